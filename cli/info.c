@@ -5,18 +5,22 @@
 
 #include "common/input.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SPY_WIDTH = 56, SPY_HEIGHT = 24, BAR_WIDTH = 40 };
 
 typedef struct arguments {
     spry_type type;
+    int64_t picture;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {
     {"type", 0, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
      CLI_AT(type), SPRY_F32},
+    {"picture", 0, "N", "in JSON, too: entries in N x N parts, fewer where sizes are smaller", CLI_INTEGER,
+     CLI_AT(picture), 1, 1024},
     CLI_JSON_OPTION("one JSON object"),
     CLI_END_OF_OPTIONS,
 };
@@ -25,6 +29,7 @@ typedef struct facts {
     cli_input input;
     spry_matrix_stats s;
     spry_matrix_report r;
+    int64_t picture; /* parts a side, for JSON; 0: none */
 } facts;
 
 /* ---- for people --------------------------------------------------------------------------------- */
@@ -125,6 +130,28 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
     return list != NULL;
 }
 
+/* Rows of parts, each a list of how many entries lie in a part; null where it was not asked for, or nothing can lie. */
+static int json_picture(cJSON *o, const facts *f)
+{
+    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.cols;
+    const int height = (int)(rows < f->picture ? rows : f->picture);
+    const int width = (int)(cols < f->picture ? cols : f->picture);
+    if (height == 0 || width == 0) return cJSON_AddNullToObject(o, "picture") != NULL;
+    cJSON *lines = cJSON_AddArrayToObject(o, "picture");
+    int64_t *counts = calloc((size_t)height * (size_t)width, sizeof *counts);
+    int good = lines && counts && spry_matrix_spy(f->input.A, counts, height, width, NULL) == SPRY_OK;
+    for (int r = 0; good && r < height; r++) {
+        cJSON *line = cJSON_CreateArray();
+        good = line && cJSON_AddItemToArray(lines, line);
+        for (int c = 0; good && c < width; c++) {
+            cJSON *number = cJSON_CreateNumber((double)counts[r * width + c]);
+            good = number && cJSON_AddItemToArray(line, number);
+        }
+    }
+    free(counts);
+    return good;
+}
+
 static int json_known(cJSON *o, const char *name, spry_known k)
 {
     return cli_json_flag(o, name, k == SPRY_NOT_KNOWN ? -1 : k == SPRY_KNOWN_YES);
@@ -148,7 +175,7 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            cli_json_integer(o, "bandwidth", s->bandwidth) && cli_json_integer(o, "profile", s->profile) &&
            cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, f->input.context, f->input.A) &&
-           json_histogram(o, s);
+           json_histogram(o, s) && json_picture(o, f);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -182,6 +209,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON && (spry_matrix_check(f.input.A, &f.r, &err) != SPRY_OK ||
                                 spry_matrix_get_stats(f.input.A, &f.s, &err) != SPRY_OK))
         status = cli_fail(&err);
+    f.picture = a.picture;
     if (status == CLI_GO_ON) status = show(&f, &a.json);
     cli_close_input(&f.input);
     return status;

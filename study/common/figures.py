@@ -1,4 +1,5 @@
 """Figures by Matplotlib: colours that the colour-blind tell apart, and marks and dashes that print without them."""
+import math
 import os
 
 # Okabe and Ito's colours, but for yellow, which paper swallows.
@@ -43,20 +44,27 @@ def save(figure, folder, name, note):
     pyplot().close(figure)
 
 
+def _label(axes, series, xlabel, ylabel, logs):
+    """What is around lines and points; logarithmic axes need a number above 0."""
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if not any(series.values()):
+        axes.text(0.5, 0.5, "nothing was measured", ha="center", transform=axes.transAxes)
+        return
+    if "x" in logs:
+        axes.set_xscale("log")
+    if "y" in logs:
+        axes.set_yscale("log")
+    axes.legend()
+
+
 def lines(axes, series, xlabel, ylabel, logs="xy"):
     """series: {label: [(x, y), ...]}; logs: which axes are logarithmic."""
     for index, (label, points) in enumerate(series.items()):
         if points:
             points = sorted(points)
             axes.plot([x for x, _ in points], [y for _, y in points], label=label, **style(index))
-    if "x" in logs:
-        axes.set_xscale("log")
-    if "y" in logs:
-        axes.set_yscale("log")
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    if series:
-        axes.legend()
+    _label(axes, series, xlabel, ylabel, logs)
 
 
 def scatter(axes, series, xlabel, ylabel, logs="xy"):
@@ -65,18 +73,11 @@ def scatter(axes, series, xlabel, ylabel, logs="xy"):
         kind = style(index)
         axes.scatter([x for x, _ in points], [y for _, y in points], s=12, label=label, color=kind["color"],
                      marker=kind["marker"], alpha=0.7, linewidths=0)
-    if "x" in logs:
-        axes.set_xscale("log")
-    if "y" in logs:
-        axes.set_yscale("log")
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.legend()
+    _label(axes, series, xlabel, ylabel, logs)
 
 
 def distribution(axes, values, xlabel, ylabel="matrices"):
     """A histogram over a logarithmic axis, with the mean and the median as lines."""
-    import math
     if not values:
         axes.text(0.5, 0.5, "no matrix", ha="center", transform=axes.transAxes)
         return

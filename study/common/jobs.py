@@ -21,6 +21,8 @@ class Run:
         self.options = options
         self.command = ""
         self.environment = dict(os.environ)
+        if options.quick:
+            self.environment["SPRY_BENCH_COPY_BYTES"] = str(1 << 20)
         plugin = machine.mock_plugin() if options.quick and not machine.describe()["gpu"] else None
         self.mock = bool(plugin) and options.device != "cpu"
         if self.mock:
@@ -41,7 +43,7 @@ class Run:
         """The JSON lines that `spry ARGUMENTS --json` prints. A status of 2 or more ends the study."""
         text, status = self.call(*arguments, "--json")
         if status > 1:
-            sys.exit(f"study/run: {self.command} --json ended with status {status}")
+            sys.exit(f"study/run: {self.command} ended with status {status}")
         return [json.loads(line) for line in text.splitlines()]
 
 

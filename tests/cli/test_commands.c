@@ -99,8 +99,13 @@ static void info(void **state)
     cJSON *histogram = cJSON_GetObjectItem(line, "histogram");
     assert_int_equal(cJSON_GetArraySize(histogram), 3); /* lengths 0, 1, 2..3 */
     assert_int_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(histogram, 2), "rows")->valueint, 2);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "picture")));
     cJSON_Delete(line);
     release(&o);
+    expect("info gen:diagonal,rows=3 --json --picture 2", 0, "\"picture\":[[2,0],[0,1]]", NULL);
+    expect("info gen:diagonal,rows=3 --json --picture 100", 0, "\"picture\":[[1,0,0],[0,1,0],[0,0,1]]", NULL);
+    expect("info gen:empty,rows=0 --json --picture 2", 0, "\"picture\":null", NULL);
+    expect("info gen:diagonal,rows=3 --json --picture 0", 2, NULL, "--picture is '0', expected");
 }
 
 /* The picture keeps the matrix's proportions and falls back to ASCII. */
