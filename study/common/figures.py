@@ -44,6 +44,16 @@ def save(figure, folder, name, note):
     pyplot().close(figure)
 
 
+def plain_ticks(axis):
+    """Numbers at 1, 2 and 5 of each decade of a logarithmic axis, at decades alone where there are many."""
+    from matplotlib import ticker
+    low, high = axis.get_view_interval()
+    few = low > 0 and high / low < 300
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
 def _label(axes, series, xlabel, ylabel, logs):
     """What is around lines and points; logarithmic axes need a number above 0."""
     axes.set_xlabel(xlabel)
@@ -53,8 +63,10 @@ def _label(axes, series, xlabel, ylabel, logs):
         return
     if "x" in logs:
         axes.set_xscale("log")
+        plain_ticks(axes.xaxis)
     if "y" in logs:
         axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
     axes.legend()
 
 
@@ -86,6 +98,7 @@ def distribution(axes, values, xlabel, ylabel="matrices"):
     axes.axvline(sum(values) / len(values), color=COLOURS[1], linestyle="--", label="mean")
     axes.axvline(sorted(values)[len(values) // 2], color=COLOURS[6], linestyle=":", label="median")
     axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.legend()
@@ -102,7 +115,8 @@ def bars(axes, groups, series, ylabel, log=False):
     axes.set_xticklabels(groups, rotation=45 if len(groups) > 4 else 0, ha="right" if len(groups) > 4 else "center",
                          fontsize=7)
     axes.set_ylabel(ylabel)
-    if log:
+    if log and any(value for values in series.values() for value in values):
         axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
     axes.grid(axis="x", visible=False)
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=4)

@@ -30,8 +30,8 @@ class Run:
             self.environment["SPRY_CUDA_POOL"] = "off"
 
     def call(self, *arguments):
-        """What `spry ARGUMENTS` prints, and its exit status."""
-        self.command = shlex.join(["spry", *arguments])
+        """What `spry ARGUMENTS` prints, and its exit status. The command is told without the folders of its files."""
+        self.command = shlex.join(["spry", *(os.path.basename(a) if os.path.isfile(a) else a for a in arguments)])
         try:
             process = subprocess.run([machine.program(), *arguments], stdout=subprocess.PIPE, encoding="utf-8",
                                      env=self.environment, check=False)

@@ -7,6 +7,7 @@ A line with "done": true in place of "record" ends a job: jobs without it are me
 bench` (docs/architecture.md), or of the study's own with the fields that it names.
 """
 import json
+import lzma
 import sys
 
 
@@ -18,11 +19,11 @@ def _check(envelope, place):
 
 
 def read_lines(path):
-    """Every line of a file, also those of jobs that did not end; a last line that was cut is left out."""
+    """Every line of a file (.jsonl or .jsonl.xz), also of jobs that did not end; a last line that was cut is left out."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with lzma.open(path, "rt", encoding="utf-8") if path.endswith(".xz") else open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, lzma.LZMAError, EOFError) as error:
         sys.exit(f"{path}: cannot be read: {error}")
     found = []
     for number, line in enumerate(lines, 1):
