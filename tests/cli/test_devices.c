@@ -95,6 +95,7 @@ static void the_mock_serves_every_kernel(void **state)
     const cJSON *r;
     int served = 0;
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
+    setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
     cJSON *records = records_of("bench gen:grid5,x=12,y=9 --device cuda --runs 1 --formats all --json", 0);
     cJSON_ArrayForEach(r, records)
     {
@@ -105,6 +106,7 @@ static void the_mock_serves_every_kernel(void **state)
     }
     assert_true(served >= 20);
     cJSON_Delete(records);
+    unsetenv("SPRY_BENCH_COPY_BYTES");
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 

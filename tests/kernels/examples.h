@@ -18,7 +18,7 @@ typedef struct example {
 
 /* Sparse Methods, "A Simple Parallel SpMV" and "Storage (CSR Format)": AA, JA and IA as printed. */
 extern const example lecture;
-/* CUDA Kernels for SpMV, "Example data": ptr as printed, columns and values of Bell and Garland 2008, figure 6. */
+/* CUDA Kernels for SpMV, "Example data": ptr as printed, columns and values of Bell and Garland 2008, section 3. */
 extern const example tutorial;
 
 spry_matrix *example_matrix(spry_context *context, const example *e);

@@ -20,7 +20,7 @@ static int count(char *reason, size_t reason_size)
     return 1;
 }
 
-/* Sizes of an H100, by which formats and kernels decide; memory that a small machine has. */
+/* Sizes of an H100, by which formats and kernels decide; memory and cache of little work. */
 static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 {
     (void)ordinal, (void)err;
@@ -29,7 +29,7 @@ static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
     device->major = 9;
     device->shared_bytes = 227 << 10;
     device->memory_bytes = (int64_t)2 << 30;
-    device->cache_bytes = 50 << 20;
+    device->cache_bytes = 1 << 20;
     return SPRY_OK;
 }
 
@@ -47,10 +47,10 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
     return 1;
 }
 
-/* Of a memory copy of 16 MB at most: a number, as a record wants one. */
+/* Of a memory copy of 64 KB at most: a number, as a record wants one. */
 static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err)
 {
-    const int64_t copied = bytes < 16 << 20 ? bytes : 16 << 20;
+    const int64_t copied = bytes < 64 << 10 ? bytes : 64 << 10;
     void *to = NULL, *from = NULL;
     SPRYI_OK_OR_RETURN(mock_ops.allocate(device, &from, copied, "copy bandwidth", err));
     const spry_status status = mock_ops.allocate(device, &to, copied, "copy bandwidth", err);
