@@ -1,0 +1,299 @@
+"""Seed 003: Oliver Meister, CUDA Kernels for SpMV, a tutorial, 9 January 2013."""
+from common import machine
+from common.jobs import Job
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from seed003 import pagerank, rows
+
+TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
+ABOUT = ("The tutorial asks its readers to compare a thread a row (scalar) with a warp a row (vector) on different "
+         "matrices, one that is a diagonal among them, and to rank the nodes of a graph. It prints no figures; its "
+         "type is float.")
+TYPES = ("f32", "f64")
+SHORT = {rows.SCALAR: "scalar", rows.SHARED: "vector, shared memory", rows.SHUFFLE: "vector, shuffles",
+         rows.BY_MEAN: "lanes by the mean row", rows.ELL: "ELLPACK", rows.LIBRARY: "csr_merge_cuda"}
+KNOWN = ("rows", "nnz", "mean_row", "max_row", "empty_rows", "histogram")
+
+
+def devices(run):
+    """Kinds of devices that the run can use."""
+    gpu = run.mock or machine.describe()["gpu"]
+    return [d for d, there in (("cpu", True), ("cuda", gpu)) if there and run.options.device in (d, "all")]
+
+
+# ---- jobs ------------------------------------------------------------------------------------------------------------
+
+def multiply(title, group):
+    """Matrices by every kernel of the question, in both types, and what is known of their rows."""
+    def measure(run):
+        for name, source in group.items() if "cuda" in devices(run) else ():
+            info = run.lines("info", source)[0]
+            yield {"kind": "matrix", "matrix": name, "source": source, **{field: info[field] for field in KNOWN}}
+            for record in run.lines("bench", source, "--device", "cuda", "--type", "all", "--runs",
+                                    "3" if run.options.quick else "30", "--kernels", ",".join(rows.KERNELS)):
+                yield {"kind": "product", **record, "matrix": name}
+    return Job(f"rows: {title}", measure)
+
+
+def check_steps(source, device):
+    def measure(run):
+        for step, printed, found, holds in pagerank.check_steps(run, source, device) if device in devices(run) else ():
+            yield {"kind": "step", "device": device, "step": step, "printed": printed, "found": found, "holds": holds}
+    return Job(f"PageRank: steps, {device}", measure)
+
+
+def rank(name, source, device):
+    """Ranks of the graph, every entry counting 1, with the plain format and with the library's choice."""
+    def measure(run):
+        for form in ("csr", "auto") if device in devices(run) else ():
+            record = run.lines("pagerank", source, "--type", "pattern", "--format", form, "--device", device)[0]
+            yield {"kind": "ranks", **{field: value for field, value in record.items()
+                                       if field not in ("top", "convergence")}, "matrix": name, "asked": form}
+    return Job(f"PageRank: {name}, {device}", measure)
+
+
+def jobs(options):
+    """What is compared with each other is one job: the bands, and even rows with uneven ones."""
+    groups = rows.groups(options.quick, options.matrices)
+    graph, source = next((n, s) for group in groups.values() for n, s in group.items() if n.startswith("flickr"))
+    kinds = ("cpu", "cuda") if options.device == "all" else (options.device,)
+    return [*(multiply(title, group) for title, group in groups.items()),
+            *(check_steps(rows.EXAMPLE, device) for device in kinds),
+            *(rank(graph, source, device) for device in kinds)]
+
+
+# ---- what was found --------------------------------------------------------------------------------------------------
+
+class Products:
+    """Times in microseconds by matrix and kernel, of one type; matrices in the order of the jobs."""
+
+    def __init__(self, results, kind):
+        self.info = {r["matrix"]: r for r in results.where(kind="matrix")}
+        self.records = {(r["matrix"], r["kernel"]): r for r in results.timed(kind="product", type=kind)}
+        self.names = [name for name in self.info if any(key[0] == name for key in self.records)]
+
+    def us(self, name, kernel):
+        record = self.records.get((name, kernel))
+        return record["time_us"] if record else None
+
+    def ratio(self, name, kernel, over):
+        mine, other = self.us(name, kernel), self.us(name, over)
+        return mine / other if mine and other else None
+
+    def an_entry(self, name, kernel):
+        """Nanoseconds."""
+        us = self.us(name, kernel)
+        return 1000 * us / self.info[name]["nnz"] if us else None
+
+    def sweep(self):
+        """(row length, matrix) of the bands."""
+        return [(int(name.split()[-1]), name) for name in self.names if name.startswith("row length")]
+
+
+
+def add_times(report, products, kind):
+    columns = ["matrix", "rows", "entries", "mean row", "longest row", *(SHORT[k] + ", us" for k in rows.KERNELS),
+               "scalar / vector"]
+    table = []
+    for name in products.names:
+        info = products.info[name]
+        table.append([name, info["rows"], info["nnz"], info["mean_row"], info["max_row"],
+                      *(products.us(name, kernel) for kernel in rows.KERNELS),
+                      products.ratio(name, rows.SCALAR, rows.SHUFFLE)])
+    report.table(f"products-{kind}", f"Scalar against vector, {kind}", columns, table,
+                 "Median of 30 products. The last column is above 1 where a warp a row (by shuffles) is faster. "
+                 "ELLPACK is left out where the padding guard refuses it.")
+
+
+def add_reasons(report, both):
+    table = []
+    for name in both["f32"].names:
+        info = both["f32"].info[name]
+        ratios = [both[kind].ratio(name, rows.SCALAR, rows.SHUFFLE) for kind in TYPES]
+        if None not in ratios:
+            table.append([name, info["mean_row"], *ratios, rows.scalar_sectors(info), rows.vector_sectors(info),
+                          rows.busy_lanes(info), rows.reason(info, ratios[0])])
+    report.table("reasons", "Which is faster, and why", [
+        "matrix", "mean row", "scalar / vector, f32", "f64", "sectors a step, scalar", "sectors a step, vector",
+        "lanes of 32 that have an entry, vector", "answer in f32, and reason"], table,
+        "Counted from the row lengths: a step is one entry of each of a warp's 32 rows (scalar), or 32 entries of its "
+        "one row (vector); sectors are 32 bytes of the column numbers. What a later step finds in a cache is not "
+        "counted.")
+
+
+def add_listings(report, results):
+    """Each listing on my.mtx."""
+    listings = (("CSR matrix-vector multiplication, the loop", "csr_reference_cpu", None),
+                ("CSR Kernel 1", rows.SCALAR, rows.SCALAR),
+                ("CSR Kernel 2, setup, loop and reduce", rows.SHARED, rows.SHARED),
+                ("the same with shuffles in place of shared memory", rows.SHUFFLE, rows.SHUFFLE),
+                ("ELLPACK Kernel (in the table of contents)", rows.ELL, rows.ELL))
+    table = []
+    for listing, kernel, timed in listings:
+        found = results.where(kind="product", matrix="my.mtx", kernel=timed, type="f32") if timed else []
+        state = found[0]["status"] if found else "test kernels_examples" if not timed else "not run here"
+        table.append([listing, kernel, state, found[0]["max_error"] if found else None])
+        report.check(state != "wrong" and state != "failed", f"{kernel} on my.mtx: {state}")
+    columns = ["listing", "kernel", "product", "error, share of the bound"]
+    report.table("listings", "The listings, on my.mtx", columns, table,
+                 "my.mtx is the tutorial's example, ptr 0 2 4 7 9. That all of them add to y (beta = 1) is tested in "
+                 "tests/kernels/test_examples.c and test_examples_cuda.c. Kernel 2 as printed lacks the warp "
+                 "synchronisation that Volta and later GPUs need; it is there in the kernel.")
+
+
+def add_accesses(report):
+    """The pictures of "Access pattern to indices and data", as numbers."""
+    scalar, vector = rows.scalar_accesses(rows.PTR), rows.vector_accesses(rows.PTR)
+    table = [[f"Kernel 1, jj = row_start + {step}", " ".join(map(str, entries)), f"threads in use: {len(entries)}"]
+             for step, entries in enumerate(scalar)]
+    table.append(["Kernel 2, jj = row_start + lane", " ".join(map(str, range(rows.PTR[-1]))),
+                  "warps " + " ".join(map(str, vector))])
+    report.table("accesses", "Access pattern to indices and data, ptr 0 2 4 7 9",
+                 ["step", "entries read at once", "by"], table)
+    report.check(scalar == rows.PRINTED_SCALAR and vector == rows.PRINTED_VECTOR, "access patterns are not as printed")
+
+
+def add_pagerank(report, results):
+    steps = results.where(kind="step")
+    report.table("pagerank-steps", "PageRank, the printed steps on my.mtx",
+                 ["step", "as printed", "device", "here", "agrees"],
+                 [[r["step"], r["printed"], r["device"], r["found"], "yes" if r["holds"] else "NO"] for r in steps],
+                 "Against the steps in plain Python (study/seed003/pagerank.py).")
+    for record in steps:
+        report.check(record["holds"], f"PageRank step {record['step']} on {record['device']}: {record['found']}")
+    ranks = results.where(kind="ranks")
+    report.table("pagerank", "PageRank of the graph",
+                 ["graph", "nodes", "links", "device", "format", "kernel", "iterations", "us an iteration",
+                  "of which the product", "verdict"],
+                 [[r["matrix"], r["rows"], r["nnz"], r["device"], r["asked"], r["kernel"], r["iterations"],
+                   r["iteration_us"], r["product_us"], r["verdict"]] for r in ranks],
+                 "An entry in row i, column j is a link from i to j, nodes without links out link everywhere, all "
+                 "links count the same; to a step of 1e-8.")
+    counts = [r["iterations"] for r in ranks]
+    report.check(not counts or max(counts) - min(counts) <= 1, "PageRank: devices and formats differ in iterations")
+
+
+def add_sweep(report, both):
+    def draw(*axes):
+        from common import figures
+        for kind, area in zip(TYPES, axes):
+            products = both[kind]
+            series = {SHORT[kernel]: [(length, products.an_entry(name, kernel)) for length, name in products.sweep()
+                                      if products.an_entry(name, kernel)] for kernel in rows.KERNELS}
+            figures.lines(area, series, f"entries a row, {kind}", "ns an entry")
+    if both["f32"].sweep():
+        report.figure("row-length", "Time an entry by the length of the rows (a diagonal, then bands)", draw, columns=2,
+                      size=(9, 3.6))
+
+
+# ---- claims ----------------------------------------------------------------------------------------------------------
+
+def crossing(products):
+    """The shortest rows of the sweep from which on vector is faster for all longer ones; None: for none."""
+    first = None
+    for length, name in products.sweep():
+        ratio = products.ratio(name, rows.SCALAR, rows.SHUFFLE)
+        if ratio is None or ratio <= 1:
+            first = None
+        elif first is None:
+            first = length
+    return first
+
+
+def claim_of_coalescing(report, products):
+    item, text = "CSR Kernel 1, observations", "non-coalesced memory access to indices and data"
+    found = [(length, products.an_entry(name, rows.SCALAR), products.an_entry(name, rows.SHUFFLE))
+             for length, name in products.sweep() if length >= 32]
+    if not found:
+        report.claim(item, text, "-", NOT_COMPARABLE, "no GPU was measured")
+        return
+    length, scalar, vector = found[0]
+    report.claim(item, text, f"rows of {length}: scalar {scalar:.3g} ns an entry, a warp a row {vector:.3g}",
+                 CONFIRMED if scalar > 1.2 * vector else REFUTED,
+                 "32 threads read 32 rows: each step meets 32 sectors of columns and uses an eighth of their bytes, "
+                 "unless a cache keeps them for the next steps")
+
+
+def claim_of_uneven_rows(report, products):
+    even = next((n for n in products.names if n.startswith("uniform")), None)
+    uneven = next((n for n in products.names if n.startswith("flickr")), None)
+    items = (("CSR Kernel 1, observations", "non-uniform distribution of nonzeros may lead to serialization"),
+             ("CSR Kernel 2, observations", "non-uniform distribution of nonzeros is handled to some degree"))
+    if not even or not uneven:
+        for item, text in items:
+            report.claim(item, text, "-", NOT_COMPARABLE, "no GPU was measured")
+        return
+    slower = [products.an_entry(uneven, k) / products.an_entry(even, k) for k in (rows.SCALAR, rows.SHUFFLE)]
+    found = (f"an entry of {uneven} (12 a row, longest {products.info[uneven]['max_row']}) against one of {even}: "
+             f"scalar {slower[0]:.2f} times as long, vector {slower[1]:.2f}")
+    report.claim(*items[0], found, CONFIRMED if slower[0] > 1.2 else REFUTED,
+                 "one thread adds up the longest row alone")
+    report.claim(*items[1], found, CONFIRMED if slower[1] < slower[0] else REFUTED,
+                 "a warp shares the longest row; both matrices have as many entries")
+
+
+def claim_of_diagonals(report, products):
+    item, text = "CSR Kernel 2, observations", "what about diagonal matrices?"
+    name = next((name for length, name in products.sweep() if length == 1), None)
+    ratio = products.ratio(name, rows.SHUFFLE, rows.SCALAR) if name else None
+    if ratio is None:
+        report.claim(item, text, "-", NOT_COMPARABLE, "no GPU was measured")
+        return
+    report.claim(item, text, f"a warp a row takes {ratio:.1f} times as long as a thread a row; lanes by the mean row "
+                 f"{products.ratio(name, rows.BY_MEAN, rows.SCALAR):.2f}, ELLPACK "
+                 f"{products.ratio(name, rows.ELL, rows.SCALAR):.2f} times",
+                 CONFIRMED if ratio > 1.2 else REFUTED,
+                 "the question hints that a warp a row is wasted there: one of 32 lanes has an entry, while scalar's "
+                 "reads are all coalesced")
+
+
+def claim_of_assignment(report, both):
+    item, text = "Assignment 3", "compare performance results for different matrices. What do you observe?"
+    if not both["f32"].sweep():
+        report.claim(item, text, "-", NOT_COMPARABLE, "no GPU was measured")
+        return
+    found = []
+    for kind in TYPES:
+        ratios = [r for r in (both[kind].ratio(n, rows.SCALAR, rows.SHUFFLE) for n in both[kind].names) if r]
+        length = crossing(both[kind])
+        found.append(f"{kind}: vector is ahead on {sum(r > 1 for r in ratios)} of {len(ratios)} matrices, of bands "
+                     + (f"from {length} entries a row on" if length else "at no length"))
+    report.claim(item, text, "; ".join(found), NOT_COMPARABLE, "a question: the tables and the figure answer it")
+
+
+def claim_of_reductions(report, both):
+    item, text = "CSR Kernel 2, reduce", "parallel reduction in shared memory"
+    found, names = [], both["f32"].names
+    for kind in TYPES:
+        ratios = [r for r in (both[kind].ratio(n, rows.SHARED, rows.SHUFFLE) for n in names) if r]
+        if ratios:
+            found.append(f"{kind}: {min(ratios):.2f} to {max(ratios):.2f} times the time with shuffles")
+    report.claim(item, text, "; ".join(found) or "-", NOT_COMPARABLE,
+                 "shuffles came after the tutorial, which has no other reduction" if found else "no GPU was measured")
+
+
+def claim_of_steps(report, results):
+    steps = results.where(kind="step")
+    holds = bool(steps) and all(r["holds"] for r in steps)
+    report.claim("Assignment: PageRank", "steps a to e",
+                 f"{sum(r['holds'] for r in steps)} of {len(steps)} checks agree",
+                 CONFIRMED if holds else REFUTED if steps else NOT_COMPARABLE, "against the steps in plain Python")
+
+
+def report(results, report):
+    both = {kind: Products(results, kind) for kind in TYPES}
+    claim_of_coalescing(report, both["f32"])
+    claim_of_uneven_rows(report, both["f32"])
+    claim_of_diagonals(report, both["f32"])
+    claim_of_reductions(report, both)
+    claim_of_assignment(report, both)
+    claim_of_steps(report, results)
+    if both["f32"].names:
+        report.heading("Scalar and vector")
+        for kind in TYPES:
+            add_times(report, both[kind], kind)
+        add_reasons(report, both)
+        add_sweep(report, both)
+        add_listings(report, results)
+        add_accesses(report)
+    report.heading("PageRank")
+    add_pagerank(report, results)

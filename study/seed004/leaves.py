@@ -1,0 +1,91 @@
+"""Seed 004's decision tree: does the format of each leaf win where the tree takes it? Matrices, and what was timed.
+
+The tree is the library's policy "tree" (docs/formats.md has its thresholds). All formats of its leaves are timed in one
+run with what it takes and with cuSPARSE.
+"""
+import os
+
+LEAVES = ("ell", "hyb", "coo", "csr")
+PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
+           "csr": "not uniform, not very sparse"}
+# The lecture's own kernels, and HYB's and COO's with atomics beside those without.
+KERNELS = ("csr_scalar_cuda", "coo_atomic_cuda", "hyb_atomic_cuda", "hyb_one_launch_cuda")
+LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LECTURE = os.path.join(HERE, "lecture.mtx")
+
+FULL = {
+    "grid, 5 points": "gen:grid5",
+    "grid, 27 points": "gen:grid27",
+    "diagonal": "gen:diagonal,rows=10000000",
+    "uniform, 18 a row": "gen:uni18",
+    "one dense row and column": "gen:arrow,rows=4000000",
+    "circuit": "gen:circuit",
+    "alike but for a few": "gen:twin,rows=1000000,entries=8000000,longest=60000,kind=citation,diagonal=0",
+    "R-MAT, 1 a row": "gen:rmat,scale=22,edges=1",
+    "random, 0.1 a row": "gen:random,rows=4000000,cols=4000000,density=0.000000025",
+    "R-MAT, 16 a row": "gen:rmat20",
+    "R-MAT, 16 a row, smaller": "gen:rmat18",
+}
+REAL = ("G3_circuit", "Andrews", "boyd1_kkt", "delaunay_n16", "p2p-Gnutella31", "cnr-2000", "soc-Slashdot0902")
+QUICK = {
+    "grid, 5 points": "gen:grid5,x=40,y=40",
+    "one dense row and column": "gen:arrow,rows=3000",
+    "R-MAT, 1 a row": "gen:rmat,scale=12,edges=1",
+    "R-MAT, 16 a row": "gen:rmat16,scale=10",
+}
+
+
+def balance(quick):
+    """{name: source}: 8 entries a row, all alike or with a row of `longest`."""
+    rows, longest = (3000, 1500) if quick else (1_000_000, 60_000)
+    return {"alike": f"gen:uniform,rows={rows},degree=8",
+            "uneven": f"gen:twin,rows={rows},entries={8 * rows},longest={longest},kind=citation,diagonal=0"}
+
+
+def sources(quick, folder=None):
+    """{name: source}: generated ones for each leaf, then real ones that are in the folder."""
+    found = dict(QUICK if quick else FULL)
+    for name in REAL if folder and not quick else ():
+        paths = [os.path.join(folder, name + ending) for ending in (".mtx.gz", ".mtx")]
+        path = next((p for p in paths if os.path.isfile(p)), None)
+        if path:
+            found[name] = path
+    return found
+
+
+class Timed:
+    """Of one matrix, device and type: times in microseconds of one run."""
+
+    def __init__(self, records):
+        self.records = records
+        self.good = [r for r in records if r["status"] == "ok"]
+        self.tree = next((r for r in self.good if r["policy"] == "tree"), None)
+        self.times = {r["format"]: r["time_us"] for r in self.good
+                      if r["format"] in LEAVES and r["asked"] == "format"}
+
+    @property
+    def taken(self):
+        """The leaf; csr, where the guard refused it."""
+        return self.tree["kernel"].split("_")[0] if self.tree else None
+
+    @property
+    def fastest(self):
+        return min(self.times, key=self.times.get) if self.times else None
+
+    def over(self):
+        """Time of the leaf over that of the fastest."""
+        return self.times[self.taken] / min(self.times.values())
+
+    def kernel(self, name):
+        return next((r["time_us"] for r in self.good if r["kernel"] == name and r["asked"] == "kernel"), None)
+
+    def of_format(self, name):
+        return self.times.get(name)
+
+    def library(self):
+        """Of cuSPARSE the fastest kernel, and its time."""
+        peers = [r for r in self.good if r["peer"]]
+        best = min(peers, key=lambda r: r["time_us"], default=None)
+        return (best["kernel"], best["time_us"]) if best else (None, None)
