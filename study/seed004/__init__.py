@@ -100,7 +100,7 @@ def python_with_scipy():
     return None
 
 
-def fill_in(dimensions):
+def eliminate(dimensions):
     """Elimination against conjugate gradients, on the CPU, by a Python with SciPy."""
     def measure(run):
         python = python_with_scipy()
@@ -126,5 +126,5 @@ def jobs(options):
     for device in ("cpu", "cuda") if options.device == "all" else (options.device,):
         found += [example(device), *(leaf(name, sources[name], device) for name in names),
                   *(transposed(name, sources[name], device) for name in (names[0], "R-MAT, 16 a row")),
-                  *([balance()] if device == "cuda" else [fill_in(2), fill_in(3)])]
+                  *([balance()] if device == "cuda" else [eliminate(2), eliminate(3)])]
     return found

@@ -1,0 +1,32 @@
+"""What the tests of the studies share: records that were made up, and a report of them in a folder of its own."""
+import argparse
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "study"))
+
+from common import report as reports  # noqa: E402 (the path comes first)
+
+MACHINE = {"id": "1", "processor": "p", "cores": 1, "gpu": "g", "library": "l"}
+
+
+def product(matrix, kernel, us, kind="product", **others):
+    """A record of spry bench, as a study keeps it."""
+    return {"kind": kind, "matrix": matrix, "kernel": kernel, "format": kernel.split("_")[0], "type": "f32",
+            "device": "cuda", "policy": None, "peer": False, "nnz": 1000, "time_us": us, "mean_us": us, "status": "ok",
+            "reason": "", "asked": "kernel", "max_error": 0.1, "bytes": 4000, "roof": 0.5, **others}
+
+
+def report_of(study, records, seed):
+    """{item and text: claim}, and the problems, of a study's report of these records."""
+    envelopes = [{"seed": seed, "job": "j", "quick": False, "mock": False, "date": "2026-01-01", "machine": MACHINE,
+                  "clocks": "", "command": "c", "record": record} for record in records]
+    with tempfile.TemporaryDirectory() as out:
+        options = argparse.Namespace(seed=seed, no_figures=True, quick=False)
+        results = reports.Results(envelopes)
+        made = reports.Report(options, results, out)
+        study.report(results, made)
+        return {(claim.item, claim.text): claim for claim in made.claims}, made.problems

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# study_seed.sh ROOT SEED PROGRAM: a seed's study. Its tests on records that were made up (study/test_seedSEED.py), if
+# it has some; then a quick run, which goes on where one was interrupted, and whose records give the same tables again.
+set -u
+root=$1 seed=$2
+export SPRY=$3
+unset SPRY_MATRIX_DIR SPRY_CUDA_PLUGIN SPRY_CHOICES SPRY_TUNING
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# One that can draw and has SciPy, if there is one.
+for python in "$root/.peers/venv/bin/python" python3; do
+    command -v "$python" >/dev/null && break
+done
+if ! command -v "$python" >/dev/null; then
+    echo "no python3: not tested"
+    exit 0
+fi
+
+fail()
+{
+    echo "$*"
+    exit 1
+}
+
+tests=$root/tests/install/study/test_seed$seed.py
+if [ -e "$tests" ]; then
+    (cd "$folder" && "$python" "$tests") || fail "$tests failed"
+fi
+
+quick=(--no-figures)
+"$python" -c 'import matplotlib' 2>/dev/null && quick=()
+"$python" "$root/study/run" "$seed" --quick "${quick[@]}" --out "$folder/first" 2>"$folder/log" ||
+    fail "study/run $seed --quick ended with status $?: $(tail -5 "$folder/log")"
+grep -q 'A quick run' "$folder/first/report.md" || fail "report.md does not say that it is no result"
+ls "$folder"/first/tables/*.md "$folder"/first/tables/*.csv >/dev/null || fail "there are no tables"
+for picture in "$folder"/first/figures/*.png; do
+    [ -e "$picture" ] || continue
+    [ "$(stat -c %s "$picture")" -gt 5000 ] || fail "$picture is blank"
+    grep -q 'id="axes_1"' "${picture%.png}.svg" || fail "${picture%.png}.svg has no axes"
+done
+
+# The last job has no end any more: it is measured again, and no other.
+sed -i '$d' "$folder/first/records.jsonl"
+"$python" "$root/study/run" "$seed" --quick --no-figures --out "$folder/first" 2>"$folder/log" >/dev/null ||
+    fail "study/run $seed, interrupted, ended with status $?: $(tail -5 "$folder/log")"
+[ "$(grep -c '^\[' "$folder/log")" = 1 ] || fail "a run that was interrupted does not go on: $(cat "$folder/log")"
+"$python" "$root/study/run" "$seed" --no-figures --from "$folder/first/records.jsonl" --out "$folder/again" \
+    2>"$folder/log" >/dev/null || fail "study/run $seed --from ended with status $?: $(tail -5 "$folder/log")"
+diff -r "$folder/first/tables" "$folder/again/tables" || fail "records give other tables"
