@@ -48,6 +48,7 @@ typedef struct bench_subject {
     const bench_source *source;
     const spry_matrix *A;        /* CSR in host memory with values */
     const char *ordering;        /* for the records */
+    double read_us;              /* of reading the matrix's file, with op spgemm; NaN: not known, or generated */
     double reorder_us;           /* time of finding it and of moving the entries: part of each set-up */
     const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
     const char *groups_device;   /* whose sizes they have */

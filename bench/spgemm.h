@@ -12,13 +12,15 @@
  *
  * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
  * bench_options.runs: so many single runs in all, after five that are not timed, shared among the turns.
+ *
+ * Stages are those of a turn's last run on the CPU, and on a GPU of one more run, which measures them and is not timed.
  */
 #ifndef SPRY_BENCH_SPGEMM_H
 #define SPRY_BENCH_SPGEMM_H
 
 #include "bench/internal.h"
 
-enum { EXACT_PRODUCTS = 16000000 };
+enum { EXACT_PRODUCTS = 16000000, SPGEMM_TURNS = 5 };
 
 typedef struct spgemm_case {
     record record;
@@ -32,6 +34,8 @@ typedef struct spgemm_case {
     int64_t batch_runs;
     double *samples;
     int sample_count;
+    double stages[RECORD_STAGES][SPGEMM_TURNS]; /* of a run in each turn, those that are known */
+    int stage_counts[RECORD_STAGES];
 } spgemm_case;
 
 typedef struct spgemm_group {

@@ -55,6 +55,7 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     r->peak_bytes = info.peak_bytes;
     r->deterministic = info.deterministic;
     r->threads = info.threads;
+    record_take_stages(r, &info);
     if (r->reason[0]) return 1;
     snprintf(r->kernel, sizeof r->kernel, "%s", info.kernel);
     snprintf(r->device, sizeof r->device, "%s", info.device_name);

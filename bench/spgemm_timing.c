@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TURNS = 5, BATCHES = 5, UNTIMED_RUNS = 5 };
+enum { TURNS = SPGEMM_TURNS, BATCHES = 5, UNTIMED_RUNS = 5 };
 static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
 
 /* Some runs, each timed by itself, so that giving C back is no part of it. */
@@ -49,6 +49,21 @@ static void warm_up(spgemm_group *group, spgemm_case *c)
     c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
 }
 
+/* The stages of one run of ours. */
+static void sample_stages(spgemm_group *group, spgemm_case *c)
+{
+    double us;
+    if (c->peer || !is_live(&c->record)) return;
+    if (c->options.device != SPRY_CPU && !c->plan) { /* a plan's runs tell them anyhow */
+        c->options.tell_stages = 1;
+        const int good = run_many(group, c, 1, &us);
+        c->options.tell_stages = 0;
+        if (!good) return;
+    }
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
+        if (!isnan(c->record.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.stages[s];
+}
+
 /* Short products first run untimed: the case before left its own data in the caches. */
 static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
 {
@@ -65,6 +80,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
         c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
         spent += us;
     }
+    sample_stages(group, c);
     *total += spent;
 }
 
@@ -75,6 +91,8 @@ static void fill_record(const spgemm_group *group, spgemm_case *c)
     result.nnz = r->nnz_c;
     int64_t bytes = 0;
     for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
+        if (c->stage_counts[s] > 0) c->record.stages[s] = bench_summarise(c->stages[s], c->stage_counts[s]).median;
     bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products, (double)bytes);
 }
 

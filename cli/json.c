@@ -81,6 +81,22 @@ cJSON *cli_json_item(cJSON *list)
     return NULL;
 }
 
+static int add_stages(cJSON *object, const char *name, const double *us)
+{
+    cJSON *stages = cJSON_AddObjectToObject(object, name);
+    int good = stages != NULL;
+    for (int s = 0; s < RECORD_STAGES && good; s++) good = cli_json_number(stages, record_stage_names[s], us[s]);
+    return good;
+}
+
+static void take_stages(const cJSON *item, double *us)
+{
+    for (int s = 0; s < RECORD_STAGES; s++) {
+        const cJSON *stage = cJSON_GetObjectItem(item, record_stage_names[s]);
+        us[s] = cJSON_IsNumber(stage) ? stage->valuedouble : NAN;
+    }
+}
+
 /* ---- fields of structs ---------------------------------------------------------------------------- */
 
 static int add_field(cJSON *o, const void *from, const cli_json_field *f)
@@ -93,6 +109,7 @@ static int add_field(cJSON *o, const void *from, const cli_json_field *f)
     case CLI_JSON_COUNT: return cli_json_integer(o, f->name, *(const int64_t *)at);
     case CLI_JSON_FLAG: return cli_json_flag(o, f->name, *(const int *)at);
     case CLI_JSON_NUMBER: return cli_json_number(o, f->name, *(const double *)at);
+    case CLI_JSON_STAGES: return add_stages(o, f->name, at);
     default: return cli_json_text(o, f->name, record_status_name(*(const record_status *)at));
     }
 }
@@ -136,6 +153,7 @@ static int take_field(const cJSON *item, void *to, const cli_json_field *f, text
     case CLI_JSON_COUNT: *(int64_t *)at = number < 9e18 ? (int64_t)number : INT64_MAX; break;
     case CLI_JSON_FLAG: *(int *)at = cJSON_IsTrue(item) ? 1 : cJSON_IsFalse(item) ? 0 : -1; break;
     case CLI_JSON_NUMBER: *(double *)at = is_number ? number : NAN; break;
+    case CLI_JSON_STAGES: take_stages(item, at); break;
     default: *(record_status *)at = status_named(text);
     }
     return 1;
@@ -166,8 +184,9 @@ static const cli_json_field fields[] =
      FIELD(gflops, NUMBER),      FIELD(gbps, NUMBER),         FIELD(copy_gbps, NUMBER),
      FIELD(roof, NUMBER),        FIELD(bytes, COUNT),         FIELD(max_error, NUMBER),
      FIELD(status, STATUS),      FIELD(reason, ARRAY),        FIELD(products, COUNT),
-     FIELD(nnz_c, COUNT),        FIELD(compression, NUMBER),  FIELD(peak_bytes, COUNT)};
-enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 4 };
+     FIELD(nnz_c, COUNT),        FIELD(compression, NUMBER),  FIELD(peak_bytes, COUNT),
+     FIELD(stages, STAGES)};
+enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 5 };
 
 int cli_json_record(cJSON *o, const record *r)
 {

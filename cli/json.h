@@ -26,6 +26,7 @@ typedef enum cli_json_kind {
     CLI_JSON_COUNT,   /* int64_t: negative as null */
     CLI_JSON_FLAG,    /* int: negative as null */
     CLI_JSON_NUMBER,  /* double */
+    CLI_JSON_STAGES,  /* double[RECORD_STAGES]: an object, a number or null by the name of each */
     CLI_JSON_STATUS   /* record_status, by its name */
 } cli_json_kind;
 typedef struct cli_json_field {

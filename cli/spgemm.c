@@ -6,6 +6,7 @@
 
 #include "common/input.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +226,8 @@ static void fill_from_info(record *r, const product *p)
     r->compression = i->compression;
     r->peak_bytes = i->peak_bytes;
     r->bytes = array_bytes(&p->c);
+    record_take_stages(r, i);
+    if (strncmp(p->a_path, "gen:", 4) != 0) r->stages[STAGE_READ] = p->read_us;
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
@@ -288,6 +291,18 @@ static void print_estimate(const product *p, const arguments *a)
                e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
 }
 
+/* Those that the kernel tells. */
+static void print_stages(const record *r)
+{
+    const char *between = "  stages          ";
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++) {
+        if (isnan(r->stages[s])) continue;
+        printf("%s%s %s", between, record_stage_names[s], cli_time(r->stages[s]).s);
+        between = ", ";
+    }
+    if (between[0] == ',') printf("\n");
+}
+
 static void print_report(const record *r, const product *p, const arguments *a)
 {
     const spry_spgemm_info *i = &p->info;
@@ -300,6 +315,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
            cli_count(i->nnz).s, cli_bytes(r->bytes).s);
     printf("  time            %s, %.2f GFLOP/s: preparation %s, multiplication %s\n", cli_time(p->whole_us).s,
            r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
+    print_stages(r);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
     print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);
     if (i->chunks > 1) printf("                  in %s pieces, to keep the limit\n", cli_count(i->chunks).s);
@@ -341,10 +357,12 @@ static spry_status multiply(product *p, const arguments *a, record *r, spry_erro
     cli_progress(a->estimate ? "counting" : "multiplying");
     if (a->estimate) return spry_spgemm_predict(p->context, &p->estimate, p->A, p->B, &o, err);
     o.info = &p->info;
+    o.tell_stages = 1;
     const double start = now_us();
     spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);
     p->whole_us = now_us() - start;
     o.info = NULL;
+    o.tell_stages = 0;
     if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);
     if (status == SPRY_OK) fill_from_info(r, p);
     if (status == SPRY_OK && a->verify) status = verify(p, a, &o, r, err);

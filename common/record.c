@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdarg.h>
 
+const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count", "scan", "fill", "sort"};
+
 void record_init(record *r)
 {
     *r = (record){.rows = -1,
@@ -35,6 +37,7 @@ void record_init(record *r)
                   .nnz_c = -1,
                   .compression = NAN,
                   .peak_bytes = -1};
+    for (int s = 0; s < RECORD_STAGES; s++) r->stages[s] = NAN;
 }
 
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
@@ -75,6 +78,14 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     r->break_even = info.break_even_calls;
     r->bytes = info.storage_bytes;
     return SPRY_OK;
+}
+
+void record_take_stages(record *r, const spry_spgemm_info *info)
+{
+    const double us[RECORD_STAGES - 1] = {info->convert_us, info->count_us, info->scan_us, info->fill_us,
+                                          info->sort_us};
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
+        r->stages[s] = us[s - STAGE_CONVERT] >= 0 ? us[s - STAGE_CONVERT] : NAN;
 }
 
 int record_fail(record *r, record_status status, const char *format, ...)

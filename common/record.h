@@ -7,6 +7,18 @@
 
 #include <stdio.h>
 
+/* Stages of a product of two matrices, as spry_spgemm_info has them, and reading the matrix's file before it. */
+typedef enum record_stage {
+    STAGE_READ,
+    STAGE_CONVERT,
+    STAGE_COUNT,
+    STAGE_SCAN,
+    STAGE_FILL,
+    STAGE_SORT,
+    RECORD_STAGES
+} record_stage;
+extern const char *const record_stage_names[RECORD_STAGES]; /* "read", ... */
+
 typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD_FAILED } record_status;
 
 /*
@@ -38,9 +50,10 @@ typedef struct record {
     double max_error;
     record_status status;
     char reason[512];
-    int64_t products, nnz_c; /* these and the next two: of op spgemm alone */
+    int64_t products, nnz_c; /* these and the next three: of op spgemm alone */
     double compression;
     int64_t peak_bytes;
+    double stages[RECORD_STAGES]; /* us; medians of some runs, which need not be those of time_us */
     /* Not in the JSON lines: */
     int fewer_threads; /* 1: made with fewer threads than the run's */
     int unsorted;      /* 1: rows of C were left unsorted; the reason tells */
@@ -51,6 +64,8 @@ void record_init(record *r);
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
 /* What a plan tells of itself, its format included. */
 spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
+/* The stages of a product, but for reading. */
+void record_take_stages(record *r, const spry_spgemm_info *info);
 /* The status and why. Returns 0, as a case that cannot be measured does. */
 int record_fail(record *r, record_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *record_status_name(record_status status);

@@ -796,6 +796,15 @@ typedef struct spry_spgemm_info {
     double upload_us;        /* of setup_us, moving inputs to the device */
     double run_us;           /* numeric phase, or both at once: of the last run of a plan */
     double download_us;      /* of run_us, moving C to the host */
+    /*
+     * The kernel's stages in us, of the last run; -1: there was none, or the kernel does not tell it apart. On a GPU
+     * kernels of studies alone tell them, where tell_stages asks for it. One pass is a fill.
+     */
+    double convert_us; /* op(B) by columns, for kernels that need it so */
+    double count_us;   /* the entries of each row of C */
+    double scan_us;    /* their sum: C's offsets */
+    double fill_us;    /* columns and values */
+    double sort_us;    /* rows by their columns; 0: they come out sorted */
 } spry_spgemm_info;
 
 typedef struct spry_spgemm_options {
@@ -819,6 +828,7 @@ typedef struct spry_spgemm_options {
      * that stays on the GPU; plans and results in host memory are complete on return.
      */
     void *stream;
+    int tell_stages; /* 1: a GPU's kernels measure their stages, by events in its stream, for info */
 } spry_spgemm_options;
 
 /*

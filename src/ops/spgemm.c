@@ -34,6 +34,9 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
     if (o->drop_zeros != 0 && o->drop_zeros != 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
                                 "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
+    if (o->tell_stages != 0 && o->tell_stages != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "tell_stages", o->tell_stages, 1,
+                                "spgemm: tell_stages is %d, expected 0 or 1", o->tell_stages);
     if (o->result_device < SPRY_CPU)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
                                 "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
@@ -168,6 +171,7 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
         .single_run = use != FOR_RUNS,
         .job = {.type = type, .alpha = &made->alpha},
         .chunks = 1,
+        .stages = SPRYI_NO_STAGES,
         .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
     };
     spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
@@ -372,6 +376,11 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .upload_us = plan->upload_us,
         .run_us = plan->run_us,
         .download_us = plan->download_us,
+        .convert_us = plan->stages.convert_us,
+        .count_us = plan->stages.count_us,
+        .scan_us = plan->stages.scan_us,
+        .fill_us = plan->stages.fill_us,
+        .sort_us = plan->stages.sort_us,
     };
     snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
     SPRYI_GIVE(info, &told);

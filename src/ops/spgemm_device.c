@@ -135,6 +135,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .release = give,
         .owner = plan,
         .row_end = plan->job.a.rows,
+        .tell_stages = plan->options.tell_stages && plan->there->kernel->stages,
     };
     SPRYI_TRY(upload(plan, &p->a, 0, err));
     if (plan->b.csr == plan->a.csr)
@@ -337,6 +338,26 @@ done:
     return status;
 }
 
+static void add_stage(double *sum, double us)
+{
+    if (us >= 0) *sum = us + (*sum > 0 ? *sum : 0);
+}
+
+/* What the chunk's stages took, added to those before it. */
+static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_device_product *p = &plan->there->product;
+    spryi_spgemm_stages *all = &plan->stages, chunk = SPRYI_NO_STAGES;
+    if (!p->tell_stages) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(plan->there->kernel->stages(p, &chunk, err));
+    add_stage(&all->convert_us, chunk.convert_us);
+    add_stage(&all->count_us, chunk.count_us);
+    add_stage(&all->scan_us, chunk.scan_us);
+    add_stage(&all->fill_us, chunk.fill_us);
+    add_stage(&all->sort_us, chunk.sort_us);
+    return SPRY_OK;
+}
+
 /*
  * The chunk that was counted last, its columns and values into C from entry `at` on. While the device computes, pages
  * of a large C are made: in a copy, one thread would wait for each (3 GB/s where the bus has 14;
@@ -362,6 +383,7 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
         spryi_spgemm_touch_pages(plan->context, values, p->nnz * size);
     }
     SPRYI_TRY(synchronize(plan, err));
+    SPRYI_TRY(take_stages(plan, err));
     if (stays) goto done;
     const double start = spryi_now_us();
     if (!p->values_alone) SPRYI_TRY(copy_from(plan, columns, p->c_columns, p->nnz * 4, err));
@@ -397,6 +419,7 @@ static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     const int stays = plan->options.result_device > 0, drops = plan->options.drop_zeros;
     plan->download_us = 0;
+    plan->stages = SPRYI_NO_STAGES;
     if (drops && stays && plan->chunks > 1)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: zeros are not dropped from a result in device memory that is made in chunks");

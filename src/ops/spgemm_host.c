@@ -69,6 +69,17 @@ spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_s
                  : NULL;
 }
 
+/* Runs a phase that fills C; its time and that of sorting, where it is told apart. */
+static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const double start = spryi_now_us();
+    job->sort_us = -1;
+    spryi_spgemm_function(job, phase)(job);
+    plan->stages.fill_us = spryi_now_us() - start - (job->sort_us > 0 ? job->sort_us : 0);
+    plan->stages.sort_us = job->sort_us;
+}
+
 /* Counts C's rows: offsets and nnz. */
 static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 {
@@ -89,8 +100,12 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_spgemm_take_workspace(plan, bytes, err));
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
+    const double start = spryi_now_us();
     spryi_spgemm_function(job, kernel->count)(job);
+    const double counted = spryi_now_us();
     spryi_scan(job->offsets, job->a.rows);
+    plan->stages.count_us = counted - start;
+    plan->stages.scan_us = spryi_now_us() - counted;
     plan->nnz = job->offsets[job->a.rows];
     return SPRY_OK;
 }
@@ -188,7 +203,7 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
     (void)err;
     spryi_spgemm_job *job = &plan->job;
     job->values = plan->values ? plan->values : (void *)(uintptr_t)plan->C->a.values;
-    spryi_spgemm_function(job, plan->kernel->spgemm->refill)(job);
+    run_filling(plan, plan->kernel->spgemm->refill);
     return SPRY_OK;
 }
 
@@ -201,7 +216,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_OK_OR_RETURN(count(plan, err));
         start = spryi_now_us();
         SPRYI_OK_OR_RETURN(make_room(plan, err));
-        spryi_spgemm_function(&plan->job, plan->kernel->spgemm->fill)(&plan->job);
+        run_filling(plan, plan->kernel->spgemm->fill);
     }
     if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
     plan->run_us = spryi_now_us() - start;

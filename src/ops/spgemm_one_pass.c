@@ -1,5 +1,6 @@
 /* One product in host memory whose rows are not counted first: C's arrays are reserved for all products, and shrunk. */
 #include "core/assemble.h"
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -97,7 +98,9 @@ spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err)
         goto done; /* two phases reserve nothing, and may do with what there is */
     }
     job->b_rises = spryi_spgemm_rises(context, &job->b);
+    const double start = spryi_now_us();
     spryi_spgemm_function(job, plan->kernel->spgemm->one_pass)(job);
+    plan->stages.fill_us = spryi_now_us() - start;
     plan->nnz = job->offsets[job->a.rows];
     spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
     spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);

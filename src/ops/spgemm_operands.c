@@ -1,5 +1,6 @@
 /* What is no CSR, or has other index types than its partner, is converted; a transposed CSC is CSR as it lies. */
 #include "core/assemble.h"
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -217,6 +218,7 @@ spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
 {
     if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
+    const double start = spryi_now_us();
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;
@@ -224,6 +226,7 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(convert(plan, &plan->columns, plan->b.csr, &options, err));
     plan->job.b_columns = plan->columns.csr->a;
     plan->converted_bytes += plan->columns.bytes;
+    plan->stages.convert_us = spryi_now_us() - start;
     return SPRY_OK;
 }
 

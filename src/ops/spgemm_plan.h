@@ -55,6 +55,7 @@ struct spry_spgemm_plan {
     int runs;       /* 1: C's own values are of some run */
     int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
     double setup_us, upload_us, run_us, download_us;
+    spryi_spgemm_stages stages;
     char reason[200];
     struct spryi_spgemm_there *there; /* what the device's steps keep */
 };

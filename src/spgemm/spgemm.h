@@ -21,6 +21,12 @@ typedef struct spryi_spgemm_job spryi_spgemm_job;
 typedef void (*spryi_spgemm_fn)(spryi_spgemm_job *job);
 typedef spryi_spgemm_fn spryi_spgemm_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
 
+/* What stages took in us; -1: there was none, or it is not told apart. Those of spry_spgemm_info. */
+typedef struct spryi_spgemm_stages {
+    double convert_us, count_us, scan_us, fill_us, sort_us;
+} spryi_spgemm_stages;
+#define SPRYI_NO_STAGES ((spryi_spgemm_stages){-1, -1, -1, -1, -1})
+
 /* One pass is count and fill together: no row of C is counted first. */
 typedef enum spryi_spgemm_phase { SPRYI_COUNT, SPRYI_FILL, SPRYI_ONE_PASS } spryi_spgemm_phase;
 
@@ -107,6 +113,7 @@ struct spryi_spgemm_job {
     /* Output. */
     int64_t *offsets; /* rows + 1 */
     void *columns, *values;
+    double sort_us; /* of fill and its kin, sorting rows, where the kernel tells it apart; -1 before */
 };
 
 /* work_pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
@@ -178,6 +185,7 @@ struct spryi_device_product {
     int32_t *c_columns; /* device, nnz */
     void *c_values;     /* device, nnz */
     int values_alone;   /* 1: c_columns are there from an earlier numeric phase */
+    int tell_stages;    /* 1: from symbolic on, the kernel measures its stages if it can */
 };
 
 /* The functions of a kernel. */
@@ -185,6 +193,8 @@ typedef struct spryi_spgemm_device_phases {
     spry_status (*symbolic)(spryi_device_product *product, spry_error *err); /* done when it returns */
     spry_status (*numeric)(spryi_device_product *product, spry_error *err);  /* in the stream; allocates nothing */
     void (*discard)(spryi_device_product *product);
+    /* After a numeric phase that has ended, with tell_stages: what they took. NULL: they are not told apart. */
+    spry_status (*stages)(spryi_device_product *product, spryi_spgemm_stages *stages, spry_error *err);
 } spryi_spgemm_device_phases;
 
 /* What a device has beside kernels; spryi_device_ops points to one of these. The device is current. */

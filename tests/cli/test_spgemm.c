@@ -267,9 +267,45 @@ static void benchmark_records(void **state)
     /* Other operations have no such fields. */
     records = records_of("bench gen:grid5,x=10,y=10 --device cpu --formats csr --json", 0);
     assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(records, 0), "products"));
+    assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(records, 0), "stages"));
     cJSON_Delete(records);
     expect("bench gen:grid5,x=10,y=10 --op spgemm --device cpu 2>/dev/null", 0, "2148 products", NULL);
     expect("bench gen:grid5,x=10,y=10 --op spgemm --cold --ordering rcm 2>/dev/null", 0, "cold", NULL);
+}
+
+static double stage_of(const cJSON *record, const char *name)
+{
+    const cJSON *stage = cJSON_GetObjectItem(cJSON_GetObjectItem(record, "stages"), name);
+    if (!cJSON_IsNumber(stage) && !cJSON_IsNull(stage)) fail_msg("%s is no stage", name);
+    return cJSON_IsNumber(stage) ? stage->valuedouble : -1;
+}
+
+/* Reading is that of a file; a conversion is told where the product itself is skipped, too. */
+static void stages_of_records(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench $D/square.mtx --op spgemm --device cpu --runs 2 --json --kernels "
+                                "spgemm_smmp_cpu,spgemm_seed_dot_cpu",
+                                0);
+    const cJSON *smmp = find(records, "kernel", "spgemm_smmp_cpu"),
+                *dot = find(records, "kernel", "spgemm_seed_dot_cpu");
+    assert_true(stage_of(smmp, "read") > 0 && stage_of(dot, "read") == stage_of(smmp, "read"));
+    assert_true(stage_of(smmp, "convert") == -1 && stage_of(dot, "convert") > 0);
+    assert_true(stage_of(smmp, "count") >= 0 && stage_of(smmp, "scan") >= 0 && stage_of(smmp, "fill") >= 0);
+    assert_true(stage_of(smmp, "sort") >= 0 && stage_of(dot, "sort") == 0);
+    cJSON_Delete(records);
+    records =
+        records_of("bench gen:random,rows=30000,cols=30000,density=1e-4 --op spgemm --device cpu --json --kernels "
+                   "spgemm_seed_dot_cpu",
+                   0);
+    dot = find(records, "kernel", "spgemm_seed_dot_cpu");
+    assert_string_equal(text_of(dot, "status"), "skipped");
+    assert_true(stage_of(dot, "convert") > 0 && stage_of(dot, "read") == -1 && stage_of(dot, "fill") == -1);
+    cJSON_Delete(records);
+    cJSON *r = json_of("spgemm $D/square.mtx --kernel spgemm_smmp_cpu --json", 0);
+    assert_true(stage_of(r, "read") > 0 && stage_of(r, "fill") >= 0);
+    cJSON_Delete(r);
+    expect("spgemm gen:grid5,x=30,y=30 --kernel spgemm_smmp_cpu", 0, "stages          count", NULL);
 }
 
 static void wrong_peers_are_found_out(void **state)
@@ -346,6 +382,7 @@ int main(void)
         cmocka_unit_test(keeps_a_memory_limit),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(benchmark_records),
+        cmocka_unit_test(stages_of_records),
         cmocka_unit_test(wrong_peers_are_found_out),
         cmocka_unit_test(peers_multiply_matrices),
     };

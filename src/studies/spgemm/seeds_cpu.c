@@ -87,6 +87,7 @@ static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
         }
         if (!Cj) job->offsets[i + 1] = at - begin;
     }
+    job->sort_us = 0;
 }
 
 /* sums[j] and met[j] of row i. */
@@ -120,6 +121,7 @@ static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
             met[j] = 0;
         }
     }
+    job->sort_us = 0;
 }
 
 /* By insertion; columns that rise already, as SMMP's often do in reverse, are not moved. */
@@ -135,6 +137,7 @@ static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
     }
 }
 
+/* All rows are sorted between columns and values, so that what SMMP leaves out can be told apart. */
 static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
@@ -149,9 +152,14 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
             head = next[j];
             next[j] = 0;
         }
-        SPRY_FN(sort_row)(Cj + at, n);
+    }
+    const double start = spryi_now_us();
+    for (int64_t i = 0; i < job->a.rows; i++)
+        SPRY_FN(sort_row)(Cj + job->offsets[i], job->offsets[i + 1] - job->offsets[i]);
+    job->sort_us = spryi_now_us() - start;
+    for (int64_t i = 0; i < job->a.rows; i++) {
         SPRY_FN(add_row)(job, i, sums, NULL);
-        for (int64_t k = at; k < at + n; k++) {
+        for (int64_t k = job->offsets[i]; k < job->offsets[i + 1]; k++) {
             Cx[k] = alpha * sums[Cj[k]];
             sums[Cj[k]] = 0;
         }
@@ -162,6 +170,7 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 #include "studies/spgemm/seeds.h"
 
 #include "core/bisect.h"
+#include "core/clock.h"
 
 #include <string.h>
 
