@@ -87,7 +87,7 @@ static const cli_option options[] = {
      "are squared. Studies, with their tables: study/",
      CLI_TEXT, CLI_AT(suite)},
     {"matrices", 0, "DIR", "folder of a suite's matrices (default: SPRY_MATRIX_DIR)", CLI_TEXT, CLI_AT(folder)},
-    {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
+    {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only), 1},
     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
      .take = take_part},
     {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(o.op)},

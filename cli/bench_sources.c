@@ -194,16 +194,47 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
+/*
+ * How many items from the first on are, with commas between them, the name: of a generated matrix it has some. 0: they
+ * are not.
+ */
+static int items_of(const text_list *list, int first, const char *name)
+{
+    for (int i = first; i < list->count; i++) {
+        const size_t length = strlen(list->items[i]);
+        if (strncmp(list->items[i], name, length) != 0) return 0;
+        if (name[length] == '\0') return i + 1 - first;
+        if (name[length] != ',') return 0;
+        name += length + 1;
+    }
+    return 0;
+}
+
+/* The longest name of a source that begins with this item; 0: none does. */
+static int longest_of(const cli_sources *sources, const text_list *list, int first)
+{
+    int most = 0;
+    for (int s = 0; s < sources->count; s++) {
+        const int items = items_of(list, first, sources->items[s].name);
+        if (items > most) most = items;
+    }
+    return most;
+}
+
 int cli_keep_only(cli_sources *sources, const text_list *names)
 {
     int kept = 0;
-    for (int i = 0; i < names->count; i++) {
-        int there = 0;
-        for (int s = 0; s < sources->count; s++) there |= strcmp(sources->items[s].name, names->items[i]) == 0;
-        if (!there) return cli_usage_error("--only: there is no matrix '%s' among those to measure", names->items[i]);
+    for (int i = 0, items; i < names->count; i += items) {
+        items = longest_of(sources, names, i);
+        if (items == 0)
+            return cli_usage_error("--only: there is no matrix '%s' among those to measure", names->items[i]);
     }
-    for (int s = 0; s < sources->count; s++)
-        if (text_list_has(names, sources->items[s].name)) sources->items[kept++] = sources->items[s];
+    for (int s = 0; s < sources->count; s++) {
+        int named = 0;
+        for (int i = 0; i < names->count; i += longest_of(sources, names, i))
+            named |= items_of(names, i, sources->items[s].name) == longest_of(sources, names, i);
+        if (named) sources->items[kept++] = sources->items[s]; /* those that are named stay, here or further down */
+    }
     sources->count = kept;
     return CLI_GO_ON;
 }

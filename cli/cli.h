@@ -30,7 +30,7 @@ typedef enum cli_kind {
     CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
     CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5M", "4G", powers of 1024 */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
-    CLI_LIST,    /* text_list, "a,b,c" */
+    CLI_LIST,    /* text_list, "a,b,c"; with 1 as least, an item may come again: names may have commas */
     CLI_JSON,    /* cli_json; the value may be left out */
     CLI_OWN      /* take(state, value) */
 } cli_kind;
@@ -127,6 +127,7 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
 int cli_certain(spry_status status, const spry_error *err);
 
 int cli_take_list(const char *option, const char *text, text_list *list); /* "a,b,c" */
+int cli_take_items(const char *option, const char *text, text_list *list, int may_repeat);
 void cli_release_list(text_list *list);
 
 /* The name nearest to a mistyped one, NULL if none is near. */

@@ -195,7 +195,7 @@ static int take(const cli_option *o, void *arguments, const char *value)
         memcpy(at, &word, sizeof word); /* an enumeration is as wide */
         return status;
     case CLI_INDEX: return take_index(value, at);
-    case CLI_LIST: return cli_take_list(o->name, value, at);
+    case CLI_LIST: return cli_take_items(o->name, value, at, o->least == 1);
     case CLI_JSON:
         ((cli_json *)at)->wanted = 1;
         ((cli_json *)at)->path = value;
@@ -338,7 +338,7 @@ static int add_to_list(text_list *list, const char *item, size_t length)
     return CLI_UNSUCCESSFUL;
 }
 
-int cli_take_list(const char *option, const char *text, text_list *list)
+int cli_take_items(const char *option, const char *text, text_list *list, int may_repeat)
 {
     cli_release_list(list);
     for (const char *item = text;; item++) {
@@ -346,12 +346,17 @@ int cli_take_list(const char *option, const char *text, text_list *list)
         if (length == 0) return cli_usage_error("--%s is '%s': a name in the list is empty", option, text);
         int status = add_to_list(list, item, length);
         if (status != CLI_GO_ON) return status;
-        for (int i = 0; i < list->count - 1; i++)
+        for (int i = 0; i < list->count - 1 && !may_repeat; i++)
             if (strcmp(list->items[i], list->items[list->count - 1]) == 0)
                 return cli_usage_error("--%s has '%s' twice", option, list->items[i]);
         item += length;
         if (!*item) return CLI_GO_ON;
     }
+}
+
+int cli_take_list(const char *option, const char *text, text_list *list)
+{
+    return cli_take_items(option, text, list, 0);
 }
 
 void cli_release_list(text_list *list)

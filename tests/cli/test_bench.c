@@ -237,6 +237,15 @@ static void parts_of_suites(void **state)
     o = spry("bench gen:grid5,x=9,y=9 $D/small.mtx --only small --formats csr --device cpu --runs 1");
     if (o.status != 0 || !strstr(o.out, "small: ") || strstr(o.out, "grid5")) fail_msg("%d\n%s", o.status, o.out);
     release(&o);
+    /* names of generated matrices have commas */
+    cJSON *records = records_of("bench gen:grid5,x=9,y=9 gen:grid5,x=9 gen:grid5,x=9,y=8 gen:grid5 --only "
+                                "grid5,x=9,y=8,grid5,x=9 --formats csr --device cpu --runs 1 --json",
+                                0);
+    assert_int_equal(cJSON_GetArraySize(records), 2);
+    assert_non_null(find(records, "matrix", "grid5,x=9"));
+    assert_non_null(find(records, "matrix", "grid5,x=9,y=8"));
+    cJSON_Delete(records);
+    expect("bench gen:grid5,x=9,y=9 --only grid5,x=9,y=9,z=9", 2, NULL, "--only: there is no matrix 'z=9' among");
     expect("bench $D/small.mtx --only smaller", 2, NULL, "--only: there is no matrix 'smaller' among those to measure");
     expect("bench $D/small.mtx --part 3", 2, NULL, "--part is '3', expected I/N, as 1/4 and so on to 4/4");
     expect("bench $D/small.mtx --part 2/2 --device cpu", 0, NULL, "note: --part 2/2 is empty");
