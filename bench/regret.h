@@ -26,8 +26,8 @@ typedef struct regret_choice {
     char matrix[256], device[32], ordering[32];
     const char *policy;
     int64_t calls;
-    char format[64], kernel[64]; /* the format with its parameters */
-    char csr_kernel[64];
+    char format[64], kernel[128]; /* the format with its parameters */
+    char csr_kernel[128];
     regret_plan taken, csr; /* csr: the default plan in that format, told of as many calls */
     double predicted_us, baseline_us;
     int64_t break_even; /* as predicted; -1: never */
@@ -37,7 +37,7 @@ typedef struct regret_choice {
 typedef struct regret_case {
     regret_choice choice;
     double loss, over_csr;
-    char best_format[64], best_kernel[64]; /* of the least cost */
+    char best_format[64], best_kernel[128]; /* of the least cost */
     double best_us;                        /* that cost: of all calls, or of one where they are many */
 } regret_case;
 

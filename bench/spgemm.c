@@ -7,11 +7,11 @@
 #include <string.h>
 
 /*
- * Seconds that a run of a seed's kernel may take, and what those take that form every dot product, 5 ns for each of the
- * rows and entries and each column (Zen 4), or that clear and read a table of all columns for each row: 2 ns a cell
- * (Zen 4), 4 ps on a GPU (H200).
+ * Seconds that a run of a seed's kernel may take, and what those take that form every dot product: 5 ns for each of
+ * the rows and entries and each column (Zen 4), on a GPU twice 2 ps for each step along a row and a column; or that
+ * clear and read a table of all columns for each row: 2 ns a cell (Zen 4), 4 ps on a GPU (H200).
  */
-static const double most_seconds = 2, dot_s = 5e-9, table_s = 2e-9, gpu_table_s = 4e-12;
+static const double most_seconds = 2, dot_s = 5e-9, gpu_step_s = 4e-12, table_s = 2e-9, gpu_table_s = 4e-12;
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
@@ -84,18 +84,19 @@ static int fits(const spgemm_group *group, spgemm_case *c)
 
 static int reads_columns(const char *kernel)
 {
-    return kernel && strstr(kernel, "_dot_") != NULL;
+    return kernel && strcmp(kernel, "spgemm_seed_dot_cpu") == 0;
 }
 
 /* The time that grows with rows times columns; 0 for kernels that follow the products. */
 static double seconds_of(const spgemm_group *group, const char *kernel)
 {
-    const double cells = (double)group->arrays.rows * (double)group->arrays.cols;
-    if (reads_columns(kernel)) return dot_s * (cells + (double)group->arrays.nnz * (double)group->arrays.cols);
+    const double rows = (double)group->arrays.rows, cols = (double)group->arrays.cols, cells = rows * cols;
+    const double entries = (double)group->arrays.nnz * cols;
+    if (reads_columns(kernel)) return dot_s * (cells + entries);
+    if (strcmp(kernel, "spgemm_seed_older_cuda") == 0) return gpu_step_s * (cells + entries + entries / cols * rows);
     if (strcmp(kernel, "spgemm_seed_dense_cpu") == 0) return table_s * cells;
-    const int tables = strncmp(kernel, "spgemm_seed_", 12) == 0 && strstr(kernel, "_cuda") &&
-                       !strstr(kernel, "_reset_");
-    return tables ? gpu_table_s * cells : 0;
+    const int tables = bench_is_named(kernel, "spgemm_seed_getvals_cuda") && !strstr(kernel, ":reset=touched");
+    return tables || strstr(kernel, ":reset=all") ? gpu_table_s * cells : 0;
 }
 
 /* Conversion against none, a figure of seed 002: what B by columns costs where the product is skipped. */
@@ -204,22 +205,26 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
 
 /* ---- which cases -------------------------------------------------------------------------------- */
 
-static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel)
+/* name: the kernel's, parameters may follow it; its text lives as long as the group. */
+static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel, const char *name)
 {
-    const double seconds = seconds_of(group, kernel->name);
-    if (!kernel->available) return add_skipped(group, kernel->name, kernel->device_kind, kernel->reason);
+    const double seconds = seconds_of(group, name);
+    if (!kernel->available) return add_skipped(group, name, kernel->device_kind, kernel->reason);
     if (seconds > most_seconds) {
         char reason[128];
         snprintf(reason, sizeof reason, "it would take about %.2g s a product, by rows times columns", seconds);
-        if (!add_skipped(group, kernel->name, kernel->device_kind, reason)) return 0;
-        if (reads_columns(kernel->name)) measure_conversion(group, &group->cases[group->case_count - 1]);
+        if (!add_skipped(group, name, kernel->device_kind, reason)) return 0;
+        if (reads_columns(name)) measure_conversion(group, &group->cases[group->case_count - 1]);
         return 1;
     }
-    return add_ours(group, kernel->name, kernel->device_kind, WHOLE) &&
-           (group->session->options->calls <= 1 || add_ours(group, kernel->name, kernel->device_kind, PLANNED));
+    return add_ours(group, name, kernel->device_kind, WHOLE) &&
+           (group->session->options->calls <= 1 || add_ours(group, name, kernel->device_kind, PLANNED));
 }
 
-/* Every kernel of the wanted devices, or those named; *ours: how many of ours were named. */
+/*
+ * Every kernel of the wanted devices, or those named, each as often as the list has it, with other parameters; *ours:
+ * how many of ours were named.
+ */
 static int add_kernels(spgemm_group *group, int *ours)
 {
     const bench_options *options = group->session->options;
@@ -227,12 +232,18 @@ static int add_kernels(spgemm_group *group, int *ours)
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_spgemm_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
-        const int named = text_list_has(&options->kernels, kernel.name);
+        const text_list *list = &options->kernels;
+        int named = 0;
+        for (int i = 0; i < list->count && good; i++) {
+            if (!bench_is_named(list->items[i], kernel.name)) continue;
+            named++;
+            if (bench_device_fits(group->session, group->wanted, kernel.device_kind, 1))
+                good = add_kernel(group, &kernel, list->items[i]);
+        }
         *ours += named;
-        if (!(named || options->all_kernels) ||
-            !bench_device_fits(group->session, group->wanted, kernel.device_kind, named))
-            continue;
-        good = add_kernel(group, &kernel);
+        if (good && named == 0 && options->all_kernels &&
+            bench_device_fits(group->session, group->wanted, kernel.device_kind, 0))
+            good = add_kernel(group, &kernel, kernel.name);
     }
     return good;
 }

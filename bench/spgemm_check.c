@@ -57,7 +57,7 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     r->threads = info.threads;
     record_take_stages(r, &info);
     if (r->reason[0]) return 1;
-    snprintf(r->kernel, sizeof r->kernel, "%s", info.kernel);
+    snprintf(r->kernel, sizeof r->kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
     snprintf(r->device, sizeof r->device, "%s", info.device_name);
     snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "the numeric phase of a plan alone; " : "", info.reason);
     return 1;

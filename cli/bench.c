@@ -215,18 +215,39 @@ static int check_policy(const char *policy, spry_context *context, const spry_ma
     return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
 }
 
-/* Of what follows a kernel's name; one that is for sparse products, or that cannot run here, is looked at elsewhere. */
-static int check_kernel_parameters(const text_list *kernels, spry_context *context, const spry_matrix *A)
+/* A kernel of products with vectors, on A. */
+static spry_status try_kernel(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
 {
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.kernel = name;
+    options.allow_nondeterministic = 1;
+    const spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
+    spry_spmv_plan_destroy(plan);
+    return status;
+}
+
+/* One of sparse products. */
+static spry_status try_square(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
+{
+    spry_matrix *C = NULL;
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.kernel = name;
+    const spry_status status = spry_spgemm(context, &C, A, A, &options, err);
+    spry_matrix_destroy(C);
+    return status;
+}
+
+/* Of what follows a kernel's name; one that cannot run here is looked at where it can. */
+static int check_kernel_parameters(const arguments *a, spry_context *context, const spry_matrix *A)
+{
+    const text_list *kernels = &a->o.kernels;
     for (int i = 0; i < kernels->count; i++) {
         spry_error err = {0};
-        spry_spmv_plan *plan = NULL;
-        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        options.kernel = kernels->items[i];
-        options.allow_nondeterministic = 1;
-        if (!strchr(options.kernel, ':')) continue;
-        const spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
-        spry_spmv_plan_destroy(plan);
+        const char *name = kernels->items[i];
+        if (!strchr(name, ':')) continue;
+        const spry_status status = is_spgemm(a) ? try_square(name, context, A, &err)
+                                                : try_kernel(name, context, A, &err);
         if (status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT)
             return cli_usage_error("--kernels: %s", err.message);
     }
@@ -250,7 +271,7 @@ static int check_parameters(const arguments *a, spry_context *context)
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }
-    if (status == CLI_GO_ON) status = check_kernel_parameters(&a->o.kernels, context, A);
+    if (status == CLI_GO_ON) status = check_kernel_parameters(a, context, A);
     if (status == CLI_GO_ON && a->o.policy) status = check_policy(a->o.policy, context, A);
     spry_matrix_destroy(A);
     return status;

@@ -100,9 +100,9 @@ static int write_sum(cli_json *json, const char *name, const regret_choice *of, 
 /* ---- one matrix ----------------------------------------------------------------------------------- */
 
 /* "sell:c=16:sigma=512 sell_avx2_cpu", the format as far as the kernel's name does not tell it. */
-static const char *name_of(char text[128], const char *format, const char *kernel)
+static const char *name_of(char text[192], const char *format, const char *kernel)
 {
-    snprintf(text, 128, "%s%s%s", strchr(format, ':') ? format : "", strchr(format, ':') ? " " : "",
+    snprintf(text, 192, "%s%s%s", strchr(format, ':') ? format : "", strchr(format, ':') ? " " : "",
              kernel[0] ? kernel : format);
     return text;
 }
@@ -110,7 +110,7 @@ static const char *name_of(char text[128], const char *format, const char *kerne
 static void print_case(FILE *out, const regret_case *k)
 {
     const regret_choice *c = &k->choice;
-    char calls[24], taken[128], best[128];
+    char calls[24], taken[192], best[192];
     fprintf(out, "  %6s  %-6s  %-44s", calls_text(calls, c->calls), c->policy, name_of(taken, c->format, c->kernel));
     if (isnan(k->loss)) {
         fputs("  not measured\n", out);

@@ -179,7 +179,7 @@ enum { PROFILE_LIMITS = 4 };
 
 /* A kernel over the matrices of a class, under one ordering; sums of logarithms. */
 typedef struct tally {
-    char label[128];
+    char label[192];
     const char *type, *class_name;
     int cases, with_peer, within[PROFILE_LIMITS];
     double gflops, gbps, roof, ratio;

@@ -35,7 +35,7 @@ typedef struct record {
     const char *type, *index;
     char device[32];
     int threads;
-    char format[64], kernel[64], ordering[32]; /* the format may have its parameters behind it */
+    char format[64], kernel[128], ordering[32]; /* format and kernel may have their parameters behind them */
     int peer, deterministic;
     double setup_us, upload_us;
     double baseline_us, predicted_us; /* predictions of a run, in csr and in the plan */

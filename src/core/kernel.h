@@ -29,7 +29,7 @@ typedef struct spryi_parameter {
     const char *text; /* what it is, one line */
 } spryi_parameter;
 
-enum { SPRYI_PARAMETERS = 4, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
+enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
 /* How large the samples are that a format's guesses rest on. */
 typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;

@@ -20,7 +20,7 @@ typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTER
 typedef struct spryi_stored {
     const struct spryi_format *format;
     void *storage;         /* the format's struct; its arrays are the matrix's mapping or block */
-    int64_t parameters[4]; /* of the format, as resolved; 0: none, or not known */
+    int64_t parameters[8]; /* SPRYI_PARAMETERS of the format, as resolved; 0: none, or not known */
     char text[64];         /* the same as text */
     pthread_mutex_t making;
     spry_matrix *csr; /* NULL: nobody has asked yet */

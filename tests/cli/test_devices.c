@@ -82,6 +82,21 @@ static void the_mock_stands_in(void **state)
     records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --formats all --json", 0);
     assert_true(count_good(records) > 1 && count_good(records) == cJSON_GetArraySize(records));
     cJSON_Delete(records);
+    /* one kernel with parameters, and with others */
+    records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --json --kernels "
+                         "spgemm_seed_getvals_cuda,spgemm_seed_getvals_cuda:rows=4:lanes=16,"
+                         "spgemm_seed_getvals_cuda:claim=0:reset=touched:sort=64",
+                         0);
+    assert_int_equal(cJSON_GetArraySize(records), 3);
+    assert_int_equal(count_good(records), 3);
+    const cJSON *seed = find(records, "kernel", "spgemm_seed_getvals_cuda:rows=4:lanes=16");
+    assert_non_null(seed);
+    assert_near(number_of(cJSON_GetObjectItem(seed, "stages"), "count"), 1, 0); /* what the mock tells */
+    cJSON_Delete(records);
+    expect("bench gen:grid5,x=9,y=9 --op spgemm --kernels spgemm_seed_getvals_cuda:rows=64", 2, NULL,
+           "--kernels: kernel spgemm_seed_getvals_cuda: \"rows=64\", expected rows=NUMBER from 1 to 32");
+    expect("bench gen:grid5,x=9,y=9 --op spgemm --kernels spgemm_seed_older_cuda:rows=2", 2, NULL,
+           "--kernels: kernel spgemm_seed_older_cuda has no parameter \"rows\", expected none");
     expect("solve gen:laplace5,x=9,y=9 --device cuda", 0, "on mock: host memory, no GPU", NULL);
     expect("spmv gen:rmat16,scale=8 --device cuda", 0, ": correct", NULL);
     unsetenv("SPRY_BENCH_COPY_BYTES");

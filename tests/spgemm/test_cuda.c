@@ -80,7 +80,125 @@ static void random_products(void **unused)
     int index = 0, kernels = 0;
     for (const char *kernel; (kernel = next_kernel(&index)); kernels++)
         for (int trial = 0; trial < TRIALS; trial++) one_trial(kernel, (uint64_t)trial);
-    assert_true(kernels >= 6);
+    assert_true(kernels >= 4);
+}
+
+/* The seed's kernels by their parameters: groups below a warp, of one and of several; claims; resets; sorts. */
+static void ways_of_the_seed(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {
+        "spgemm_seed_getvals_cuda:rows=8:lanes=4:count=4",
+        "spgemm_seed_getvals_cuda:rows=32:lanes=32:count=16:blocks=1",
+        "spgemm_seed_getvals_cuda:rows=8:lanes=128:count=64:claim=1",
+        "spgemm_seed_getvals_cuda:rows=2:lanes=512:count=512:blocks=2:sort=32",
+        "spgemm_seed_getvals_cuda:claim=5:blocks=32:sort=256",
+        "spgemm_seed_getvals_cuda:reset=touched:sort=128",
+        "spgemm_seed_getvals_cuda:reset=touched:rows=16:lanes=8:claim=3",
+        "spgemm_seed_together_cuda:lanes=64:rows=16",
+        "spgemm_seed_together_cuda:reset=all:claim=0:count=128:rows=1",
+    };
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (int trial = 0; trial < TRIALS / 2; trial++) one_trial(names[n], (uint64_t)trial);
+}
+
+/* What no block has room for is refused, with the numbers. */
+static void wrong_ways(void **unused)
+{
+    (void)unused;
+    static const char *const cases[][2] = {
+        {"spgemm_seed_getvals_cuda:rows=8:lanes=256", "rows times lanes is 2048, expected at most 1024"},
+        {"spgemm_seed_getvals_cuda:rows=32:count=64", "rows times count is 2048, expected at most 1024"},
+        {"spgemm_seed_together_cuda:rows=33", "expected rows=NUMBER from 1 to 32"},
+        {"spgemm_seed_together_cuda:lanes=5", "expected lanes=WORD"},
+        {"spgemm_seed_older_cuda:rows=1", "expected none"},
+    };
+    uint64_t state = 3;
+    test_entries a = test_make(TEST_UNIFORM, 20, 20, 3, &state);
+    const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+    spry_matrix *A = test_matrix(context, &a, form), *C = NULL;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_error err = SPRY_ERROR_INIT;
+        const spry_spgemm_options o = options_for(cases[c][0]);
+        assert_int_not_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+        if (!strstr(err.message, cases[c][1])) fail_msg("%s: %s", cases[c][0], err.message);
+        assert_null(C);
+    }
+    spry_matrix_destroy(A);
+    test_discard(&a);
+}
+
+/* Rows from empty to full, whose groups end at very different times, and a plan of new values; sums are exact. */
+static void seeds_of_irregular_rows(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
+                                        "spgemm_seed_getvals_cuda:rows=4:lanes=16:claim=2",
+                                        "spgemm_seed_together_cuda"};
+    uint64_t state = 23;
+    test_entries a = test_make(TEST_ONE_ROW, 3000, 3000, 9, &state);
+    const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+    spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        spry_spgemm_plan *plan = NULL;
+        spry_error err;
+        const spry_spgemm_options o = options_for(names[n]);
+        if (spry_spgemm_plan_create(context, &plan, A, A, &o, &err) != SPRY_OK)
+            fail_msg("%s: %s", names[n], err.message);
+        for (int run = 0; run < 2; run++) {
+            for (int64_t k = 0; k < A->a.nnz; k += 3) ((double *)(uintptr_t)A->a.values)[k] += 1;
+            assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
+            assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm(context, &D, A, A, NULL, NULL), SPRY_OK);
+            if (!test_same_bits(C, D)) fail_msg("%s, run %d", names[n], run);
+            spry_matrix_destroy(C);
+            spry_matrix_destroy(D);
+        }
+        spry_spgemm_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    test_discard(&a);
+}
+
+/* Stages of the seed's kernels, in one piece and in chunks, add up to less than the product; others tell none. */
+static void stages_of_the_seed(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
+                                        "spgemm_seed_together_cuda", "spgemm_rows_cuda"};
+    uint64_t state = 29;
+    test_entries a = test_make(TEST_UNIFORM, 2000, 2000, 12, &state);
+    const test_form form = {SPRY_CSR, SPRY_F32, SPRY_I32, SPRY_I32};
+    spry_matrix *A = test_matrix(context, &a, form), *C = NULL;
+    for (int n = 0; n < 4; n++) {
+        spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_options o = options_for(names[n]);
+        o.info = &info;
+        o.tell_stages = 1;
+        for (int limited = 0; limited < 2; limited++) {
+            o.memory_limit_bytes = limited ? info.peak_bytes * 4 / 5 : 0;
+            assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+            spry_matrix_destroy(C);
+            if (n == 3) {
+                assert_true(info.count_us == -1 && info.fill_us == -1 && info.sort_us == -1);
+                continue;
+            }
+            const double times[] = {info.count_us, info.scan_us, info.fill_us, info.sort_us};
+            double sum = n == 0 ? info.convert_us : 0;
+            for (int s = 0; s < 4; s++) {
+                assert_true(times[s] > 0 || (n == 0 && s == 3 && times[s] == 0));
+                sum += times[s];
+            }
+            assert_true(n == 0 ? info.convert_us > 0 : info.convert_us == -1);
+            assert_true(sum < info.setup_us + info.run_us);
+        }
+        o.tell_stages = 0;
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        assert_true(info.count_us == -1 && info.fill_us == -1);
+        spry_matrix_destroy(C);
+    }
+    spry_matrix_destroy(A);
+    test_discard(&a);
 }
 
 /* Rows that take each way of spgemm_rows_cuda, up to windows of columns, against the CPU. */
@@ -340,10 +458,18 @@ int main(void)
         spry_context_destroy(context);
         return SKIPPED;
     }
-    const struct CMUnitTest tests[] =
-        {cmocka_unit_test(random_products),     cmocka_unit_test(large_rows),  cmocka_unit_test(runs_of_rows),
-         cmocka_unit_test(ways_of_short_rows),  cmocka_unit_test(chunks),      cmocka_unit_test(plans_of_new_values),
-         cmocka_unit_test(limits_from_nothing), cmocka_unit_test(large_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
+                                       cmocka_unit_test(ways_of_the_seed),
+                                       cmocka_unit_test(wrong_ways),
+                                       cmocka_unit_test(seeds_of_irregular_rows),
+                                       cmocka_unit_test(stages_of_the_seed),
+                                       cmocka_unit_test(large_rows),
+                                       cmocka_unit_test(runs_of_rows),
+                                       cmocka_unit_test(ways_of_short_rows),
+                                       cmocka_unit_test(chunks),
+                                       cmocka_unit_test(plans_of_new_values),
+                                       cmocka_unit_test(limits_from_nothing),
+                                       cmocka_unit_test(large_copies)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;

@@ -36,11 +36,9 @@
     KERNEL(csr3_gpuspmv35)                                                                                             \
     KERNEL(windowed_staged)                                                                                            \
     KERNEL(packed_slices)                                                                                              \
+    KERNEL(spgemm_seed_older)                                                                                          \
     KERNEL(spgemm_seed_getvals)                                                                                        \
-    KERNEL(spgemm_seed_reset)                                                                                          \
-    KERNEL(spgemm_seed_rows)                                                                                           \
-    KERNEL(spgemm_seed_claim)                                                                                          \
-    KERNEL(spgemm_seed_balance)                                                                                        \
+    KERNEL(spgemm_seed_together)                                                                                       \
     KERNEL(spgemm_rows)
 
 /* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */

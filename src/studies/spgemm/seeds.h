@@ -12,6 +12,18 @@
 
 #include "spgemm/spgemm.h"
 
+/* Parameters of spgemm_seed_getvals_cuda and spgemm_seed_together_cuda, in their order. Words begin with the least. */
+enum {
+    SPRYI_SEED_ROWS,
+    SPRYI_SEED_LANES,
+    SPRYI_SEED_COUNT,
+    SPRYI_SEED_BLOCKS,
+    SPRYI_SEED_CLAIM,
+    SPRYI_SEED_RESET,
+    SPRYI_SEED_SORT
+};
+enum { SPRYI_SEED_LEAST_LANES = 4, SPRYI_SEED_LEAST_SORT = 32 };
+
 extern const spryi_kernel spryi_spgemm_seed_dot_cpu, spryi_spgemm_seed_dense_cpu, spryi_spgemm_smmp_cpu;
 
 #endif
