@@ -11,7 +11,7 @@
 
 typedef struct arguments {
     const char *method, *out, *perm, *spy, *tuning;
-    int64_t k, srs, ssrs, threads;
+    int64_t k, srs, ssrs, sssrs, threads;
     cli_json json;
 } arguments;
 
@@ -37,11 +37,14 @@ static const cli_option options[] = {
      "row of FILE that is now row i, counted from 1",
      CLI_TEXT, CLI_AT(perm)},
     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
-    {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)", CLI_INTEGER, CLI_AT(k), 2, 3},
+    {"k", 0, "2|3|4", "bandk: super-rows, super-super-rows too, or groups of them (default: 3)", CLI_INTEGER, CLI_AT(k),
+     2, 4},
     {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(srs), 1, 32768},
     {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
-    {"tuning", 0, "cpu|volta|ampere|hopper|table", "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD,
-     CLI_AT(tuning)},
+    {"sssrs", 0, "N", "bandk with --k 4: super-super-rows a group of them (default: 8)", CLI_INTEGER, CLI_AT(sssrs), 1,
+     32768},
+    {"tuning", 0, "cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs",
+     "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
     CLI_THREADS_OPTION("threads"),
     CLI_JSON_OPTION("one JSON object"),
     CLI_END_OF_OPTIONS,
@@ -70,6 +73,9 @@ static void print_facts(FILE *out, const facts *f)
     if (o->ssr_ptr)
         fprintf(out, "  super-super-rows: %s of about %lld super-rows\n", cli_count(o->ssr_count).s,
                 (long long)o->ssrs);
+    if (o->sssr_ptr)
+        fprintf(out, "  groups of super-super-rows: %s of about %lld\n", cli_count(o->sssr_count).s,
+                (long long)o->sssrs);
     if (a->rows != a->cols) fprintf(out, "  not square: rows alone were moved\n");
 }
 
@@ -95,7 +101,9 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
            cli_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
            cli_json_integer(o, "srs", i->sr_ptr ? i->srs : -1) &&
-           cli_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1);
+           cli_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1) &&
+           cli_json_integer(o, "super_super_super_rows", i->sssr_ptr ? i->sssr_count : -1) &&
+           cli_json_integer(o, "sssrs", i->sssr_ptr ? i->sssrs : -1);
 }
 
 static int report(arguments *a, const facts *f)
@@ -168,6 +176,7 @@ static int reorder(facts *f, arguments *a)
     how.k = (int)a->k;
     how.srs = a->srs;
     how.ssrs = a->ssrs;
+    how.sssrs = a->sssrs;
     how.tuning = a->tuning;
     cli_progress("reordering");
     spry_status result = spry_ordering_create(f->input.context, &ordering, A, &how, &err);
@@ -198,9 +207,12 @@ static int check_arguments(const arguments *a, const char *path)
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
     if (status != CLI_GO_ON) return status;
     const char *method = a->method ? a->method : "rcm";
-    if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->tuning))
-        return cli_usage_error("--k, --srs, --ssrs and --tuning go with --method bandk; %s has no groups", method);
+    if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->sssrs || a->tuning))
+        return cli_usage_error("--k, --srs, --ssrs, --sssrs and --tuning go with --method bandk; %s has no groups",
+                               method);
     if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
+    if (a->k < 4 && a->sssrs)
+        return cli_usage_error("--sssrs goes with --k 4 alone, which has groups of super-super-rows");
     if (cli_is_dash(a->out) && a->json.wanted && !a->json.path)
         return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
     return CLI_GO_ON;

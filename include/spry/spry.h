@@ -561,7 +561,8 @@ typedef struct spry_spmv_options {
        (spry_ordering_create). x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or
        3 numbers an entry. */
     const char *ordering;
-    /* csr2, csr3: bandk's ordering whose numbers A has got: its groups, not equal ones. NULL: equal ones */
+    /* csr2, csr3, csr4: bandk's ordering whose numbers A has got, or the caller's groups (spry_ordering_create_groups):
+       these groups, not equal ones. NULL: equal ones */
     const spry_ordering *groups;
     /*
      * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern). It must be

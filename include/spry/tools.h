@@ -308,24 +308,51 @@ typedef struct spry_ordering_options {
     /* "rcm" (NULL): a narrow band; "bandk": one made of CSR-k's groups (docs/csr-k.md); "degree": longest rows first;
        "bfs": breadth first, a wider band than rcm's, but as good for products, in about half of its time */
     const char *method;
-    int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
+    int k;              /* bandk: 2 (super-rows alone), 3, or 4 (groups of super-super-rows too); 0: 3 */
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
-    const char *tuning; /* "cpu" (NULL), "volta", "ampere", "hopper", "table": as in csr3; the context's table counts */
+    const char *tuning; /* "cpu" (NULL), "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs": as in */
+                        /* csr3; the context's table counts */
+    int64_t sssrs;      /* bandk with k = 4: super-super-rows a group of them, about; 0: 8 */
 } spry_ordering_options;
 /* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
 SPRY_API spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
                                           const spry_ordering_options *options, spry_error *err);
 SPRY_API void spry_ordering_destroy(spry_ordering *ordering);
+/*
+ * CSR-k's groups of the caller, as Lane and Booth draw them (2022, figure 1): super-row s holds rows sr_ptr[s] ..
+ * sr_ptr[s+1]-1, super-super-row t super-rows ssr_ptr[t] .. ssr_ptr[t+1]-1. Each pointer has its count + 1 numbers,
+ * which rise from 0 to the number of what it groups.
+ */
+typedef struct spry_groups {
+    size_t struct_size;
+    int64_t rows;
+    int64_t sr_count;
+    const int64_t *sr_ptr;
+    int64_t ssr_count;
+    const int64_t *ssr_ptr; /* NULL with count 0: none */
+    int64_t sssr_count;
+    const int64_t *sssr_ptr; /* of super-super-rows, for csr4; NULL with count 0: none */
+} spry_groups;
+/*
+ * An ordering "groups" that leaves rows where they are, for spry_spmv_options.groups of a matrix of so many rows. The
+ * pointers are copied. SPRY_INVALID_ARGUMENT or SPRY_INVALID_SIZE, with the pointer and the place, where they do not
+ * rise or do not fit each other.
+ */
+SPRY_API spry_status spry_ordering_create_groups(spry_context *context, spry_ordering **ordering,
+                                                 const spry_groups *groups, spry_error *err);
 typedef struct spry_ordering_info {
     size_t struct_size;
     const char *method;
     int64_t rows, cols;
     const int64_t *row_perm, *col_perm; /* one array, the ordering's own; col_perm is NULL where columns stay */
     int64_t components;                 /* connected parts of the graph; 0: not looked for */
-    int64_t sr_count, ssr_count;        /* bandk: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */
-    const int64_t *sr_ptr, *ssr_ptr;    /* ... ssr_ptr likewise super-rows; NULL where there are none */
-    int64_t srs, ssrs;                  /* sizes aimed at */
-    double setup_us;                    /* time that spry_ordering_create took */
+    int64_t sr_count, ssr_count; /* bandk, groups: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */
+    const int64_t *sr_ptr, *ssr_ptr; /* ... ssr_ptr likewise super-rows; NULL where there are none */
+    int64_t srs, ssrs;               /* sizes aimed at */
+    double setup_us;                 /* time that spry_ordering_create or spry_ordering_create_groups took */
+    int64_t sssr_count;              /* k = 4: as many groups of super-super-rows, */
+    const int64_t *sssr_ptr;         /* group g holds super-super-rows sssr_ptr[g] .. sssr_ptr[g+1]-1; NULL: none */
+    int64_t sssrs;                   /* size aimed at */
 } spry_ordering_info;
 SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
 typedef struct spry_ordering_stats {

@@ -244,9 +244,15 @@ void spryi_choose_instead(spryi_choice *choice, const char *refused)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-/* Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device)
+/*
+ * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. By
+ * the longest row it is GPUSpMV-3.5 too where the rows cannot be looked at here.
+ */
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
+                                const spryi_driver *device)
 {
     if (!device->massively_parallel || strcmp(format->name, "csr3") != 0) return NULL;
-    return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
+    spryi_csrk_case which;
+    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_CSRK_CASE_2;
+    return which == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }

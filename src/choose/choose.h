@@ -65,7 +65,8 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
  * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot
  * run here or lacks the product: the caller looks.
  */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device);
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
+                                const spryi_driver *device);
 
 /* csr, which never pads, for a format that the guard refuses; `refused` is its name. */
 void spryi_choose_instead(spryi_choice *choice, const char *refused);

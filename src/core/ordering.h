@@ -11,8 +11,8 @@ struct spry_ordering {
     const char *method;
     int64_t rows, cols, components;
     int64_t *perm; /* new row -> old row; of columns too where the matrix is square */
-    int64_t sr_count, ssr_count, srs, ssrs;
-    int64_t *sr_ptr, *ssr_ptr;
+    int64_t sr_count, ssr_count, sssr_count, srs, ssrs, sssrs;
+    int64_t *sr_ptr, *ssr_ptr, *sssr_ptr; /* NULL: none */
     double setup_us;
     atomic_int others; /* who keep it beside its maker; spry_ordering_destroy takes one away, or the ordering */
 };

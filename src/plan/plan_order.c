@@ -61,11 +61,12 @@ static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_pla
     spryi_csrk shape = {0};
     spryi_cost cost;
     SPRYI_OK_OR_RETURN(spryi_parse_format(&format, request.parameters, text, err));
-    how->k = strcmp(format->name, "csr2") == 0 ? 2 : 3;
-    if (strcmp(format->name, "csr2") != 0 && strcmp(format->name, "csr3") != 0) return SPRY_OK;
+    how->k = spryi_csrk_levels(format->name);
+    if (how->k == 0) return SPRY_OK;
     spry_status status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
+    how->sssrs = shape.sssrs;
     return status;
 }
 
@@ -247,7 +248,7 @@ static int borrows(const spry_spmv_plan *plan)
 /* 1: values that change are to be built into a storage of the same groups. */
 static int has_groups(const spry_spmv_plan *plan)
 {
-    return plan->options.groups && (strcmp(plan->format->name, "csr2") == 0 || strcmp(plan->format->name, "csr3") == 0);
+    return plan->options.groups && spryi_csrk_levels(plan->format->name) > 0;
 }
 
 /* A storage has groups of its own, which the host cannot read where they are a GPU's. */
@@ -270,14 +271,18 @@ void spryi_drop_copy(spry_spmv_plan *plan)
     plan->A = spryi_matrix_retain(order->given);
 }
 
+static int64_t pointers_of(const spry_ordering *o)
+{
+    return o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0);
+}
+
 int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
 {
     const spryi_plan_order *order = plan->order;
     if (!order) return 0;
     int64_t bytes = order->bytes;
     if (owned && plan->A != order->given && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
-    if (owned && order->ordering && keeps_groups(plan))
-        bytes += 8 * (order->ordering->sr_count + order->ordering->ssr_count + 2);
+    if (owned && order->ordering && keeps_groups(plan)) bytes += 8 * pointers_of(order->ordering);
     return bytes;
 }
 

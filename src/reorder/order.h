@@ -28,17 +28,18 @@ enum { SPRYI_FEW = 24 };
 void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, uint64_t *keys);
 
 /*
- * Band-k for k = 2 (ssrs 0) and 3: rows in groups of about srs, and those in groups of about ssrs.
- * order: position -> node of the local graph as it was given; it comes back in another order.
+ * Band-k: rows in groups of about sizes[0], those in groups of about sizes[1], and those in groups of about sizes[2];
+ * with k = 2 sizes[1] is 0, with k = 3 sizes[2]. order: position -> node of the local graph as it was given; it comes
+ * back in another order. ptr: sr_ptr, ssr_ptr and so on, NULL: none.
  */
+enum { SPRYI_BANDK_LEVELS = 3 };
 typedef struct spryi_bandk {
     int32_t *order;
-    int64_t sr_count, ssr_count;
-    int64_t *sr_ptr, *ssr_ptr;
+    int64_t count[SPRYI_BANDK_LEVELS], *ptr[SPRYI_BANDK_LEVELS];
 } spryi_bandk;
 
-spry_status spryi_bandk_make(spry_context *context, spryi_bandk *bandk, spryi_local *local, int64_t srs, int64_t ssrs,
-                             spry_error *err);
+spry_status spryi_bandk_make(spry_context *context, spryi_bandk *bandk, spryi_local *local,
+                             const int64_t sizes[SPRYI_BANDK_LEVELS], spry_error *err);
 void spryi_bandk_clear(spry_context *context, spryi_bandk *bandk);
 
 #endif

@@ -16,12 +16,12 @@
 typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
 static const char *const method_names[METHODS] = {"rcm", "bandk", "degree", "bfs"};
 /* In the order of spryi_csrk_tuning. */
-static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table"};
+static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs"};
 enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
 
 typedef struct settings {
     method how;
-    int64_t srs, ssrs; /* ssrs 0: k is 2 */
+    int64_t sizes[SPRYI_BANDK_LEVELS]; /* srs, ssrs, sssrs; those that k leaves out are 0 */
 } settings;
 
 /* Which of the names; the first for NULL, -1 if none. */
@@ -41,6 +41,37 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_CSRK_MOST);
 }
 
+/* Sizes of Band-k's groups: those given, else those of the tuning. */
+static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_csrk_tuning by,
+                                 const spry_arrays *a, const spryi_tuning *table, spry_error *err)
+{
+    const int k = o->k == 0 ? 3 : o->k;
+    const spryi_csrk_case which = spryi_csrk_case_of(a->rows, a->nnz);
+    int64_t srs, ssrs;
+    if (k == 2 && o->ssrs != 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
+                                "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
+                                (long long)o->ssrs);
+    if (k < 4 && o->sssrs != 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "sssrs", o->sssrs, 0,
+                                "reorder: sssrs is %lld, but with k = %d there are no groups of super-super-rows",
+                                (long long)o->sssrs, k);
+    if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
+                          "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
+                          "with spry_context_load_tuning");
+    if (by == SPRYI_CSRK_TABLE)
+        spryi_csrk_tune_by(&ssrs, &srs, table, which, a->rows, a->nnz);
+    else if (by == SPRYI_CSRK_CPU)
+        spryi_csrk_tune_cpu(&ssrs, &srs, table, k);
+    else
+        spryi_csrk_tune(&ssrs, &srs, by, which, a->rows, a->nnz);
+    s->sizes[0] = o->srs > 0 ? o->srs : srs;
+    s->sizes[1] = k < 3 ? 0 : o->ssrs > 0 ? o->ssrs : ssrs;
+    s->sizes[2] = k < 4 ? 0 : o->sssrs > 0 ? o->sssrs : SPRYI_CSRK_SSSRS;
+    return SPRY_OK;
+}
+
 static spry_status resolve(settings *s, const spry_ordering_options *o, const spry_arrays *a, const spryi_tuning *table,
                            spry_error *err)
 {
@@ -50,37 +81,19 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
                           "reorder: no method is called '%s'; there are rcm, bandk, degree and bfs", o->method);
     if (tuning < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
-                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere, hopper and table",
+                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere, hopper, table, volta-ssrs "
+                          "and ampere-ssrs",
                           o->tuning);
-    if (o->k != 0 && o->k != 2 && o->k != 3)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 3, "reorder: k is %d, expected 2 or 3", o->k);
+    if (o->k != 0 && (o->k < 2 || o->k > 4))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 4, "reorder: k is %d, expected 2, 3 or 4", o->k);
     SPRYI_OK_OR_RETURN(check_size("srs", o->srs, err));
     SPRYI_OK_OR_RETURN(check_size("ssrs", o->ssrs, err));
+    SPRYI_OK_OR_RETURN(check_size("sssrs", o->sssrs, err));
     *s = (settings){.how = (method)how};
-    if (how != BANDK) {
-        if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->tuning)
-            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "method",
-                              "reorder: k, srs, ssrs and tuning are bandk's; %s has no groups", method_names[how]);
-        return SPRY_OK;
-    }
-    if (o->k == 2 && o->ssrs != 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
-                                "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
-                                (long long)o->ssrs);
-    const spryi_csrk_tuning by = (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU);
-    if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
-                          "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
-                          "with spry_context_load_tuning");
-    if (by == SPRYI_CSRK_TABLE)
-        spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
-    else if (by == SPRYI_CSRK_CPU)
-        spryi_csrk_tune_cpu(&s->ssrs, &s->srs, table, o->k == 2 ? 2 : 3);
-    else
-        spryi_csrk_tune(&s->ssrs, &s->srs, by, a->rows, a->nnz);
-    if (o->srs > 0) s->srs = o->srs;
-    if (o->ssrs > 0) s->ssrs = o->ssrs;
-    if (o->k == 2) s->ssrs = 0;
+    if (how == BANDK) return resolve_sizes(s, o, (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU), a, table, err);
+    if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->sssrs != 0 || o->tuning)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "method",
+                          "reorder: k, srs, ssrs, sssrs and tuning are bandk's; %s has no groups", method_names[how]);
     return SPRY_OK;
 }
 
@@ -121,13 +134,15 @@ static spry_status order_by_graph(spry_context *context, spry_ordering *to, cons
     } else if (s->how == BFS) {
         name_rows(to->perm, NULL, &local, to->rows);
     } else {
-        SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->srs, s->ssrs, err));
+        SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->sizes, err));
         name_rows(to->perm, bandk.order, &local, to->rows);
-        to->sr_count = bandk.sr_count;
-        to->ssr_count = bandk.ssr_count;
-        to->sr_ptr = bandk.sr_ptr;
-        to->ssr_ptr = bandk.ssr_ptr;
-        bandk.sr_ptr = bandk.ssr_ptr = NULL;
+        to->sr_count = bandk.count[0];
+        to->ssr_count = bandk.count[1];
+        to->sssr_count = bandk.count[2];
+        to->sr_ptr = bandk.ptr[0];
+        to->ssr_ptr = bandk.ptr[1];
+        to->sssr_ptr = bandk.ptr[2];
+        memset(bandk.ptr, 0, sizeof bandk.ptr); /* the ordering has them */
     }
     to->components = local.components;
 done:
@@ -160,8 +175,9 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
                             .method = method_names[s.how],
                             .rows = A->a.rows,
                             .cols = A->a.cols,
-                            .srs = s.srs,
-                            .ssrs = s.ssrs};
+                            .srs = s.sizes[0],
+                            .ssrs = s.sizes[1],
+                            .sssrs = s.sizes[2]};
     SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
     SPRYI_TRY(s.how == DEGREE ? spryi_order_by_degree(context, made->perm, A, err)
                               : order_by_graph(context, made, A, &s, err));
@@ -181,6 +197,7 @@ void spry_ordering_destroy(spry_ordering *ordering)
     spryi_release(context, ordering->perm);
     spryi_release(context, ordering->sr_ptr);
     spryi_release(context, ordering->ssr_ptr);
+    spryi_release(context, ordering->sssr_ptr);
     spryi_release(context, ordering);
     spryi_context_release(context);
 }
@@ -204,6 +221,9 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
         .srs = ordering->srs,
         .ssrs = ordering->ssrs,
         .setup_us = ordering->setup_us,
+        .sssr_count = ordering->sssr_count,
+        .sssr_ptr = ordering->sssr_ptr,
+        .sssrs = ordering->sssrs,
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;

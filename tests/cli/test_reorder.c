@@ -33,6 +33,8 @@ static void says_what_it_did(void **state)
     expect("reorder $D/path.mtx --method bfs", 0, "reordered by bfs", NULL);
     expect("reorder $D/path.mtx --method bandk --srs 2 --ssrs 2", 0, "super-rows: 3 of about 2 rows", NULL);
     expect("reorder $D/path.mtx --method bandk --k 2 --srs 2 --threads 2", 0, "super-rows: 3 of about 2 rows", NULL);
+    expect("reorder $D/path.mtx --method bandk --k 4 --srs 2 --ssrs 1 --sssrs 3", 0,
+           "groups of super-super-rows: 1 of about 3", NULL);
     expect("reorder $D/small.mtx", 0, "not square: rows alone were moved", NULL);
     expect("reorder gen:empty,rows=0,cols=0", 0, "0 x 0, 0 entries", NULL);
 }
@@ -127,7 +129,8 @@ static void mistakes(void **state)
     expect("reorder $D/path.mtx --methd rcm", 2, NULL, "unknown option --methd; did you mean --method?");
     expect("reorder $D/path.mtx --srs 8", 2, NULL, "go with --method bandk; rcm has no groups");
     expect("reorder $D/path.mtx --method bandk --k 2 --ssrs 8", 2, NULL, "--ssrs does not go with --k 2");
-    expect("reorder $D/path.mtx --method bandk --k 4", 2, NULL, "--k");
+    expect("reorder $D/path.mtx --method bandk --k 5", 2, NULL, "--k");
+    expect("reorder $D/path.mtx --method bandk --sssrs 8", 2, NULL, "--sssrs goes with --k 4 alone");
     expect("reorder $D/path.mtx --threads 0", 2, NULL, "--threads");
     expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");
     expect("reorder $D/path.mtx --perm $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");

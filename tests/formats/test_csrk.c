@@ -191,10 +191,34 @@ static void test_formulas(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int64_t ssrs, srs;
         assert_int_equal(cases[c].which, spryi_csrk_case_of(cases[c].rows, cases[c].nnz));
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA, cases[c].rows, cases[c].nnz);
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
+                        cases[c].nnz);
         assert_int_equal(cases[c].volta_ssrs, ssrs);
         assert_int_equal(cases[c].volta_srs, srs);
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE, cases[c].rows, cases[c].nnz);
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
+                        cases[c].nnz);
+        assert_int_equal(cases[c].ampere_ssrs, ssrs);
+        assert_int_equal(cases[c].ampere_srs, srs);
+    }
+}
+
+/* The other reading of the paper's "SRSS" makes case 2 another, and no other case. */
+static void test_other_reading(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
+    } cases[] = {
+        {7000, 6, 7, 7, 14},   {12000, 9, 18, 6, 24}, /* 2 * 9 and 4 * 6 */
+        {16000, 8, 16, 6, 24}, {20000, 20, 10, 13, 39}, {40000, 20, 10, 8, 16},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const spryi_csrk_case which = spryi_csrk_case_of(1000, cases[c].nnz);
+        int64_t ssrs, srs;
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA_SSRS, which, 1000, cases[c].nnz);
+        assert_int_equal(cases[c].volta_ssrs, ssrs);
+        assert_int_equal(cases[c].volta_srs, srs);
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE_SSRS, which, 1000, cases[c].nnz);
         assert_int_equal(cases[c].ampere_ssrs, ssrs);
         assert_int_equal(cases[c].ampere_srs, srs);
     }
@@ -214,7 +238,8 @@ static void test_hopper(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         int64_t ssrs, srs;
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_HOPPER, cases[c].rows, cases[c].nnz);
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_HOPPER, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
+                        cases[c].nnz);
         assert_int_equal(cases[c].ssrs, ssrs);
         assert_int_equal(cases[c].srs, srs);
     }
@@ -279,15 +304,58 @@ static void test_for_gpu(void **state)
 static void test_choice_of_kernel(void **state)
 {
     (void)state;
+    static const int64_t mean[SPRYI_PARAMETERS];
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
     assert_int_equal(80, A->a.nnz);
-    assert_string_equal("csr3_gpuspmv3_cuda", spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cuda")));
-    assert_string_equal("csr3_gpuspmv35_cuda", spryi_choose_kernel(B, &spryi_format_csr3, spryi_driver_named("cuda")));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cpu")));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, spryi_driver_named("cuda")));
+    assert_string_equal("csr3_gpuspmv3_cuda",
+                        spryi_choose_kernel(A, &spryi_format_csr3, mean, spryi_driver_named("cuda")));
+    assert_string_equal("csr3_gpuspmv35_cuda",
+                        spryi_choose_kernel(B, &spryi_format_csr3, mean, spryi_driver_named("cuda")));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, mean, spryi_driver_named("cpu")));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, mean, spryi_driver_named("cuda")));
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+/*
+ * By the longest row: ten rows of one entry but for one. The logarithm stays that of the mean row length, the case is
+ * the longest row's.
+ */
+static void test_by_longest(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t longest;
+        int which;
+        const char *kernel, *parameters;
+    } cases[] = {
+        {8, 1, "csr3_gpuspmv3_cuda", "srs=9:ssrs=8:tuning=volta:by=longest"}, /* ln 1.7 = 0.53: 9.35 and 8.24 */
+        {9, 2, "csr3_gpuspmv35_cuda", "srs=18:ssrs=12:tuning=volta:by=longest"},
+        {17, 3, "csr3_gpuspmv35_cuda", "srs=16:ssrs=32:tuning=volta:by=longest"},
+        {33, 4, "csr3_gpuspmv35_cuda", "srs=17:ssrs=35:tuning=volta:by=longest"}, /* ln 4.2 = 1.44: 7 */
+    };
+    const int64_t by[SPRYI_PARAMETERS] = {[SPRYI_CSR3_BY] = SPRYI_CSRK_BY_LONGEST};
+    spry_context *context = context_of(1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *A = matrix_of(context, 10, 100, cases[c].longest);
+        spryi_csrk_case which;
+        assert_int_equal(SPRY_OK, spryi_csrk_find_case(&which, SPRYI_CSRK_BY_LONGEST, &A->a, NULL));
+        assert_int_equal(cases[c].which, which);
+        assert_string_equal(cases[c].kernel,
+                            spryi_choose_kernel(A, &spryi_format_csr3, by, spryi_driver_named("cuda")));
+        spry_spmv_plan *plan = plan_of(context, A, "csr3:tuning=volta:by=longest");
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        assert_string_equal(cases[c].parameters, info.parameters);
+        assert_int_equal(cases[c].which, ((const spryi_csrk *)plan->stored.storage)->which);
+        spry_spmv_plan_destroy(plan);
+        spry_arrays far = A->a;
+        far.device = 1;
+        assert_int_equal(SPRY_UNSUPPORTED, spryi_csrk_find_case(&which, SPRYI_CSRK_BY_LONGEST, &far, NULL));
+        spry_matrix_destroy(A);
+    }
     spry_context_destroy(context);
 }
 
@@ -413,10 +481,13 @@ static void test_spans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),     cmocka_unit_test(test_hopper),
-        cmocka_unit_test(test_spans),     cmocka_unit_test(test_kept_groups),
+        cmocka_unit_test(test_pointers),         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_formulas),         cmocka_unit_test(test_for_gpu),
+        cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_giant_row),        cmocka_unit_test(test_large_groups),
+        cmocka_unit_test(test_hopper),           cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_kept_groups),      cmocka_unit_test(test_other_reading),
+        cmocka_unit_test(test_by_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

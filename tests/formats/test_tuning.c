@@ -101,13 +101,13 @@ static void formulas_have_cases(void **state)
         {1000, 8, 20}, {8000, 5, 13}, {12000, 5, 11}, {20000, 10, 30}, {40000, 4, 7}, {100000000, 1, 1}, {0, 8, 20},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spryi_csrk_tune_by(&ssrs, &srs, t, 1000, cases[c].nnz);
+        spryi_csrk_tune_by(&ssrs, &srs, t, spryi_csrk_case_of(1000, cases[c].nnz), 1000, cases[c].nnz);
         assert_int_equal(cases[c].ssrs, ssrs);
         assert_int_equal(cases[c].srs, srs);
     }
     spryi_tuning huge = *t;
     huge.ssrs.constant = 1e6;
-    spryi_csrk_tune_by(&ssrs, &srs, &huge, 1000, 1000);
+    spryi_csrk_tune_by(&ssrs, &srs, &huge, spryi_csrk_case_of(1000, 1000), 1000, 1000);
     assert_int_equal(SPRYI_CSRK_MOST, ssrs);
     spry_context_destroy(context);
 }
@@ -128,7 +128,7 @@ static void formulas_have_steps(void **state)
                  {7000, 16, 16},
                  {100000, 8, 24}}; /* 28, 19.2, 12.4, -8.8; -4, 9, 19, 51 */
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spryi_csrk_tune_by(&ssrs, &srs, &context->tuning, 1000, cases[c].nnz);
+        spryi_csrk_tune_by(&ssrs, &srs, &context->tuning, spryi_csrk_case_of(1000, cases[c].nnz), 1000, cases[c].nnz);
         assert_int_equal(cases[c].ssrs, ssrs);
         assert_int_equal(cases[c].srs, srs);
     }

@@ -479,6 +479,7 @@ static void mistakes(void **state)
           "groups",
           "the ordering (rcm) has no super-rows"},
          {A, {.format = "csr3", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "expected bandk with k = 3"},
+         {A, {.format = "csr4", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "expected bandk with k = 3"},
          {other, {.format = "csr2", .groups = two}, SPRY_INVALID_SIZE, "groups", "of 12 rows, the matrix has 16"}};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
         spry_spmv_plan *plan = NULL;

@@ -59,6 +59,18 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
     for (int64_t b = begin; b < end; b++) spryi_csr_run_block(s, &p->job, p->loops, &s->blocks.list[b]);
 }
 
+static int64_t first_block_of(const spryi_csr_blocks *blocks, int64_t unit)
+{
+    for (int level = 0; level < 2 && blocks->unit_ptr[level]; level++) unit = blocks->unit_ptr[level][unit];
+    return unit;
+}
+
+static void run_units(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_csr_blocks *blocks = &((const spryi_csr *)args->storage)->blocks;
+    run_blocks(args, first_block_of(blocks, begin), first_block_of(blocks, end));
+}
+
 /* The pieces of each long row, in order. */
 static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type)
 {
@@ -80,7 +92,10 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     p.job.sums = args->workspace;
     p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 &&
                      s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_CSR_STREAM_BYTES;
-    spryi_run_blocks(&p.args, s->blocks.count, run_blocks);
+    if (s->blocks.units > 0)
+        spryi_run_shares(&p.args, s->blocks.units, run_units);
+    else
+        spryi_run_blocks(&p.args, s->blocks.count, run_blocks);
     finish_long_rows(s, &p.job, args->vector_type);
     return SPRY_OK;
 }

@@ -34,6 +34,12 @@ typedef struct spryi_csr_blocks {
     spryi_csr_block *list;
     spryi_csr_long_row *long_rows;
     int64_t count, long_count, piece_count;
+    /*
+     * 0: threads take blocks as they come. Else each has an equal share of so many units of blocks: unit u holds blocks
+     * from unit_ptr[0][u], and with two pointers from unit_ptr[1][unit_ptr[0][u]]; without any, block u. Another's.
+     */
+    int64_t units;
+    const int64_t *unit_ptr[2];
 } spryi_csr_blocks;
 
 /* Cuts the rows of csr; a binary search a block. */

@@ -10,7 +10,8 @@
  *       for by name outside of its cases GPUSpMV-3 keeps 8 x 12 and GPUSpMV-3.5 takes 4 x 8 x 12. Groups larger than
  *       the block's part for them go round; their sizes are csrk_tuning.c's. No balance between rows: one far longer
  *       than the rest keeps its thread, or its few lanes, busy alone, which is what the paper loses on irregular
- *       matrices.
+ *       matrices. With csr3:by=longest the longest row's length takes the density's place, so that long rows have all
+ *       lanes that there are, and short ones leave most of theirs idle.
  * Cost: bytes of CSR, 8 a super-row and 8 a super-super-row. In GPUSpMV-3 neighbouring threads read entries a row
  *       apart: good for short rows. Deterministic.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4, of
@@ -90,8 +91,7 @@ static spry_status launch_35(const spryi_run_args *args, spry_error *err)
 
 template <typename V, typename P, typename J> static spry_status run_35(const spryi_run_args *args, spry_error *err)
 {
-    const spry_arrays *a = &((const spryi_csrk *)args->storage)->csr.a;
-    switch (spryi_csrk_case_of(a->rows, a->nnz)) {
+    switch (((const spryi_csrk *)args->storage)->which) {
     case SPRYI_CSRK_CASE_3: return launch_35<8, 8, 8, V, P, J>(args, err);
     case SPRYI_CSRK_CASE_4: return launch_35<16, 8, 4, V, P, J>(args, err);
     default: return launch_35<4, 8, 12, V, P, J>(args, err);

@@ -32,22 +32,25 @@ static double at_least_1(double x)
     return x < 1 ? 1 : x;
 }
 
-/* The paper's "SRSS" in case 2 is read as SRS; SRS of cases 3 and 4 is of the adjusted SSRS. */
-static void adjust_for_volta(double *ssrs, double *srs, spryi_csrk_case which)
+/*
+ * The paper's "SRSS" in case 2 is read as SRS, with of_ssrs as the adjusted SSRS; SRS of cases 3 and 4 is of the
+ * adjusted SSRS.
+ */
+static void adjust_for_volta(double *ssrs, double *srs, spryi_csrk_case which, int of_ssrs)
 {
     if (which == SPRYI_CSRK_CASE_1) return;
     if (which == SPRYI_CSRK_CASE_2) {
         *ssrs = rounded(*ssrs * 1.5);
-        *srs *= 2;
+        *srs = 2 * (of_ssrs ? *ssrs : *srs);
         return;
     }
     *ssrs *= which == SPRYI_CSRK_CASE_3 ? 4 : 5;
     *srs = floor(*ssrs / 2);
 }
 
-static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which)
+static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which, int of_ssrs)
 {
-    if (which == SPRYI_CSRK_CASE_2) *srs *= 4;
+    if (which == SPRYI_CSRK_CASE_2) *srs = 4 * (of_ssrs ? *ssrs : *srs);
     if (which == SPRYI_CSRK_CASE_3) {
         *ssrs = rounded(*ssrs * 2.5);
         *srs = *ssrs * 3;
@@ -74,15 +77,16 @@ static double log_density_of(int64_t rows, int64_t nnz)
     return rows > 0 && nnz > 0 ? log((double)nnz / (double)rows) : 0;
 }
 
-void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int64_t rows, int64_t nnz)
+void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, spryi_csrk_case which, int64_t rows,
+                        int64_t nnz)
 {
     const double log_density = log_density_of(rows, nnz);
-    const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
     *ssrs = size_by(table, &table->ssrs, log_density, which);
     *srs = size_by(table, &table->srs, log_density, which);
 }
 
-void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz)
+void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, spryi_csrk_case which, int64_t rows,
+                     int64_t nnz)
 {
     if (tuning == SPRYI_CSRK_CPU) {
         *ssrs = SPRYI_CSRK_SSRS;
@@ -90,18 +94,18 @@ void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int6
         return;
     }
     if (tuning == SPRYI_CSRK_HOPPER) {
-        spryi_csrk_tune_by(ssrs, srs, &hopper, rows, nnz);
+        spryi_csrk_tune_by(ssrs, srs, &hopper, which, rows, nnz);
         return;
     }
-    const int volta = tuning == SPRYI_CSRK_VOLTA;
+    const int volta = tuning == SPRYI_CSRK_VOLTA || tuning == SPRYI_CSRK_VOLTA_SSRS;
+    const int of_ssrs = tuning == SPRYI_CSRK_VOLTA_SSRS || tuning == SPRYI_CSRK_AMPERE_SSRS;
     const double log_density = log_density_of(rows, nnz);
     double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
     double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
-    const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
     if (volta)
-        adjust_for_volta(&super, &rows_each, which);
+        adjust_for_volta(&super, &rows_each, which, of_ssrs);
     else
-        adjust_for_ampere(&super, &rows_each, which);
+        adjust_for_ampere(&super, &rows_each, which, of_ssrs);
     *ssrs = (int64_t)at_least_1(super);
     *srs = (int64_t)at_least_1(rows_each);
 }

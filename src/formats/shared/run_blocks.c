@@ -23,6 +23,27 @@ spry_status spryi_run_blocks(const spryi_run_args *args, int64_t blocks, spryi_b
     return SPRY_OK;
 }
 
+typedef struct shares {
+    const spryi_run_args *args;
+    spryi_block_fn run;
+    int64_t units;
+    int count;
+} shares;
+
+static void run_share(void *argument, int index)
+{
+    const shares *s = argument;
+    s->run(s->args, s->units * index / s->count, s->units * (index + 1) / s->count);
+}
+
+spry_status spryi_run_shares(const spryi_run_args *args, int64_t units, spryi_block_fn run)
+{
+    const int threads = args->threads > 1 ? args->threads : 1;
+    shares s = {args, run, units, units < threads ? (int)units : threads};
+    spryi_parallel(args->pool, s.count, run_share, &s);
+    return SPRY_OK;
+}
+
 spry_status spryi_run_steps(const spryi_run_args *args, const spryi_step *steps, int count)
 {
     for (int s = 0; s < count; s++) spryi_run_blocks(args, steps[s].blocks, steps[s].run);

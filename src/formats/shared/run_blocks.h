@@ -33,6 +33,12 @@ typedef struct spryi_step {
 spry_status spryi_run_blocks(const spryi_run_args *args, int64_t blocks, spryi_block_fn run);
 spry_status spryi_run_steps(const spryi_run_args *args, const spryi_step *steps, int count);
 
+/*
+ * Static: as many equal, consecutive shares of the units as there are threads, the same in every run. Nobody takes what
+ * is another's share, so a thread whose units are more work is waited for: for kernels of papers that do so.
+ */
+spry_status spryi_run_shares(const spryi_run_args *args, int64_t units, spryi_block_fn run);
+
 /* The bounds of block b where `count` items are cut into blocks of `size`, the last of which may be shorter. */
 static inline int64_t spryi_blocks_of(int64_t count, int64_t size)
 {

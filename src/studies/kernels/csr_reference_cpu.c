@@ -1,5 +1,5 @@
 /*
- * csr_reference_cpu, and csc, csr2 and csr3 likewise: the textbook loops, one thread.
+ * csr_reference_cpu, and csc, csr2, csr3 and csr4 likewise: the textbook loops, one thread.
  *
  * Idea: y_i is the dot product of row i with x. Transposed, row i adds a_ij x_i to the sum of column j. The kernel that
  * the others are read against.
@@ -14,7 +14,7 @@
 
 static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TABLE(scatter);
 
-/* A storage of csc is CSR of the transpose; those of csr2 and csr3 are CSR and groups of rows. */
+/* A storage of csc is CSR of the transpose; those of csr2 to csr4 are CSR and groups of rows. */
 #define KERNEL(layout, spmv_table, spmv_t_table, idea_text)                                                            \
     const spryi_kernel spryi_##layout##_reference_cpu = {                                                              \
         .name = #layout "_reference_cpu",                                                                              \
@@ -34,3 +34,4 @@ KERNEL(csr, gathers, scatters, "the textbook loop over rows on one thread")
 KERNEL(csc, scatters, gathers, "the textbook loop over columns on one thread")
 KERNEL(csr2, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")
 KERNEL(csr3, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")
+KERNEL(csr4, gathers, scatters, "the textbook loop over rows on one thread: what the groups must give too")

@@ -39,6 +39,10 @@ static const spryi_kernel *const kernels[] = {
     &spryi_bsr_reference_cpu,
     &spryi_csr2_reference_cpu,
     &spryi_csr3_reference_cpu,
+    &spryi_csr4_reference_cpu,
+    &spryi_csr2_listing_cpu,
+    &spryi_csr3_listing_cpu,
+    &spryi_csr4_listing_cpu,
     &spryi_packed_reference_cpu,
     NULL,
 };
