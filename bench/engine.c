@@ -37,27 +37,41 @@ static int leaves_as_given(const numbering *n)
     return n->subject.plan_ordering || strcmp(n->subject.ordering, "none") == 0;
 }
 
+/* bandk, bandk2, bandk3 or bandk4. */
+static int is_bandk(const char *ordering)
+{
+    return strncmp(ordering, "bandk", 5) == 0;
+}
+
 static void add_numbering(prepared *p, const char *ordering, bench_part part, const char *device)
 {
     if (p->count == MOST_NUMBERINGS) return;
     numbering *n = &p->list[p->count++];
     *n = (numbering){.subject = {.source = p->source, .ordering = ordering, .part = part, .device = device}};
     if (strncmp(ordering, "plan-", 5) == 0) n->subject.plan_ordering = ordering + 5;
+    if (is_bandk(ordering) && ordering[5]) n->subject.k = ordering[5] - '0';
 }
 
-/* csr2 and csr3 as given and by Band-k, of groups for each device; everybody else as given and by RCM. */
+/* 1: a format, or a kernel of it, is named. */
+static int is_asked_for(const bench_options *o, const char *format)
+{
+    int named = o->all_kernels || bench_list_has_format(&o->formats, format);
+    for (int i = 0; i < o->kernels.count; i++)
+        named |= strncmp(o->kernels.items[i], format, 4) == 0 && o->kernels.items[i][4] == '_';
+    return named;
+}
+
+/* csr2, csr3 and csr4 as given and by Band-k, of groups for each device; everybody else as given and by RCM. */
 static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
     const int both = strcmp(o->device, "all") == 0 && bench_device_is_there(session, "cuda");
-    int csrk = o->all_kernels || bench_list_has_format(&o->formats, "csr2") ||
-               bench_list_has_format(&o->formats, "csr3");
-    for (int i = 0; i < o->kernels.count; i++)
-        csrk |= strncmp(o->kernels.items[i], "csr2_", 5) == 0 || strncmp(o->kernels.items[i], "csr3_", 5) == 0;
+    const int csrk = is_asked_for(o, "csr2") || is_asked_for(o, "csr3");
     add_numbering(p, "none", EVERYBODY, o->device);
     add_numbering(p, "rcm", CSRK_NOT, o->device);
     if (csrk) add_numbering(p, "bandk", CSRK_ALONE, both ? "cpu" : o->device);
     if (csrk && both) add_numbering(p, "bandk", CSRK_ALONE, "cuda");
+    if (is_asked_for(o, "csr4") && strcmp(o->device, "cuda") != 0) add_numbering(p, "bandk4", EVERYBODY, "cpu");
 }
 
 static void add_numberings(prepared *p, const bench_session *session)
@@ -83,16 +97,17 @@ static const char *tuning_for_gpu(spry_context *context)
 static spry_status find_ordering(spry_context *context, const spry_matrix *A, numbering *n, spry_error *err)
 {
     const double start = now_us();
-    const int for_gpu = strcmp(n->subject.ordering, "bandk") == 0 && strcmp(n->subject.device, "cuda") == 0;
+    const int bandk = is_bandk(n->subject.ordering), for_gpu = bandk && strcmp(n->subject.device, "cuda") == 0;
     spry_ordering_options options = SPRY_INIT(spry_ordering_options);
-    options.method = n->subject.ordering;
+    options.method = bandk ? "bandk" : n->subject.ordering;
+    options.k = n->subject.k;
     options.tuning = for_gpu ? "table" : NULL;
     spry_status status = spry_ordering_create(context, &n->handle, A, &options, err);
     if (for_gpu && status == SPRY_INVALID_ARGUMENT) {
         options.tuning = tuning_for_gpu(context);
         status = spry_ordering_create(context, &n->handle, A, &options, err);
     }
-    if (strcmp(n->subject.ordering, "bandk") == 0) {
+    if (bandk) {
         n->subject.groups = n->handle;
         n->subject.groups_device = for_gpu ? "cuda" : "cpu";
     }

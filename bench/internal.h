@@ -50,10 +50,11 @@ typedef struct bench_subject {
     const char *ordering;        /* for the records */
     double read_us;              /* of reading the matrix's file, with op spgemm; NaN: not known, or generated */
     double reorder_us;           /* time of finding it and of moving the entries: part of each set-up */
-    const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
+    const spry_ordering *groups; /* of Band-k, for csr2, csr3 and csr4 on groups_device; NULL: none */
     const char *groups_device;   /* whose sizes they have */
     const char *plan_ordering;   /* of this library's plans, on A as given; NULL: none */
     bench_part part;
+    int k;              /* 2, 3 or 4: Band-k's of that k (bandk2 and so on), for csr2, csr3 or csr4 alone; 0: any */
     const char *device; /* of the cases */
 } bench_subject;
 

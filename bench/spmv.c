@@ -12,22 +12,25 @@ typedef struct choice {
     const char *device;
 } choice;
 
-/* 1: csr2 or csr3, whose groups Band-k makes. */
-static int is_csrk(const char *name)
+/* k of csr2, csr3 and csr4, whose groups Band-k makes; 0: another format. */
+static int k_of(const char *name)
 {
-    return strncmp(name, "csr2", 4) == 0 || strncmp(name, "csr3", 4) == 0;
+    return strncmp(name, "csr", 3) == 0 && name[3] >= '2' && name[3] <= '4' ? name[3] - '0' : 0;
 }
 
-/* 1: it runs under the subject's ordering. */
+/* 1: it runs under the subject's ordering. Band-k's of k = 4 is csr4's alone. */
 static int takes_part(const choice *c, const char *format)
 {
-    return c->subject->part == EVERYBODY || (c->subject->part == CSRK_ALONE) == is_csrk(format);
+    const int k = k_of(format);
+    if (c->subject->k > 0) return k == c->subject->k;
+    return c->subject->part == EVERYBODY || (c->subject->part == CSRK_ALONE ? k == 2 || k == 3 : k == 0);
 }
 
 /* Sizes given as parameters are kept to: equal groups. */
 static const spry_ordering *groups_for(const choice *c, const char *format, const char *device)
 {
-    if (!c->subject->groups || !is_csrk(format) || strchr(format, ':')) return NULL;
+    const int k = k_of(format), most = c->subject->k > 0 ? c->subject->k : 3;
+    if (!c->subject->groups || k == 0 || k > most || strchr(format, ':')) return NULL;
     return strcmp(c->subject->groups_device, device) == 0 ? c->subject->groups : NULL;
 }
 
@@ -51,6 +54,7 @@ static int add_kernel(const choice *c, const spry_kernel_info *kernel, const cha
 {
     spry_spmv_options options = plan_options(c, kernel->format, kernel->device_kind);
     options.kernel = name;
+    if (strchr(name, ':')) options.groups = NULL; /* sizes are given, as of a format */
     options.allow_nondeterministic = 1;
     if (!kernel->available)
         return spmv_add_skipped(c->group, kernel->format, name, kernel->device_kind, kernel->reason);
@@ -103,7 +107,7 @@ static int add_format(const choice *c, const char *format)
 static int add_peers(const choice *c)
 {
     const bench_peers *peers = c->options->peers;
-    if (!peers || c->subject->plan_ordering || c->subject->part == CSRK_ALONE) return 1;
+    if (!peers || c->subject->plan_ordering || c->subject->part == CSRK_ALONE || c->subject->k > 0) return 1;
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
@@ -125,7 +129,7 @@ static int add_cases(const choice *c)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
     if (good && c->options->kernels.count > 0 && !c->options->all_kernels) good = add_kernels(c, 0);
     if (good) good = add_peers(c);
-    if (good && c->group->case_count == 0 && c->subject->part == EVERYBODY)
+    if (good && c->group->case_count == 0 && c->subject->part == EVERYBODY && c->subject->k == 0)
         good = spmv_add_skipped(c->group, "", "", strcmp(c->device, "all") == 0 ? "" : c->device,
                                 "no kernel of the chosen formats is there for the chosen device");
     return good;

@@ -316,7 +316,7 @@ static void never(void *user, const spry_error *err, int reading)
 static void numberings(void **state)
 {
     (void)state;
-    static char *all[] = {"csr", "csr2", "csr3:srs=16:ssrs=4"};
+    static char *all[] = {"csr", "csr2", "csr3:srs=16:ssrs=4", "csr4"};
     static const struct {
         char *orderings[3];
         int numberings, formats;
@@ -328,6 +328,13 @@ static void numberings(void **state)
          "f64 csr none, f64 csr2 none, f64 csr3 none, | f64 csr rcm, | f64 csr2 bandk, f64 csr3 bandk, | "
          "f32 csr none, f32 csr2 none, f32 csr3 none, | f32 csr rcm, | f32 csr2 bandk, f32 csr3 bandk, "},
         {{"by-format"}, 1, 1, "f64 csr none, | f64 csr rcm, | f32 csr none, | f32 csr rcm, "},
+        {{"by-format"},
+         1,
+         4,
+         "f64 csr none, f64 csr2 none, f64 csr3 none, f64 csr4 none, | f64 csr rcm, | f64 csr2 bandk, f64 csr3 bandk, "
+         "| f64 csr4 bandk4, | f32 csr none, f32 csr2 none, f32 csr3 none, f32 csr4 none, | f32 csr rcm, | f32 csr2 "
+         "bandk, f32 csr3 bandk, | f32 csr4 bandk4, "},
+        {{"bandk2", "bandk4"}, 2, 4, "f64 csr2 bandk2, | f64 csr4 bandk4, | f32 csr2 bandk2, | f32 csr4 bandk4, "},
         {{"bandk"}, 1, 2, "f64 csr bandk, f64 csr2 bandk, | f32 csr bandk, f32 csr2 bandk, "},
         {{"plan-rcm", "none", "degree"},
          3,

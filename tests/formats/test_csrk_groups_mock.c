@@ -281,7 +281,9 @@ static void test_units(void **state)
         {"csr2:srs=96", "csr2_listing_avx2_cpu", 11, 11},
         {"csr3:srs=8:ssrs=4", "csr3_listing_avx2_cpu", 32, 128},
         {"csr4:srs=8:ssrs=4:sssrs=3", "csr4_listing_avx2_cpu", 11, 128},
-        {"csr2:srs=8", "csr2_avx2_cpu", 0, 0}, /* pooled */
+        {NULL, "csr3_listing_avx2_cpu:srs=16:ssrs=2", 32, 64},
+        {"csr2:srs=8", "csr2_listing_avx2_cpu:srs=16", 128, 128}, /* the format's go before */
+        {"csr2:srs=8", "csr2_avx2_cpu", 0, 0},                    /* pooled */
         {"csr4:srs=8:ssrs=4:sssrs=3", "csr4_avx2_cpu", 0, 0},
     };
     for (int threads = 1; threads <= 5; threads += 2) {

@@ -129,6 +129,12 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 /* csrk_cpu.c: 1: a listing of the paper, for which each super-row is a block, with runs of its own. */
 int spryi_csrk_keeps_super_rows(const spryi_kernel *kernel);
 
+/* csrk_format.c: parameters of csr2 and csr4, and of the listings, whose sizes come after those that a format is given. */
+extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
+#define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
+    .parameters = spryi_csrk_sizes_##k, .parameter_text = "sizes of groups, as in format csr" #k ", whose own go "     \
+                                                                                                 "first"
+
 extern const spryi_format spryi_format_csr2, spryi_format_csr3, spryi_format_csr4;
 extern const spryi_kernel spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
 extern const spryi_kernel spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;

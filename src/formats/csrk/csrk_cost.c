@@ -89,9 +89,13 @@ static spry_status resolve_sizes(spryi_csrk *s, spryi_csrk_tuning tuning, const 
         spryi_csrk_tune_cpu(&s->ssrs, &s->srs, table, levels);
     if (levels == 2 && request->massively_parallel) /* the rows that a block has at once */
         s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
-    s->sssrs = levels < 4 ? 0 : given[SSSRS] > 0 ? given[SSSRS] : SPRYI_CSRK_SSSRS;
-    if (given[SRS] > 0) s->srs = given[SRS];
-    if (levels > 2 && given[SSRS] > 0) s->ssrs = given[SSRS];
+    s->sssrs = levels > 3 ? SPRYI_CSRK_SSSRS : 0;
+    for (int by = 0; by < 2; by++) { /* the format's go before the kernel's */
+        const int64_t *sizes = by == 0 ? request->kernel_parameters : given;
+        if (sizes[SRS] > 0) s->srs = sizes[SRS];
+        if (levels > 2 && sizes[SSRS] > 0) s->ssrs = sizes[SSRS];
+        if (levels > 3 && sizes[SSSRS] > 0) s->sssrs = sizes[SSSRS];
+    }
     s->sr_count = spryi_blocks_of(a->rows, s->srs);
     s->ssr_count = s->ssrs > 0 ? spryi_blocks_of(s->sr_count, s->ssrs) : 0;
     s->sssr_count = s->sssrs > 0 ? spryi_blocks_of(s->ssr_count, s->sssrs) : 0;

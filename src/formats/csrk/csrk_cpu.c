@@ -57,6 +57,7 @@ KERNELS(avx512, SPRYI_AVX512, "threads share groups of consecutive rows; rows as
         .pattern = 1,                                                                                                  \
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_gather_##way,                                                                               \
+        SPRYI_CSRK_LISTING_PARAMETERS(k),                                                                              \
     };
 
 #define LISTINGS(way, level) LISTING(2, way, level) LISTING(3, way, level) LISTING(4, way, level)

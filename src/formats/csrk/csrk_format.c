@@ -212,20 +212,29 @@ static const spryi_parameter sizes[] = {
 /* As spryi_csrk_tuning and spryi_csrk_by count them. */
 static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs", NULL};
 static const char *const lengths[] = {"mean", "longest", NULL};
-static const spryi_parameter four_sizes[] = {
-    {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
-    {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
-    {"sssrs", 1, SPRYI_CSRK_MOST, "super-super-rows a group of them"},
-    {0},
-};
-static const spryi_parameter size[] = {{"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"}, {0}};
+
+#define SRS                                                                                                            \
+    {                                                                                                                  \
+        "srs", 1, SPRYI_CSRK_MOST, "rows a super-row"                                                                  \
+    }
+#define SSRS                                                                                                           \
+    {                                                                                                                  \
+        "ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"                                                     \
+    }
+#define SSSRS                                                                                                          \
+    {                                                                                                                  \
+        "sssrs", 1, SPRYI_CSRK_MOST, "super-super-rows a group of them"                                                \
+    }
+const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
+const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
+const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
 
 const spryi_format spryi_format_csr2 = {
     .name = "csr2",
     .title = "CSR-2: super-rows over CSR",
     .storage = "csr + (m/SRS + 1) pointers",
     .best_for = "regular matrices, without a copy; rows of similar lengths",
-    .parameters = size,
+    .parameters = spryi_csrk_sizes_2,
     .parameter_text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
     .predict = predict_2,
     .build = build_2,
@@ -254,7 +263,7 @@ const spryi_format spryi_format_csr4 = {
     .title = "CSR-4: groups of super-super-rows over CSR",
     .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) + (m/(SRS*SSRS*SSSRS) + 1) pointers",
     .best_for = "comparing numbers of levels, on CPUs",
-    .parameters = four_sizes,
+    .parameters = spryi_csrk_sizes_4,
     .parameter_text =
         "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8); "
         "sssrs=NUMBER (super-super-rows a group of them, default 8)",

@@ -32,6 +32,7 @@ static const spryi_run_table tables[] = {SPRYI_TABLE(run_2), SPRYI_TABLE(run_3),
         .pattern = 1,                                                                                                  \
         .simd = SPRYI_PORTABLE,                                                                                        \
         .spmv = &tables[(k)-2],                                                                                        \
+        SPRYI_CSRK_LISTING_PARAMETERS(k),                                                                              \
     };
 
 KERNEL(2, "super-rows", "listing 1 without its outermost loop")
