@@ -129,7 +129,7 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 /* csrk_cpu.c: 1: a listing of the paper, for which each super-row is a block, with runs of its own. */
 int spryi_csrk_keeps_super_rows(const spryi_kernel *kernel);
 
-/* csrk_format.c: parameters of csr2 and csr4, and of the listings, whose sizes come after those that a format is given. */
+/* csrk_format.c: parameters of csr2 and csr4, and of the listings, whose sizes come after those of the format. */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
     .parameters = spryi_csrk_sizes_##k, .parameter_text = "sizes of groups, as in format csr" #k ", whose own go "     \
