@@ -167,6 +167,7 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&
            json_known(o, "pattern_symmetric", s->pattern_symmetric) &&
+           cli_json_number(o, "pattern_symmetry", s->pattern_symmetry) &&
            json_known(o, "value_symmetric", s->value_symmetric) && json_known(o, "sorted", a->sorted) &&
            json_known(o, "unique", a->unique) && cli_json_integer(o, "min_row", s->min_row) &&
            cli_json_number(o, "mean_row", s->mean_row) && cli_json_integer(o, "max_row", s->max_row) &&

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct arguments {
-    const char *method, *out, *perm, *spy, *tuning;
+    const char *method, *out, *perm, *groups, *spy, *tuning;
     int64_t k, srs, ssrs, sssrs, threads;
     cli_json json;
 } arguments;
@@ -36,6 +36,10 @@ static const cli_option options[] = {
      "write the permutation, a Matrix Market array: line i is the\n"
      "row of FILE that is now row i, counted from 1",
      CLI_TEXT, CLI_AT(perm)},
+    {"groups", 0, "G",
+     "bandk: write the pointers of its groups, a line a level: sr_ptr\n"
+     "and its numbers, then ssr_ptr and sssr_ptr",
+     CLI_TEXT, CLI_AT(groups)},
     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
     {"k", 0, "2|3|4", "bandk: super-rows, super-super-rows too, or groups of them (default: 3)", CLI_INTEGER, CLI_AT(k),
      2, 4},
@@ -136,6 +140,26 @@ static int write_permutation(const char *path, const facts *f)
     return status == CLI_OK ? CLI_GO_ON : status;
 }
 
+static void write_level(FILE *out, const char *name, const int64_t *ptr, int64_t count)
+{
+    if (!ptr) return;
+    fprintf(out, "%s", name);
+    for (int64_t g = 0; g <= count; g++) fprintf(out, " %lld", (long long)ptr[g]);
+    fprintf(out, "\n");
+}
+
+static int write_groups(const char *path, const spry_ordering_info *o)
+{
+    cli_output output;
+    int status = cli_output_open(&output, path);
+    if (status != CLI_GO_ON) return status;
+    write_level(output.stream, "sr_ptr", o->sr_ptr, o->sr_count);
+    write_level(output.stream, "ssr_ptr", o->ssr_ptr, o->ssr_count);
+    write_level(output.stream, "sssr_ptr", o->sssr_ptr, o->sssr_count);
+    status = cli_output_close(&output, CLI_OK);
+    return status == CLI_OK ? CLI_GO_ON : status;
+}
+
 /* Microseconds of a product by the best CSR kernel; NaN where there is nothing to multiply. */
 static spry_status time_product(const cli_input *input, double *us, const spry_matrix *A, spry_error *err)
 {
@@ -161,6 +185,10 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
     }
     if (a->perm) {
         int status = write_permutation(a->perm, f);
+        if (status != CLI_GO_ON) return status;
+    }
+    if (a->groups) {
+        int status = write_groups(a->groups, &f->ordering);
         if (status != CLI_GO_ON) return status;
     }
     return a->spy ? cli_write_spy_png(a->spy, A, B) : CLI_GO_ON;
@@ -200,16 +228,16 @@ static int check_arguments(const arguments *a, const char *path)
 {
     const struct {
         const char *option, *path;
-    } outputs[] = {{"out", a->out}, {"perm", a->perm}, {"spy", a->spy}, {"json", a->json.path}};
+    } outputs[] = {{"out", a->out}, {"perm", a->perm}, {"groups", a->groups}, {"spy", a->spy}, {"json", a->json.path}};
     int status = CLI_GO_ON;
-    for (int o = 0; o < 4 && status == CLI_GO_ON; o++)
+    for (int o = 0; o < 5 && status == CLI_GO_ON; o++)
         status = cli_check_output(outputs[o].option, outputs[o].path, path);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
     if (status != CLI_GO_ON) return status;
     const char *method = a->method ? a->method : "rcm";
-    if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->sssrs || a->tuning))
-        return cli_usage_error("--k, --srs, --ssrs, --sssrs and --tuning go with --method bandk; %s has no groups",
-                               method);
+    if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->sssrs || a->tuning || a->groups))
+        return cli_usage_error(
+            "--k, --srs, --ssrs, --sssrs, --tuning and --groups go with --method bandk; %s has no groups", method);
     if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
     if (a->k < 4 && a->sssrs)
         return cli_usage_error("--sssrs goes with --k 4 alone, which has groups of super-super-rows");

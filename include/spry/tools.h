@@ -82,6 +82,9 @@ typedef struct spry_matrix_stats {
     spry_known pattern_symmetric, value_symmetric; /* of square matrices; KNOWN_NO for others */
     /* rows of length 0; 1; 2..3; 4..7; ... bin b > 0 counts lengths 2^(b-1) .. 2^b - 1 */
     int64_t histogram[SPRY_HISTOGRAM_BINS];
+    /* Of square matrices, the share of the entries off the diagonal whose mirror image is stored, from 0 to 1 (1 where
+       there are none); duplicates count once. 0 for others */
+    double pattern_symmetry;
 } spry_matrix_stats;
 
 /* O(nnz). A must be sound (spry_matrix_check); CSR, COO or CSC in host memory. */

@@ -65,6 +65,7 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
 typedef struct mirroring {
     double sign;  /* -1: skew symmetry */
     int nan_pair; /* 1: NaN is the image of NaN, as a file's lower triangle gives it; 0: NaN equals nothing */
+    int counts;   /* 1: also how many entries have an image, where not all have */
 } mirroring;
 
 static int is_image(double value, double image, const mirroring *wanted)
@@ -103,6 +104,31 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *
     if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
 }
 
+/*
+ * Share of the entries off the diagonal whose mirror image is stored. As above, but that a cursor passes over what has
+ * no image.
+ */
+static double mirrored_share(const spry_arrays *a, int64_t *cursor)
+{
+    int64_t pairs = 0, off_diagonal = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t last = spryi_offset_of(a, i + 1);
+        int64_t k = spryi_offset_of(a, i);
+        off_diagonal += last - k;
+        for (; k < last && spryi_minor_of(a, k) < i; k++) {
+            const int64_t j = spryi_minor_of(a, k), end = spryi_offset_of(a, j + 1);
+            while (cursor[j] < end && spryi_minor_of(a, cursor[j]) < i) cursor[j]++;
+            pairs += cursor[j] < end && spryi_minor_of(a, cursor[j]) == i;
+        }
+        if (k < last && spryi_minor_of(a, k) == i) {
+            off_diagonal--;
+            k++;
+        }
+        cursor[i] = k;
+    }
+    return off_diagonal > 0 ? 2.0 * (double)pairs / (double)off_diagonal : 1;
+}
+
 static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
@@ -129,6 +155,10 @@ static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_m
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
         mirror(&s, &a, wanted, cursor);
+        if (s.pattern_symmetric == SPRY_KNOWN_YES)
+            s.pattern_symmetry = 1;
+        else if (wanted->counts)
+            s.pattern_symmetry = mirrored_share(&a, cursor);
     }
     *stats = s;
 done:
@@ -146,7 +176,7 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
     spry_matrix_stats found = SPRY_INIT(spry_matrix_stats);
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
-    spry_status status = collect(entries, &(mirroring){.sign = 1}, &found, err);
+    spry_status status = collect(entries, &(mirroring){.sign = 1, .counts = 1}, &found, err);
     spryi_matrix_release(entries);
     if (status == SPRY_OK) SPRYI_GIVE(stats, &found);
     return status;

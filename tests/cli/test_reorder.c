@@ -56,6 +56,13 @@ static void writes_what_it_read(void **state)
     assert_int_equal(strncmp(perm, "%%MatrixMarket matrix array integer general\n", 44), 0);
     free(out);
     free(perm);
+    expect("reorder $D/path.mtx --method bandk --k 4 --srs 2 --ssrs 1 --sssrs 3 --groups $D/groups", 0, "super-rows",
+           NULL);
+    char *groups = read_file("groups");
+    assert_non_null(groups);
+    assert_int_equal(strncmp(groups, "sr_ptr 0 ", 9), 0);
+    assert_non_null(strstr(groups, " 5\nssr_ptr 0 1 2 3\nsssr_ptr 0 3\n"));
+    free(groups);
     expect("reorder $D/path.mtx -o - 2>/dev/null", 0, "pattern symmetric\n", NULL);
     expect("reorder $D/sym.mtx -o - 2>/dev/null", 0, "symmetric\n3 3 ", NULL);
     expect("reorder $D/small.mtx -o $D/rows.spry", 0, "reordered", NULL);
@@ -130,6 +137,7 @@ static void mistakes(void **state)
     expect("reorder $D/path.mtx --srs 8", 2, NULL, "go with --method bandk; rcm has no groups");
     expect("reorder $D/path.mtx --method bandk --k 2 --ssrs 8", 2, NULL, "--ssrs does not go with --k 2");
     expect("reorder $D/path.mtx --method bandk --k 5", 2, NULL, "--k");
+    expect("reorder $D/path.mtx --groups $D/groups", 2, NULL, "--groups go with --method bandk");
     expect("reorder $D/path.mtx --method bandk --sssrs 8", 2, NULL, "--sssrs goes with --k 4 alone");
     expect("reorder $D/path.mtx --threads 0", 2, NULL, "--threads");
     expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");

@@ -71,6 +71,25 @@ static int64_t parse_entries(test_entry *entries, const char *text)
     return count;
 }
 
+static int is_stored(const test_entry *entries, int64_t count, int64_t i, int64_t j)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (entries[k].i == i && entries[k].j == j) return 1;
+    return 0;
+}
+
+/* Of the positions off the diagonal, the share whose mirror image is one too. */
+static double mirrored(const test_entry *entries, int64_t nnz)
+{
+    int positions = 0, pairs = 0;
+    for (int64_t k = 0; k < nnz; k++) {
+        if (entries[k].i == entries[k].j || is_stored(entries, k, entries[k].i, entries[k].j)) continue;
+        positions++;
+        pairs += is_stored(entries, nnz, entries[k].j, entries[k].i);
+    }
+    return positions > 0 ? (double)pairs / positions : 1;
+}
+
 static void symmetry(void **state)
 {
     static const symmetry_case cases[] = {
@@ -81,6 +100,8 @@ static void symmetry(void **state)
         {"0 1 5, 1 0 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 5, 1 0 -5", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 5, 1 2 5", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"0 0 1, 0 1 5, 0 2 1, 1 0 5, 1 2 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO}, /* half of them */
+        {"0 2 5, 1 0 1, 1 2 5, 2 0 5, 2 1 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 3", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 4", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
@@ -111,6 +132,7 @@ static void symmetry(void **state)
             spry_matrix *A = test_matrix(*state, 3, 3, entries, nnz, form);
             spry_matrix_stats s = stats_of(A);
             if (s.pattern_symmetric != cases[c].pattern) fail_msg("%s (form %d): pattern", cases[c].entries, f);
+            if (s.pattern_symmetry != mirrored(entries, nnz)) fail_msg("%s (form %d): share", cases[c].entries, f);
             if (form.value_type == SPRY_PATTERN) {
                 if (!strstr(cases[c].entries, "0 1 2, 0 1 3")) /* there two entries count as 2 */
                     assert_int_equal(s.value_symmetric, cases[c].pattern);
@@ -146,6 +168,24 @@ static void one_changed_entry_is_seen(void **state)
         columns[k] = kept;
     }
     assert_int_equal(stats_of(A).value_symmetric, SPRY_KNOWN_YES);
+    spry_matrix_destroy(A);
+}
+
+/* Twins of so much symmetry have it; what is not square has none. */
+static void share_of_twins(void **state)
+{
+    static const char *const specs[] = {"twin,rows=4000,entries=30000,longest=40,kind=web,symmetry=100",
+                                        "twin,rows=4000,entries=30000,longest=40,kind=web,symmetry=40",
+                                        "twin,rows=4000,entries=30000,longest=40,kind=web,symmetry=0"};
+    static const double least[] = {1, 0.3, 0}, most[] = {1, 0.5, 0.1};
+    for (int s = 0; s < TEST_COUNT(specs); s++) {
+        spry_matrix *A = test_generate(*state, specs[s], NULL);
+        const double share = stats_of(A).pattern_symmetry;
+        if (!(share >= least[s] && share <= most[s])) fail_msg("%s: %g", specs[s], share);
+        spry_matrix_destroy(A);
+    }
+    spry_matrix *A = test_generate(*state, "dense,rows=3,cols=4", NULL);
+    assert_true(stats_of(A).pattern_symmetry == 0);
     spry_matrix_destroy(A);
 }
 
@@ -387,17 +427,10 @@ static void every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(symmetry),
-        cmocka_unit_test(one_changed_entry_is_seen),
-        cmocka_unit_test(random_ones),
-        cmocka_unit_test(long_rows_have_a_bin),
-        cmocka_unit_test(empty_ones),
-        cmocka_unit_test(pictures),
-        cmocka_unit_test(large_pictures),
-        cmocka_unit_test(huge_picture),
-        cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(by_hand),        cmocka_unit_test(symmetry),      cmocka_unit_test(one_changed_entry_is_seen),
+        cmocka_unit_test(share_of_twins), cmocka_unit_test(random_ones),   cmocka_unit_test(long_rows_have_a_bin),
+        cmocka_unit_test(empty_ones),     cmocka_unit_test(pictures),      cmocka_unit_test(large_pictures),
+        cmocka_unit_test(huge_picture),   cmocka_unit_test(bad_arguments), cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
