@@ -74,12 +74,26 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
     if (is_asked_for(o, "csr4") && strcmp(o->device, "cuda") != 0) add_numbering(p, "bandk4", EVERYBODY, "cpu");
 }
 
+/* The same, but that csr2, csr3 and csr4 have a Band-k each, of as many levels as they have. */
+static void add_numberings_by_k(prepared *p, const bench_session *session)
+{
+    static const char *const formats[] = {"csr2", "csr3", "csr4"}, *const orderings[] = {"bandk2", "bandk3", "bandk4"};
+    const bench_options *o = session->options;
+    const int on_gpu = strcmp(o->device, "cuda") == 0;
+    add_numbering(p, "none", EVERYBODY, o->device);
+    add_numbering(p, "rcm", CSRK_NOT, o->device);
+    for (int f = 0; f < (on_gpu ? 2 : 3); f++)
+        if (is_asked_for(o, formats[f])) add_numbering(p, orderings[f], EVERYBODY, on_gpu ? "cuda" : "cpu");
+}
+
 static void add_numberings(prepared *p, const bench_session *session)
 {
     const text_list *orderings = &session->options->orderings;
     for (int i = 0; i < orderings->count; i++)
         if (strcmp(orderings->items[i], "by-format") == 0)
             add_numberings_by_format(p, session);
+        else if (strcmp(orderings->items[i], "by-k") == 0)
+            add_numberings_by_k(p, session);
         else
             add_numbering(p, orderings->items[i], EVERYBODY, session->options->device);
 }

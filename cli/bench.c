@@ -49,8 +49,8 @@ static int take_orderings(void *state, const char *value)
     int index = 0, status = cli_take_list("ordering", value, &a->o.orderings);
     for (int i = 0; status == CLI_GO_ON && i < a->o.orderings.count; i++)
         status = cli_take_word("ordering", a->o.orderings.items[i],
-                               "none|rcm|bandk|degree|bfs|plan-rcm|plan-bandk|plan-degree|plan-bfs|by-format|bandk2|"
-                               "bandk3|bandk4",
+                               "none|rcm|bandk|degree|bfs|plan-rcm|plan-bandk|plan-degree|plan-bfs|by-format|by-k|"
+                               "bandk2|bandk3|bandk4",
                                &index);
     return status;
 }
@@ -107,9 +107,10 @@ static const cli_option options[] = {
      "too: the caller keeps x and y in its numbering, and set-up holds what\n"
      "it took; plan-rcm, plan-bandk, ...: plans renumber x and y in every\n"
      "product, without peers; by-format: none and rcm, of csr2\n"
-     "and csr3 none and bandk, of csr4 none and bandk4; bandk2, bandk3,\n"
-     "bandk4: of csr2, of csr3 or of csr4 alone, with as many levels as\n"
-     "they have (default: none)",
+     "and csr3 none and bandk, of csr4 none and bandk4; by-k: the same\n"
+     "with bandk2 for csr2 and bandk3 for csr3; bandk2, bandk3, bandk4:\n"
+     "of csr2, of csr3 or of csr4 alone, with as many levels as they have\n"
+     "(default: none)",
      CLI_OWN, .take = take_orderings},
     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
     {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},

@@ -334,6 +334,11 @@ static void numberings(void **state)
          "f64 csr none, f64 csr2 none, f64 csr3 none, f64 csr4 none, | f64 csr rcm, | f64 csr2 bandk, f64 csr3 bandk, "
          "| f64 csr4 bandk4, | f32 csr none, f32 csr2 none, f32 csr3 none, f32 csr4 none, | f32 csr rcm, | f32 csr2 "
          "bandk, f32 csr3 bandk, | f32 csr4 bandk4, "},
+        {{"by-k"},
+         1,
+         3,
+         "f64 csr none, f64 csr2 none, f64 csr3 none, | f64 csr rcm, | f64 csr2 bandk2, | f64 csr3 bandk3, | "
+         "f32 csr none, f32 csr2 none, f32 csr3 none, | f32 csr rcm, | f32 csr2 bandk2, | f32 csr3 bandk3, "},
         {{"bandk2", "bandk4"}, 2, 4, "f64 csr2 bandk2, | f64 csr4 bandk4, | f32 csr2 bandk2, | f32 csr4 bandk4, "},
         {{"bandk"}, 1, 2, "f64 csr bandk, f64 csr2 bandk, | f32 csr bandk, f32 csr2 bandk, "},
         {{"plan-rcm", "none", "degree"},
