@@ -155,43 +155,6 @@ expect 0 '1 of 64 matrices, 0 of them twins; no twin: debr.' run --matrices real
 expect 0 '1 of 64 matrices, 0 of them twins; no twin: debr.' tables debr.jsonl
 expect 2 'there is no format' run --matrices real --only debr --formats crs
 
-script=seed000.py
-times() # MATRIX NNZ TYPE KERNEL MEAN
-{
-    printf '{"matrix":"%s","rows":10000,"nnz":%s,"type":"%s","kernel":"%s","mean_us":%s,"status":"ok"}\n' "$@"
-}
-{ # three matrices, of which the smallest counts nowhere and one is refused by ELL
-    times small 9999 f32 csr_plain 10
-    times small 9999 f32 csr_scalar_cuda 0.1
-    times mid 10000 f32 csr_plain 100
-    times mid 10000 f32 csr_scalar_cuda 25
-    times mid 10000 f32 csr_vector_shared_cuda 50
-    times mid 10000 f32 coo_atomic_cuda 10
-    times large 100000 f32 csr_plain 1000
-    times large 100000 f32 csr_scalar_cuda 200
-    times large 100000 f32 csr_vector_shared_cuda 100
-    times large 100000 f64 csr_plain 1000
-    times large 100000 f64 csr_scalar_cuda 500
-    times large 100000 f64 csr_vector_shared_cuda 800
-} >"$folder/seed.jsonl"
-expect 0 '  csr_scalar_cuda                2     4.50     5.00     1     5.00     5.00     1     4.00     4.00' \
-    tables seed.jsonl
-expect 0 '  csr_vector_shared_cuda         2     6.00    10.00     1    10.00    10.00     1     2.00     2.00' \
-    tables seed.jsonl
-expect 0 '  coo_atomic_cuda                1    10.00    10.00     0        -        -     1    10.00    10.00' \
-    tables seed.jsonl
-expect 0 'on 1 of 2 matrices (50 %); there scalar 4.00, vector 2.00' tables seed.jsonl
-expect 0 'f32, 100000 entries: csr_scalar beats csr_vector_shared on 0 of 1 matrices' tables seed.jsonl
-expect 0 'changes with the type on 1 of 1 matrices' tables seed.jsonl
-expect 1 'measures every matrix of a folder: name it with --matrices' run
-expect 0 'No tables: nothing was timed beside csr_plain.' tables empty.jsonl
-expect 0 '' run --matrices real --device cpu --formats csr --runs 1 --json real.jsonl
-if [ "$(grep -c '"debr"' "$folder/real.jsonl")" != 4 ]; then
-    echo "seed000.py run: expected records of csr and csr_plain in two types, got"
-    cat "$folder/real.jsonl"
-    failed=1
-fi
-
 script=spgemm002.py
 if [ "$(python3 "$root/study/spgemm002.py" list | wc -l)" != $((9 + 11 + 13 + 5)) ]; then
     echo "spgemm002.py list: expected 38 matrices"
