@@ -13,7 +13,7 @@ typedef struct arguments {
     cli_policy policy;
     int transpose, pattern;
     spry_type type; /* of vectors */
-    int64_t calls, updates, threads;
+    int64_t calls, updates, threads, memory_limit;
     cli_json json;
 } arguments;
 
@@ -27,6 +27,7 @@ static const cli_option options[] = {
      INT64_MAX},
     {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
     CLI_POLICY_OPTIONS,
+    CLI_MEMORY_LIMIT_OPTION(memory_limit),
     {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"pattern", 0, NULL, "of the matrix without its values: all are 1", CLI_FLAG, CLI_AT(pattern)},
@@ -47,6 +48,7 @@ static spry_spmv_options plan_options(const arguments *a)
     o.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     o.expected_calls = a->calls;
     o.expected_updates = a->updates;
+    o.memory_limit_bytes = a->memory_limit;
     cli_apply_policy(&a->policy, &o);
     o.vector_type = a->type;
     return o;

@@ -119,6 +119,20 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
     csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
 }
 
+/* csr in place of a format that would pass the limit, by the sizes of a build on the host; a GPU's plan owns it all. */
+static spry_status keep_to_limit(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
+                                 const spryi_device_class *device, spry_error *err)
+{
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_spmv_options named = *o;
+    named.format = e->choice.format->name;
+    if (o->memory_limit_bytes == 0 || strcmp(named.format, "csr") == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spry_spmv_predict_storage(e->context, &storage, A, &named, err));
+    if ((spryi_class_is_cpu(device) ? storage.owned_bytes : storage.bytes) > o->memory_limit_bytes)
+        spryi_choose_instead(&e->choice, named.format);
+    return SPRY_OK;
+}
+
 static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
                            const spryi_device_class *device, spry_error *err)
 {
@@ -126,6 +140,7 @@ static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry
     const int has_entries = a->nnz > 0;
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
+    SPRYI_OK_OR_RETURN(keep_to_limit(e, A, o, device, err));
     if (has_entries) spare_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);

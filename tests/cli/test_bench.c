@@ -363,6 +363,10 @@ static void memory_limits(void **state)
     expect("spmv gen:rmat16,scale=8 --policy tree:unpredictable", 0, "(format hyb", NULL);
     expect("spmv gen:rmat16,scale=8 --policy tree:unpredictable --memory-limit 1K", 0,
            "csr: hyb would take more memory than is allowed", NULL);
+    expect("explain gen:rmat16,scale=8 --device h200 --policy tree:unpredictable", 0, "hyb: rows are unpredictable",
+           NULL);
+    expect("explain gen:rmat16,scale=8 --device h200 --policy tree:unpredictable --memory-limit 1K", 0,
+           "csr: hyb would take more memory than is allowed", NULL);
     const char *const command = "bench gen:rmat16,scale=8 --formats csr,ell --runs 1 --device cpu --json";
     char limited[256];
     for (int limit = 0; limit < 3; limit++) {
