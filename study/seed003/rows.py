@@ -29,9 +29,10 @@ QUICK_FLICKR = "gen:twin,rows=3000,entries=36000,longest=700,kind=social,symmetr
 
 
 EXAMPLE = os.path.join(HERE, "my.mtx")
+# One thread has the whole of the longest row, 3e5 entries of the last two.
 OTHERS = {"R-MAT, 10 a row": "gen:rmat,scale=20,edges=10", "grid, 5 points": "gen:grid5",
-          "grid, 27 points": "gen:grid27", "circuit": "gen:circuit",
-          "one dense row and column": "gen:arrow,rows=4000000"}
+          "grid, 27 points": "gen:grid27", "circuit": "gen:circuit1",
+          "one dense row and column": "gen:arrow,rows=300000"}
 
 
 def flickr(quick, folder):

@@ -11,7 +11,6 @@ from seed004 import leaves, report as told
 TITLE = "Seed 004: Sparse Methods (lecture 10 of GP-GPU and High Performances Computing)"
 ABOUT = ("The lecture shows the layouts of sparse matrices and their kernels on one example, a table of storage, a "
          "tree that chooses the format, and has conjugate gradients preferred to elimination. It prints no times.")
-TYPES = ("f32", "f64")
 KNOWN = ("rows", "cols", "nnz", "mean_row", "max_row", "empty_rows", "storage")
 GRIDS = {2: (32, 64, 128, 256, 512), 3: (8, 12, 16, 24, 32)}
 QUICK_GRIDS = {2: (8, 16, 32), 3: (4, 6, 8)}
@@ -62,10 +61,9 @@ def leaf(name, source, device):
         yield {"kind": "matrix", "matrix": name, "source": source, **{field: info[field] for field in KNOWN}}
         kernels = ("--kernels", ",".join(leaves.KERNELS + leaves.LIBRARY)) if device == "cuda" else ()
         peers = () if run.options.quick and device == "cpu" else ("--peers",)
-        for kind in TYPES:
-            yield from bench(run, "leaf", name, source, "--device", device, "--type", kind, "--formats",
-                             ",".join(leaves.LEAVES + ("auto",)), "--policy", "tree", *peers, *kernels)
-            yield from bench(run, "auto", name, source, "--device", device, "--type", kind, "--formats", "csr,auto")
+        yield from bench(run, "leaf", name, source, "--device", device, "--type", "all", "--formats",
+                         ",".join(leaves.LEAVES + ("auto",)), "--policy", "tree", *peers, *kernels)
+        yield from bench(run, "auto", name, source, "--device", device, "--type", "all", "--formats", "csr,auto")
     return Job(f"leaves: {name}, {device}", measure)
 
 
