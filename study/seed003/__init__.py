@@ -287,6 +287,9 @@ def report(results, report):
     claim_of_reductions(report, both)
     claim_of_assignment(report, both)
     claim_of_steps(report, results)
+    for name in both["f32"].info:
+        for kind in TYPES:
+            report.check(both[kind].ratio(name, rows.SCALAR, rows.SHUFFLE), f"{name}, {kind}: not both kernels ran")
     if both["f32"].names:
         report.heading("Scalar and vector")
         for kind in TYPES:

@@ -8,7 +8,8 @@ import os
 LEAVES = ("ell", "hyb", "coo", "csr")
 PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
            "csr": "not uniform, not very sparse"}
-# COO and HYB with atomics, beside those without. The lecture's CSR kernel has a thread for a row of millions: elsewhere.
+# COO and HYB with atomics, beside those without. Not the lecture's CSR kernel, one of whose threads would have a row of
+# millions.
 KERNELS = ("coo_atomic_cuda", "hyb_atomic_cuda", "hyb_one_launch_cuda")
 LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
 
@@ -75,8 +76,8 @@ class Timed:
         return min(self.times, key=self.times.get) if self.times else None
 
     def over(self):
-        """Time of the leaf over that of the fastest."""
-        return self.times[self.taken] / min(self.times.values())
+        """Time of the leaf over that of the fastest; None: it has none."""
+        return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
 
     def kernel(self, name):
         return next((r["time_us"] for r in self.good if r["kernel"] == name and r["asked"] == "kernel"), None)

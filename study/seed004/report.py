@@ -100,10 +100,11 @@ def add_leaves(report, runs):
         rows = []
         for name, timed in runs.of(device, kind).items():
             library, library_us = timed.library()
+            leaf_us = timed.of_format(timed.taken)
             kernel, ratio = runs.auto_over_csr(device, kind, name)
             rows.append([name, timed.taken, *(timed.of_format(f) for f in LEAVES), timed.fastest,
                          timed.over(), kernel, ratio, library,
-                         library_us / timed.of_format(timed.taken) if library_us else None])
+                         library_us / leaf_us if library_us and leaf_us else None])
         report.table(f"leaves-{device}-{kind}", f"The tree's leaves, {device}, {kind}", [
             "matrix", "the tree takes", *(f + ", us" for f in LEAVES), "fastest of these", "the tree's time over its",
             "Spry's own choice", "its time over csr's", "library: cuSPARSE's fastest" if device == "cuda" else
@@ -112,11 +113,22 @@ def add_leaves(report, runs):
             "guard, or not there.")
 
 
+def check_sets(report, runs):
+    """Every matrix was timed in both types, by its leaf too."""
+    for device in ("cuda", "cpu"):
+        both = [set(runs.of(device, kind)) for kind in ("f32", "f64")]
+        report.check(both[0] == both[1], f"{device}: only in one type: {', '.join(sorted(both[0] ^ both[1]))}")
+        for kind, names in zip(("f32", "f64"), both):
+            for name in names:
+                timed = runs.of(device, kind)[name]
+                report.check(timed.taken in timed.times, f"{device}, {kind}: {name} has no time of {timed.taken}")
+
+
 def add_summary(report, runs):
     rows = []
     for device, kind in runs.groups():
         for leaf in LEAVES:
-            taken = [t for t in runs.of(device, kind).values() if t.taken == leaf]
+            taken = [t for t in runs.of(device, kind).values() if t.taken == leaf and leaf in t.times]
             if taken:
                 over = [t.over() for t in taken]
                 rows.append([device, kind, leaf, PRINTED[leaf], len(taken), sum(ratio <= SLACK for ratio in over),
@@ -160,6 +172,10 @@ def add_fill_in(report, results):
         report.check(record["distance"] < 1e-6,
                      f"{record['grid']}: the two solutions differ by {record['distance']:.1e}")
         report.check(record["fill_in"] >= 0, f"{record['grid']}: fill-in is {record['fill_in']}")
+    for key in {(r["dimensions"], r["order"]) for r in found}:
+        sizes = [(r["rows"], r["factor_entries"]) for r in found if (r["dimensions"], r["order"]) == key]
+        report.check(sorted(sizes) == sizes == sorted(sizes, key=lambda size: size[1]),
+                     f"fill-in, {key[0]} dimensions, {key[1]}: factors do not grow with the grid")
     report.table("fill-in", "Elimination against conjugate gradients on one grid", [
         "grid", "rows", "entries of A", "order of elimination", "fill-in, entries", "factors over A", "factors, bytes",
         "factors, ms", "solve, ms", "CG, bytes", "CG, iterations", "CG, ms", "factors' time over CG's"], rows,
@@ -206,7 +222,7 @@ def claims_of_leaves(report, runs):
     device, kind = ("cuda", "f32") if runs.of("cuda", "f32") else ("cpu", "f32")
     for leaf in LEAVES:
         text = f"{PRINTED[leaf]}: {leaf.upper()}"
-        taken = {n: t for n, t in runs.of(device, kind).items() if t.taken == leaf}
+        taken = {n: t for n, t in runs.of(device, kind).items() if t.taken == leaf and leaf in t.times}
         if not taken:
             report.claim("Decision Tree", text, "-", NOT_COMPARABLE, "no matrix of this leaf was measured")
             continue
@@ -346,6 +362,7 @@ def report(results, report):
         report.heading("Storage")
         add_storage(report, runs)
         report.heading("Choosing the format")
+        check_sets(report, runs)
         add_summary(report, runs)
         add_leaves(report, runs)
         add_atomics(report, runs)

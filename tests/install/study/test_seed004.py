@@ -54,7 +54,8 @@ class Leaves(unittest.TestCase):
         others += [product("lecture", "coo_atomic_cuda", 3, kind="leaf")]
         others += [product("lecture", f"{form}_y_cuda", us, kind="transposed", format=form) for form, us in
                    (("csr", 3), ("csc", 2))]
-        claims, problems = report_of(seed004, [LECTURE, *timed(times, taken), *others], "004")
+        both = [{**record, "type": kind} for kind in ("f32", "f64") for record in timed(times, taken)]
+        claims, problems = report_of(seed004, [LECTURE, *both, *others], "004")
         self.assertEqual(problems, [])
         return {text: claim.verdict for (_, text), claim in claims.items()}
 
@@ -105,6 +106,17 @@ class FillIn(unittest.TestCase):
             claims, problems = report_of(seed004, [record(8, 2, 1), record(64, growth, cg_us)], "004")
             self.assertEqual(problems, [])
             self.assertEqual([claim.verdict for claim in claims.values()], verdicts)
+
+    def test_factors_that_shrink_are_a_problem(self):
+        record = {"kind": "fill-in", "grid": "g", "dimensions": 2, "nnz": 100, "matrix_bytes": 1, "order": "natural",
+                  "fill_in": 1, "factor_bytes": 1000, "factor_us": 50, "solve_us": 1, "cg_bytes": 10, "cg_us": 3,
+                  "cg_iterations": 3, "distance": 1e-12, "status": "ok", "reason": ""}
+        _, problems = report_of(seed004, [{**record, "side": 8, "rows": 64, "factor_entries": 900},
+                                          {**record, "side": 16, "rows": 256, "factor_entries": 800}], "004")
+        self.assertTrue(any("factors do not grow" in problem for problem in problems))
+        far = {**record, "side": 8, "rows": 64, "factor_entries": 900, "distance": 0.1}
+        _, problems = report_of(seed004, [far], "004")
+        self.assertTrue(any("solutions differ" in problem for problem in problems))
 
     def test_the_file_is_the_example(self):
         with open(os.path.join(ROOT, "study", "seed004", "lecture.mtx"), encoding="utf-8") as file:
