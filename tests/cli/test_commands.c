@@ -105,7 +105,7 @@ static void info(void **state)
     expect("info gen:diagonal,rows=3 --json --picture 2", 0, "\"picture\":[[2,0],[0,1]]", NULL);
     expect("info gen:diagonal,rows=3 --json --picture 100", 0, "\"picture\":[[1,0,0],[0,1,0],[0,0,1]]", NULL);
     expect("info gen:empty,rows=0 --json --picture 2", 0, "\"picture\":null", NULL);
-    expect("info gen:diagonal,rows=3 --json --picture 0", 2, NULL, "--picture is '0', expected");
+    expect("info gen:diagonal,rows=3 --json --picture 0", 2, NULL, "--picture is 0, expected 1 to 1024");
 }
 
 /* The picture keeps the matrix's proportions and falls back to ASCII. */
