@@ -108,6 +108,18 @@ def _machines(results):
                      "clocks of the GPU, MHz (multiprocessors, memory, most of each)"], rows)
 
 
+def _spread(results):
+    """How far the runs of a case lie apart, of all cases that were timed; and a job's command as an example."""
+    shares = sorted(100 * r["spread_us"] / r["time_us"] for r in results.records
+                    if r.get("status") == "ok" and (r.get("time_us") or 0) > 0 and r.get("spread_us") is not None)
+    text = f"{len(results.records)} records."
+    if shares:
+        text += (f" The quartiles of a case's runs are {shares[len(shares) // 2]:.1f} % of its time apart in the median, "
+                 f"{shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
+    commands = [line["command"] for line in results.envelopes if line["command"]]
+    return text + (f" Each record has its command, the first `{commands[0]}`." if commands else "")
+
+
 def write(options, study, envelopes, out):
     """OUT/report.md of these records; the checks that failed."""
     results = Results(envelopes)
@@ -120,7 +132,7 @@ def write(options, study, envelopes, out):
         text.append("**A quick run: it shows that everything works, and measures nothing.**")
     if results.mock:
         text.append("**A mock in host memory stood for the GPU.**")
-    text += [study.ABOUT, _machines(results)]
+    text += [study.ABOUT, _machines(results), _spread(results)]
     if report.claims:
         text.append("## What the document says\n\n" + markdown(
             ["item", "the document", "here", "verdict", "why"], report.claims))
