@@ -34,8 +34,10 @@ static const char *const made[] =
      "flow_pipe",        "flow_plate",      "flow_apart",       "dg20_torus",    "dg4_torus",    "dg6_plate",
      "dg3_torus",        "dg10_torus",      "euler3_bracket",   "euler_sparse",  "euler3_torus", "euler_airfoil",
      "volumes_periodic", "volumes_bracket", "volumes_box"};
-/* Each is a script of its own in study/, with its tables. */
-static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
+/* Studies, with their tables: what `study/run` takes. */
+static const struct {
+    const char *suite, *seed;
+} studies[] = {{"seed000", "000"}, {"csrk64", "001"}, {"spgemm002", "002"}};
 
 static bench_source *append(cli_sources *sources, const char *matrix)
 {
@@ -182,10 +184,10 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
         return cli_usage_error("--matrices is '%s', expected a folder that exists", folder);
     if (!suite) return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
     for (size_t s = 0; s < sizeof studies / sizeof *studies; s++)
-        if (strcmp(suite, studies[s]) == 0)
-            return cli_usage_error("--suite %s is a study: study/%s.py measures its matrices with this program and "
-                                   "prints its tables",
-                                   suite, suite);
+        if (strcmp(suite, studies[s].suite) == 0)
+            return cli_usage_error("--suite %s is a study: study/run %s measures its matrices with this program and "
+                                   "writes its tables",
+                                   suite, studies[s].seed);
     if (cli_take_word("suite", suite, suite_names, &index) != CLI_GO_ON) return CLI_USAGE;
     if (!folder) folder = getenv("SPRY_MATRIX_DIR");
     int status = index == UNSTRUCTURED ? append_made(sources, folder) : CLI_GO_ON;

@@ -2,7 +2,7 @@
 # Sourced by ./quickstart --peers: the libraries that the benchmark compares with.
 #   MKL    from PyPI, pinned, into .peers/venv (headers in include/, libraries in lib/)
 #   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py and the module process measure it
-#   Matplotlib  the same way, for study/spgemm002.py
+#   Matplotlib  the same way, for the figures of study/run
 #   Eigen, librsb, SuiteSparse:GraphBLAS  from the distribution
 
 mkl_version=2026.2.0

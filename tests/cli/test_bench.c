@@ -190,11 +190,11 @@ static void suites(void **state)
     expect("bench $D/small.mtx --kernels csr_portable_cpu --device cuda", 2, NULL, "none of --kernels runs");
     expect("bench --suite mash", 2, NULL,
            "--suite is 'mash', expected one of: mesh, scattered, shuffled, products, unstructured");
-    static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
+    static const char *const studies[][2] = {{"seed000", "000"}, {"csrk64", "001"}, {"spgemm002", "002"}};
     for (int s = 0; s < 3; s++) {
         char command[64], message[64];
-        snprintf(command, sizeof command, "bench --suite %s", studies[s]);
-        snprintf(message, sizeof message, "is a study: study/%s.py measures its matrices", studies[s]);
+        snprintf(command, sizeof command, "bench --suite %s", studies[s][0]);
+        snprintf(message, sizeof message, "is a study: study/run %s measures its matrices", studies[s][1]);
         expect(command, 2, NULL, message);
     }
     expect("bench --suite products --op spmv", 2, NULL, "--suite products squares matrices, --op is spmv");

@@ -155,21 +155,6 @@ expect 0 '1 of 64 matrices, 0 of them twins; no twin: debr.' run --matrices real
 expect 0 '1 of 64 matrices, 0 of them twins; no twin: debr.' tables debr.jsonl
 expect 2 'there is no format' run --matrices real --only debr --formats crs
 
-script=spgemm002.py
-if [ "$(python3 "$root/study/spgemm002.py" list | wc -l)" != $((9 + 11 + 13 + 5)) ]; then
-    echo "spgemm002.py list: expected 38 matrices"
-    failed=1
-fi
-expect 0 'gen:random,rows=256,cols=256,density=0.001' list
-expect 0 'gen:random,rows=4096,cols=4096,density=0.03' list
-"$SPRY" bench gen:random,rows=256,cols=256,density=0.001 --op spgemm --device cpu --formats auto --calls 2 --runs 2 \
-    --kernels spgemm_smmp_cpu,spgemm_seed_dense_cpu,spgemm_seed_dot_cpu --json="$folder/random.jsonl" >/dev/null 2>&1
-products=$(sed -n 's/.*"products":\([0-9]*\).*/\1/p;q' "$folder/random.jsonl")
-expect 0 "| 0.001 | 256 | $products |" tables random.jsonl
-expect 0 '| 0.001 | 256 | spgemm_smmp_cpu |' tables random.jsonl
-expect 0 'ms, conversion' tables random.jsonl
-expect 1 'no records of the study' tables empty.jsonl
-
 script=compare.py
 
 for python in "$root/.peers/venv/bin/python" python3; do

@@ -1,0 +1,96 @@
+"""The records by density, size, type and who multiplied."""
+from seed002 import measure
+
+TYPES = (("f32", "float"), ("f64", "double"))
+STAGES = ("convert", "count", "scan", "fill", "sort")
+# Who: how a line is called.
+NAMES = {
+    "printed": "seed's kernels", "reset": "resetting what was touched", "together": "all improvements",
+    "older": "older method", "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)",
+    "dense": "array of all columns", "dot": "rows times columns, CPU", "gpu": "Spry, GPU", "cpu": "Spry, CPU",
+    "cusparse": "cuSPARSE",
+}
+KERNELS = {measure.PRINTED: "printed", measure.RESET: "reset", measure.TOGETHER: "together", measure.OLDER: "older",
+           measure.SMMP: "smmp", "scipy_smmp": "scipy", "octave": "octave", measure.DENSE: "dense", measure.DOT: "dot",
+           "cusparse_spgemm_alg1": "cusparse"}
+
+
+def who(record):
+    """A key of NAMES; None: nobody that is shown, as a product over the bus."""
+    if record["format"] != "csr" or not record["kernel"]:
+        return None
+    if record["kernel"].startswith("spgemm_rows_"):
+        return "cpu" if record["device"] == "cpu" else "gpu"
+    return KERNELS.get(record["kernel"])
+
+
+def whole(record):
+    """ms of a product, None: it did not run."""
+    if not record or record["status"] != "ok" or not record["time_us"]:
+        return None
+    return record["time_us"] / 1e3
+
+
+def stage(record, name):
+    """ms; None: there is none, or it is not told."""
+    us = record["stages"][name] if record else None
+    return None if us is None else us / 1e3
+
+
+def without_sort(record):
+    """ms of a product without its last stage; the whole where that is not told apart."""
+    all_of_it, sort = whole(record), stage(record, "sort")
+    return None if all_of_it is None else max(all_of_it - (sort or 0), 1e-6)
+
+
+def stage_sum(record, *left_out):
+    """ms of the stages that are told, but for those left out; None: none is."""
+    told = [stage(record, name) for name in STAGES if name not in left_out]
+    told = [ms for ms in told if ms is not None]
+    return sum(told) if told and whole(record) else None
+
+
+class Points:
+    """Of matrices whose names are a density and a size behind `prefix`."""
+
+    def __init__(self, results, prefix=""):
+        self.found = {}
+        for record in results.records:
+            words = record["matrix"].removeprefix(prefix).split()
+            if not record["matrix"].startswith(prefix) or len(words) != 2:
+                continue
+            try:
+                key = float(words[0]), int(words[1])
+            except ValueError:
+                continue
+            self.found.setdefault(key, {}).setdefault(record["type"], {})[who(record)] = record
+
+    def at(self, density, size, kind, name):
+        """The record of one; Octave multiplies in double alone, and stands so beside both."""
+        types = self.found.get((density, size), {})
+        return types.get("f64" if name == "octave" else kind, {}).get(name)
+
+    def densities(self):
+        return sorted({density for density, _ in self.found}, reverse=True)
+
+    def sizes(self, density):
+        return sorted(size for at, size in self.found if at == density)
+
+    def keys(self):
+        """(density, size), by density."""
+        return sorted(self.found, key=lambda key: (-key[0], key[1]))
+
+    def line(self, density, kind, name, value):
+        """[(size, value of the record)], where there is one."""
+        line = [(size, value(self.at(density, size, kind, name))) for size in self.sizes(density)]
+        return [(size, ms) for size, ms in line if ms]
+
+    def ratios(self, density, kind, above, below):
+        """[(size, above / below)]; each a name and what is taken of its record. All of one job, and machine."""
+        found = []
+        for size in self.sizes(density):
+            top = above[1](self.at(density, size, kind, above[0]))
+            bottom = below[1](self.at(density, size, kind, below[0]))
+            if top and bottom:
+                found.append((size, top / bottom))
+        return found

@@ -1,0 +1,147 @@
+"""Seed 002's study: what is taken of records, and verdicts on times that were made up."""
+import argparse
+import unittest
+
+from support import report_of
+
+import seed002
+from seed002 import measure, points
+
+NONE = dict.fromkeys(("read", "convert", "count", "scan", "fill", "sort"))
+
+
+def product(matrix, kernel, us, kind="f32", sort=None, **others):
+    """A record of a product of `us` microseconds; the stages that are named."""
+    stages = {**NONE, "sort": sort, **{name: others.pop(name) for name in list(others) if name in NONE}}
+    return {"matrix": matrix, "kernel": kernel, "type": kind, "format": "csr", "peer": False, "status": "ok",
+            "reason": "", "device": "cuda" if kernel.endswith("_cuda") else "cpu", "time_us": us, "mean_us": us,
+            "spread_us": 1, "products": int(matrix.split()[-1]), "nnz": 10, "stages": stages, **others}
+
+
+def everyone(density, size, printed, octave, smmp, older=1000, together=None, reset=None, counts=(10, 1)):
+    """A point's records: microseconds of each in both types, with a SortCols of 100 beside."""
+    name, found = measure.point_name(density, size), []
+    for kind in ("f32", "f64"):
+        for kernel, us in ((measure.PRINTED, printed), (measure.TOGETHER, together or printed),
+                           (measure.RESET, reset or printed)):
+            found.append(product(name, kernel, us + 100, kind, 100, count=counts[1], scan=1, fill=us - counts[1] - 1))
+        found.append(product(name, measure.OLDER, older, kind, 0, convert=5, count=counts[0], scan=1, fill=20))
+        found.append(product(name, measure.SMMP, smmp + 7, kind, 7, count=1, scan=1, fill=smmp))
+    return found + [product(name, "octave", octave, "f64", peer=True)]
+
+
+def load(density, size, read, convert):
+    name = "load " + measure.point_name(density, size)
+    return [product(name, kernel, 1, kind, read=read, convert=convert)
+            for kernel in (measure.DOT, measure.OLDER) for kind in ("f32", "f64")]
+
+
+def way(matrix, kernel, us):
+    return [product("ways " + matrix, kernel, us + 10, kind, 10) | {"products": 1} for kind in ("f32", "f64")]
+
+
+def as_the_seed_says():
+    """Small sizes ahead; 1e-4 crosses in the middle; 1e-5 far behind; each improvement helps."""
+    found = []
+    for k, size in enumerate((256, 512, 1024, 2048)):
+        found += everyone(1e-3, size, 10, 20, 5 + 10 * k)
+        found += everyone(1e-4, size, 10, (20, 15, 8, 6)[k], 12)
+        found += everyone(1e-5, size, 100, 20, 20, reset=50, together=10)
+    for density in (1e-3, 1e-4):
+        found += load(density, 512, 10, 5) + load(density, 1024, 20, 9)
+    for matrix in (*measure.EVEN, *measure.IRREGULAR):
+        found += way(matrix, measure.PRINTED, 100) + way(matrix, measure.TOGETHER, 20)
+        for setting in ("rows=4", "claim=4", "lanes=64"):
+            found += way(matrix, f"{measure.PRINTED}:{setting}", 60)
+    return found
+
+
+def verdicts(records):
+    claims, problems = report_of(seed002, records, "002")
+    return {text: claim.verdict for (_, text), claim in claims.items()}, problems
+
+
+class Taken(unittest.TestCase):
+    def test_stages(self):
+        record = product("1e-03 256", measure.PRINTED, 500, sort=100, count=50, scan=2, fill=300)
+        self.assertEqual(points.whole(record), 0.5)
+        self.assertAlmostEqual(points.without_sort(record), 0.4)
+        self.assertAlmostEqual(points.stage_sum(record), 0.452)
+        self.assertAlmostEqual(points.stage_sum(record, "sort"), 0.352)
+        self.assertIsNone(points.stage(record, "convert"))
+        self.assertIsNone(points.stage_sum(product("1e-03 256", "octave", 5)))
+        self.assertIsNone(points.whole({**record, "status": "skipped"}))
+
+    def test_who(self):
+        self.assertEqual(points.who(product("m 1", "spgemm_rows_cuda", 1)), "gpu")
+        self.assertEqual(points.who(product("m 1", "spgemm_rows_avx512_cpu", 1)), "cpu")
+        self.assertIsNone(points.who(product("m 1", "spgemm_rows_cuda", 1, format="host")))
+        self.assertIsNone(points.who(product("m 1", measure.PRINTED + ":rows=4", 1)))
+        self.assertEqual(points.who(product("m 1", measure.RESET, 1)), "reset")
+
+
+class Verdicts(unittest.TestCase):
+    def test_as_the_seed_says(self):
+        found, problems = verdicts(as_the_seed_says())
+        self.assertEqual(problems, [])
+        self.assertEqual({text: v for text, v in found.items() if v != "confirmed"}, {})
+        self.assertGreater(len(found), 15)
+
+    def test_one_size_behind_refutes_all_cases(self):
+        records = as_the_seed_says()
+        for record in records:
+            if record["matrix"] == "1e-03 1024" and record["kernel"] == "octave":
+                record["time_us"] = 9
+        found, _ = verdicts(records)
+        self.assertEqual(found["1e-3: quicker than Matlab in all cases"], "refuted")
+        self.assertEqual(found["small matrices: relatively quick beside Matlab"], "refuted")
+        self.assertEqual(found["1e-3: quicker than SMMP for larger matrices"], "confirmed")
+
+    def test_otherwise(self):
+        records = []
+        for size in (256, 512, 1024, 2048):
+            records += everyone(1e-3, size, 10, 5, 5, older=9, counts=(3, 2))
+            records += everyone(1e-4, size, 10, 20, 20, older=9, counts=(3, 2))
+            records += everyone(1e-5, size, 10, 12, 12)
+        records += load(1e-3, 512, 100, 5) + load(1e-4, 512, 100, 5)
+        for matrix in measure.IRREGULAR:
+            records += way(matrix, measure.PRINTED, 100) + way(matrix, measure.TOGETHER, 120)
+            for setting in ("rows=4", "claim=4", "lanes=64"):
+                records += way(matrix, f"{measure.PRINTED}:{setting}", 100)
+        found, problems = verdicts(records)
+        self.assertEqual(problems, [])
+        self.assertEqual({text for text, v in found.items() if v == "confirmed"},
+                         {f"with the improvements more competitive with {name} for larger matrices (1e-5)"
+                          for name in ("Matlab", "SMMP")})
+
+    def test_without_octave_or_a_gpu(self):
+        records = [r for r in as_the_seed_says() if r["kernel"] != "octave"]
+        found, _ = verdicts(records)
+        self.assertEqual(found["1e-3: quicker than Matlab in all cases"], "not comparable")
+        self.assertEqual(found["1e-3: quicker than SMMP for larger matrices"], "confirmed")
+        found, problems = verdicts([r for r in records if r["device"] == "cpu"])
+        self.assertEqual(problems, [])
+        self.assertEqual(set(found.values()) - {"confirmed"}, {"not comparable"})
+
+    def test_wrong_results_and_falling_products_are_problems(self):
+        records = as_the_seed_says()
+        records[0]["status"] = "wrong"
+        self.assertTrue(any(measure.PRINTED + " is wrong" in problem for problem in verdicts(records)[1]))
+        records = as_the_seed_says()
+        for record in records:
+            record["products"] = -record["products"]
+        self.assertTrue(any("products fall" in problem for problem in verdicts(records)[1]))
+
+
+class Jobs(unittest.TestCase):
+    def test_names_differ_and_quick_is_short(self):
+        whole = seed002.jobs(argparse.Namespace(quick=False, device="all"))
+        quick = seed002.jobs(argparse.Namespace(quick=True, device="all"))
+        self.assertEqual(len({job.name for job in whole}), len(whole))
+        self.assertLess(len(quick), len(whole) / 4)
+        self.assertFalse([job.name for job in seed002.jobs(argparse.Namespace(quick=False, device="cpu"))
+                          if job.name.startswith("ways")])
+
+
+if __name__ == "__main__":
+    unittest.main()
