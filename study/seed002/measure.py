@@ -17,6 +17,7 @@ SMMP, DOT, DENSE = "spgemm_smmp_cpu", "spgemm_seed_dot_cpu", "spgemm_seed_dense_
 GPU_PEERS, CPU_PEERS = ("cusparse_spgemm_alg1",), ("octave", "scipy_smmp")
 # Sizes up to which these are worth their time: rows times columns, whatever the products.
 MOST_DOT, MOST_DENSE = 1 << 12, 1 << 13
+MANY_PRODUCTS = 4e6  # from here on half as many runs
 
 # Even rows, and rows from empty to thousands of entries.
 EVEN = {"even 16384": "gen:random,rows=16384,cols=16384,density=1e-3",
@@ -55,11 +56,10 @@ def points(options):
     return sorted(found, key=lambda point: (point[0] * point[1] ** 2, point))
 
 
-def _arguments(options, kernels):
-    runs = "2" if options.quick else "10"
+def _arguments(options, kernels, runs=10):
     device = "cpu" if options.device == "cpu" else "all"
-    return ["--op", "spgemm", "--device", device, "--type", "all", "--calls", "1", "--runs", runs, "--kernels",
-            ",".join(kernels)]
+    return ["--op", "spgemm", "--device", device, "--type", "all", "--calls", "1", "--runs",
+            str(2 if options.quick else runs), "--kernels", ",".join(kernels)]
 
 
 def _product(options, density, size):
@@ -69,8 +69,9 @@ def _product(options, density, size):
     if options.device != "cpu":
         kernels += [OLDER, PRINTED, RESET, TOGETHER, *GPU_PEERS]
     name = point_name(density, size)
-    return common.bench(name, generated(density, size), *_arguments(options, kernels), "--formats", "auto", "--peers",
-                        label=name)
+    runs = 10 if density ** 2 * size ** 3 < MANY_PRODUCTS else 5
+    return common.bench(name, generated(density, size), *_arguments(options, kernels, runs), "--formats", "auto",
+                        "--peers", label=name)
 
 
 def _load(options, density, size):
@@ -84,7 +85,7 @@ def _load(options, density, size):
             _, status = run.call("gen", generated(density, size).removeprefix("gen:"), "-o", path)
             if status != 0:
                 raise SystemExit(f"study/run: {run.command} ended with status {status}")
-            for record in run.lines("bench", path, *_arguments(options, kernels)):
+            for record in run.lines("bench", path, *_arguments(options, kernels, 3)):
                 yield {**record, "matrix": name}
     return common.Job(name, measure)
 

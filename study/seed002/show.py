@@ -224,7 +224,7 @@ def ways_table(report, results, matrices):
                  for setting in measure.TOGETHER_WAYS]
         report.table(f"improvements-{kind}", f"The improvements of section 6, {text}", ["what", "setting", *matrices],
                      rows, "First row: ms of the printed kernels without SortCols. Others: how many times as fast, "
-                     "without SortCols; threads of SortCols: of that stage alone, whose default goes by the longest row.")
+                     "without SortCols; threads of SortCols: of that stage alone, by default by the longest row.")
 
 
 def number_in(setting):
