@@ -7,8 +7,8 @@ ABOUT = (
     "A*A of random square matrices of one density, as the document has it: float on its GPU, and double beside. Octave "
     "stands for Matlab, which multiplies in double alone; SMMP is `spgemm_smmp_cpu`, one thread, and SciPy's of the "
     "same origin. A time is a whole product with its allocations, A and C where the kernel works, the median of warm "
-    "runs; *without SortCols* the time of that stage is taken off, which is measured in further runs by events in the GPU's "
-    "stream. What is compared is of one machine: the GPU and the processor of its host. The older method is read as "
-    "`src/studies/spgemm/older_cuda.cu` tells.")
+    "runs; *without SortCols* the time of that stage is taken off, which is measured in further runs by events in the "
+    "GPU's stream. What is compared is of one machine: the GPU and the processor of its host. The older method is read "
+    "as `src/studies/spgemm/older_cuda.cu` tells.")
 
 __all__ = ["TITLE", "ABOUT", "jobs", "report"]
