@@ -16,7 +16,7 @@
 enum { SCALE = 128, SMALL = 3090000 }; /* smaller ones are made in full size */
 enum { MATRICES = 64 };
 
-/* A matrix as study/csrk64.py lists it. Symmetry is of the pattern, in per cent; the rest is gen:twin's. */
+/* A matrix as study/seed001/suite.py lists it. Symmetry is of the pattern, in per cent; the rest is gen:twin's. */
 typedef struct study_matrix {
     char id[8], name[64];
     long long rows, entries, longest;
@@ -30,7 +30,7 @@ static study_matrix study[MATRICES];
 
 static int read_study(void **state)
 {
-    FILE *list = popen("python3 " SPRY_TEST_ROOT "/study/csrk64.py list", "r");
+    FILE *list = popen("python3 " SPRY_TEST_ROOT "/study/seed001/suite.py", "r");
     int count = 0;
     (void)state;
     for (study_matrix *m = study; list && count < MATRICES; m++, count++)

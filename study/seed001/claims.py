@@ -1,0 +1,74 @@
+"""What the document says, and whether it holds here."""
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from seed001 import printed, suite
+
+
+def verdict(holds):
+    return CONFIRMED if holds else REFUTED
+
+
+def _rates(rates, series, titles, matrices):
+    return {t: rates.mean(series[t], matrices) for t in titles if t in series}
+
+
+def _told(found):
+    return ", ".join(f"{title} {rate:.1f}" for title, rate in found.items())
+
+
+def _compare(report, rates, series, what, item, text, one, other, regular):
+    """The document: `one` is faster on average over the class."""
+    if one not in series or other not in series:
+        missing = one if one not in series else other
+        report.claim(item, text, f"{what}: no {missing}", NOT_COMPARABLE, f"{missing} was not run")
+        return
+    shared = [m for m in rates.common((series[one], series[other])) if suite.is_regular(m) == regular]
+    if not shared:
+        return
+    found = _rates(rates, series, (one, other), shared)
+    report.claim(item, text, f"{what}: {_told(found)} GFLOP/s, {100 * (found[one] / found[other] - 1):+.1f} %",
+                 verdict(found[one] > found[other]), f"arithmetic means over {len(shared)} matrices")
+
+
+def on_cpu(report, rates, series, what):
+    system = printed.CPU["Ice Lake, 40 cores"]
+    for regular, kind in ((True, "regular"), (False, "irregular")):
+        text = f"tuned CSR-2 is faster than CSR5 on {kind} matrices (Ice Lake: {_told(system[kind])} GFLOP/s)"
+        _compare(report, rates, series, what, "figures 6a to 6d", text, "CSR-2", "CSR5", regular)
+        text = f"tuned CSR-2 is faster than MKL on {kind} matrices"
+        _compare(report, rates, series, what, "section 9", text, "CSR-2", "MKL", regular)
+
+
+def on_gpu(report, rates, series, what):
+    for regular, kind in ((True, "regular"), (False, "irregular")):
+        one, other = ("CSR-3", "cuSPARSE") if regular else ("cuSPARSE", "CSR-3")
+        numbers = "; ".join(f"{system}: {_told(rate[kind])}" for system, rate in printed.GPU.items())
+        text = f"{one} is faster than {other} on {kind} matrices ({numbers} GFLOP/s)"
+        _compare(report, rates, series, what, "figures 7a to 7d", text, one, other, regular)
+
+
+def choice_of_k(report, rates, labels, shared, what):
+    if rates.device == "gpu":
+        ratios = {m: q for m, q in rates.ratios(labels[2], labels[3]).items() if m in shared}
+        ahead = sorted(m for m, q in ratios.items() if q > 1.05)
+        report.claim("section 7", "CSR-2 beats CSR-3 by over 5 % on few matrices: "
+                     + " ".join(printed.CSR2_AHEAD["A100"]) + " (A100)", f"{what}: on {len(ahead)} of {len(ratios)}",
+                     verdict(len(ahead) <= 0.1 * len(ratios)), "few: up to a tenth")
+        return
+    means = {k: rates.mean(name, shared) for k, name in labels.items()}
+    report.claim("section 6.2", "on CPUs CSR-2 always outperforms CSR-3 on average",
+                 f"{what}: " + ", ".join(f"k = {k} {rate:.1f}" for k, rate in means.items()) + " GFLOP/s",
+                 verdict(all(means[2] >= rate for rate in means.values())), f"over {len(shared)} matrices")
+
+
+def scalability(report, found, teams, base):
+    at = max((t for t in teams if t <= 16), default=teams[0])
+    told = ", ".join(f"{name} {dict(points)[at]:.1f}" for name, points in found.items())
+    text = "CSR-2, CSR-3 and CSR5 are 8 to 12 times as fast with 16 cores"
+    if at < 16:
+        report.claim("figure 5", text, f"{at} threads over {base}: {told}", NOT_COMPARABLE, "fewer than 16 cores")
+        return
+    own = {name: round(dict(points)[16] / dict(points)[teams[0]], 1) for name, points in found.items()
+           if name.startswith("CSR-") or name == "CSR5"}
+    report.claim("figure 5", text, "16 threads over one of the same kernel: "
+                 + ", ".join(f"{name} {value:.1f}" for name, value in own.items()),
+                 verdict(all(8 <= value <= 12 for value in own.values())), f"over {base} with one thread: {told}")

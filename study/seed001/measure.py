@@ -1,0 +1,181 @@
+"""What is measured: the 64 matrices on CPU and GPU, sizes of groups, threads, table 1 and the stages of Band-k."""
+import os
+import tempfile
+
+from common import jobs as common
+from common import machine
+from seed001 import printed, suite
+
+RUNS = 20
+SHARES = {"cpu": 16, "gpu": 8, "threads": 16, "table 1": 8}  # jobs that share the matrices
+THREADS = (1, 2, 4, 8, 16, 32, 64)
+PEERS = {"mkl": ("mkl_csr", "mkl_csr_optimized"), "csr5": ("csr5",),
+         "cusparse": ("cusparse_csr_alg1", "cusparse_csr_alg2")}
+LEVELS = ("csr{k}_listing_cpu", "csr{k}_listing_avx2_cpu", "csr{k}_listing_avx512_cpu")  # the later the faster
+TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssrs=4", "srs=1536:ssrs=2")}
+TUNED = 3  # every third matrix is tuned with all sizes
+GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
+               "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
+CIRCUIT = "gen:twin,rows=204,entries=1000,longest=15,kind=circuit,symmetry=100,diagonal=1"
+
+
+def peers(*modules):
+    """Kernels of the peers' modules that are there."""
+    folder = os.environ.get("SPRY_PEER_DIR") or os.path.join(os.path.dirname(machine.program()), "peers")
+    return [kernel for name in modules if os.path.isfile(os.path.join(folder, f"spry-peer-{name}.so"))
+            for kernel in PEERS[name]]
+
+
+def with_peers(names):
+    return ["--peers"] if names else []
+
+
+def listing(run, k):
+    """Listing 1 with the fastest rows that this processor has."""
+    there = {r["name"] for r in run.lines("kernels") if r["available"]}
+    return next(name for name in (level.format(k=k) for level in reversed(LEVELS)) if name in there)
+
+
+def bench(run, matrices, *arguments):
+    """Records of `spry bench` of several matrices, by their names in table 1."""
+    names = {matrix.removeprefix("gen:"): name for name, matrix in matrices.items()}
+    for record in run.lines("bench", *matrices.values(), *arguments):
+        record["matrix"] = names.get(record["matrix"], record["matrix"])
+        yield record
+
+
+def runs(options):
+    return ["--runs", "3" if options.quick else str(RUNS), "--at-once", "16"]
+
+
+def on_cpu(options, matrices):
+    def measure(run):
+        named = peers("mkl", "csr5")
+        kernels = list(named)
+        for k in (2, 3, 4):
+            printed_one, fast = LEVELS[0].format(k=k), listing(run, k)
+            kernels += [printed_one] + [fast] * (fast != printed_one)
+            kernels += [f"{fast}:{sizes}" for sizes in TRIED.get(k, ())]
+        yield from bench(run, matrices, "--device", "cpu", "--type", "all", *runs(options), "--ordering", "by-k",
+                         "--formats", "csr,csr2,csr3", "--kernels", ",".join(kernels), *with_peers(named))
+    return measure
+
+
+def on_gpu(options, matrices):
+    def measure(run):
+        named = peers("cusparse") if not run.mock else []
+        kernels = ["--kernels", ",".join(named)] if named else []
+        yield from bench(run, matrices, "--device", "cuda", "--type", "all", *runs(options), "--ordering", "by-k",
+                         "--formats", ",".join(GPU_FORMATS), *kernels, *with_peers(named))
+    return measure
+
+
+def by_threads(options, matrices):
+    def measure(run):
+        most = min(machine.describe()["cores"], 2 if options.quick else max(THREADS))
+        teams = [t for t in THREADS if t <= most]
+        named = peers("mkl", "csr5")
+        kernels = named + [listing(run, 2), listing(run, 3)]
+        yield from bench(run, matrices, "--device", "cpu", "--type", "f64", *runs(options),
+                         "--threads", ",".join(map(str, teams)), "--formats", "csr", "--kernels", ",".join(kernels),
+                         *with_peers(named))
+    return measure
+
+
+def sizes_on_cpu(options, matrices):
+    """Every size of the document's set for CSR-2, and a coarser set of pairs for CSR-3, as given."""
+    def measure(run):
+        some = printed.CPU_SIZES[::6] if options.quick else printed.CPU_SIZES
+        few, outer = (some, (8,)) if options.quick else (printed.CPU_SIZES[::2], (2, 8, 32))
+        kernels = [f"{name}:srs={s}" for name in dict.fromkeys((LEVELS[0].format(k=2), listing(run, 2))) for s in some]
+        kernels += [f"{listing(run, 3)}:srs={s}:ssrs={o}" for s in few for o in outer]
+        yield from bench(run, matrices, "--device", "cpu", "--type", "f64", *runs(options), "--formats", "csr",
+                         "--kernels", ",".join(kernels))
+    return measure
+
+
+def sizes_on_gpu(options):
+    """The sweep over all pairs of sizes, on the tuner's ten matrices, and both ways to fit a formula."""
+    def measure(run):
+        which = ["gen:grid5,x=40,y=40"] if options.quick else []
+        for fit in ("search",) if options.quick else ("regression", "search"):
+            for record in run.lines("tune", *which, "--what", "sizes", "--device", "cuda", "--fit", fit, "--type",
+                                    "f64" if options.quick else "all", "--runs", "2" if options.quick else str(RUNS),
+                                    "--out", os.devnull):
+                yield {**record, "kind": "sizes", "fit": fit, "status": "ok"}
+    return measure
+
+
+def recorded_elsewhere(options):
+    def measure(run):
+        which = list(printed.RECORDED)[-1:] if options.quick else list(printed.RECORDED)
+        matrices = {name: "gen:rmat,scale=10" if options.quick else f"gen:{name}" for name in which}
+        yield from bench(run, matrices, "--device", "cuda", "--type", "all", "--formats", "csr2,csr3,packed",
+                         *(runs(options) if options.quick else []))
+    return measure
+
+
+def table_1(matrices):
+    def measure(run):
+        for name, matrix in matrices.items():
+            for r in run.lines("info", matrix):
+                yield {"kind": "table 1", "matrix": name, "status": "ok", "twin": matrix.startswith("gen:"),
+                       **{f: r[f] for f in ("rows", "nnz", "max_row", "mean_row", "variance_row", "pattern_symmetry",
+                                            "class")}}
+    return measure
+
+
+def read_positions(path):
+    """Rows, and (row, column) from 0 of a Matrix Market file of coordinates."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split() for line in file if not line.startswith("%")]
+    entries = [(int(words[0]) - 1, int(words[1]) - 1) for words in lines[1:]]
+    return int(lines[0][0]), entries
+
+
+def figure_2(run):
+    """The entries, the order and the groups of a small circuit, and RCM's band; what is drawn follows from them."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = {what: os.path.join(folder, what) for what in ("given.mtx", "order.mtx", "groups")}
+        run.call("convert", CIRCUIT, "--full", "-o", at["given.mtx"])
+        run.lines("reorder", CIRCUIT, "--method", "bandk", "--k", "3", "--srs", "6", "--ssrs", "4", "--perm",
+                  at["order.mtx"], "--groups", at["groups"])
+        rcm = run.lines("reorder", CIRCUIT, "--method", "rcm")[0]["bandwidth_after"]
+        rows, entries = read_positions(at["given.mtx"])
+        with open(at["order.mtx"], encoding="utf-8") as file:
+            order = [int(line) - 1 for line in [line for line in file if not line.startswith("%")][1:]]
+        with open(at["groups"], encoding="utf-8") as file:
+            groups = {words[0]: [int(w) for w in words[1:]] for words in map(str.split, file)}
+    yield {"kind": "figure 2", "status": "ok", "rows": rows, "entries": entries, "order": order,
+           "rcm_bandwidth": rcm, "sr_ptr": groups["sr_ptr"], "ssr_ptr": groups["ssr_ptr"]}
+
+
+def shares(matrices, parts):
+    names = list(matrices)
+    for part in range(min(parts, len(names))):
+        yield part + 1, {name: matrices[name] for name in names[part::parts]}
+
+
+def has_gpu(options):
+    """A quick run takes the mock for one."""
+    return options.device == "cuda" or bool(machine.describe()["gpu"] or (options.quick and machine.mock_plugin()))
+
+
+def jobs(options):
+    """Those of the CPU, then of the GPU; each is some matrices, so that none takes long."""
+    matrices = suite.chosen(options)
+    parts = {what: 1 if options.quick else count for what, count in SHARES.items()}
+    found = [common.Job("figure 2", figure_2)]
+    found += [common.Job(f"table 1, {part}", table_1(some)) for part, some in shares(matrices, parts["table 1"])]
+    if options.device != "cuda":
+        found += [common.Job(f"cpu, {part}", on_cpu(options, some)) for part, some in shares(matrices, parts["cpu"])]
+        tuned = dict(list(matrices.items())[::TUNED])
+        found += [common.Job(f"sizes of {name}", sizes_on_cpu(options, {name: matrix}))
+                  for name, matrix in tuned.items()]
+        found += [common.Job(f"threads, {part}", by_threads(options, some))
+                  for part, some in shares(matrices, parts["threads"])]
+    if options.device != "cpu" and has_gpu(options):
+        found += [common.Job(f"gpu, {part}", on_gpu(options, some)) for part, some in shares(matrices, parts["gpu"])]
+        found += [common.Job("sizes on the gpu", sizes_on_gpu(options)),
+                  common.Job("recorded elsewhere", recorded_elsewhere(options))]
+    return found

@@ -1,0 +1,49 @@
+"""Which records stand for which of the document's methods."""
+import re
+
+from seed001 import measure
+
+PEERS = {"mkl_csr": "MKL", "mkl_csr_optimized": "MKL, optimized", "csr5": "CSR5", "cusparse_csr_alg1": "cuSPARSE",
+         "cusparse_csr_alg2": "cuSPARSE, ALG2"}
+
+
+def listing_of(labels, k):
+    """The listing with the fastest rows among labels, without sizes in its name; None: there is none."""
+    return next((name for name in (level.format(k=k) for level in reversed(measure.LEVELS)) if name in labels), None)
+
+
+def title_of(record):
+    """Short, for lines of a figure."""
+    if record["peer"]:
+        return PEERS.get(record["kernel"], record["kernel"])
+    found = re.match(r"csr([234])_listing_(\w+_)?cpu(:.*)?$", record["kernel"])
+    return f"CSR-{found[1]}" if found else "CSR, balanced"
+
+
+def present(rates, series):
+    return {title: name for title, name in series.items() if name in rates.labels}
+
+
+def cpu_series(rates):
+    """
+    {title: label} of figure 6, and {k: label} of the choice of k. Tuned: the best of the listings and of the sizes that
+    were tried, on each matrix, as in the document.
+    """
+    series, by_k = {}, {}
+    for k in (2, 3, 4):
+        name = listing_of(rates.labels, k)
+        if not name:
+            continue
+        by_k[k] = f"csr{k} tuned"
+        rates.add_best(by_k[k], [label for label in rates.labels if label.startswith(f"csr{k}_listing_")])
+        series[f"CSR-{k}"] = by_k[k]
+    series.update({"CSR5": "csr5", "MKL": "mkl_csr_optimized" if "mkl_csr_optimized" in rates.labels else "mkl_csr",
+                   "CSR, balanced": "csr"})
+    return present(rates, series), by_k
+
+
+def gpu_series(rates):
+    """The same of figure 7. csr3's sizes follow from the formula for the GPU, as in the document."""
+    rates.add_best("cuSPARSE, best", [name for name in measure.PEERS["cusparse"] if name in rates.labels])
+    series = {"CSR-3": "csr3", "CSR-2": "csr2", "cuSPARSE": "cuSPARSE, best", "packed": "packed"}
+    return present(rates, series), {2: "csr2", 3: "csr3"}

@@ -1,0 +1,238 @@
+"""The document's table 1 and figures 2, 5, 6 and 7, the choice of k, the sizes, and what became of its findings."""
+from common import figures
+from common.report import NOT_COMPARABLE
+from seed001 import claims, printed, sizes, stages, suite
+from seed001.rates import NUMBERINGS, Rates, geometric_mean, mean
+from seed001.names import cpu_series, gpu_series, title_of
+
+TYPES = (("f64", "double"), ("f32", "single"))
+
+
+# ---- table 1 and figure 2 ---------------------------------------------------------------------------------------
+
+
+def _row_of_table_1(m, r):
+    return [m.id, 100 * r["pattern_symmetry"], m.symmetry, m.name, r["rows"] / 1e6, r["nnz"] / 1e6, r["max_row"],
+            m.longest, r["mean_row"], r["variance_row"], r["class"], "twin" if r["twin"] else "the matrix"]
+
+
+def show_table_1(report, results):
+    found = {r["matrix"]: r for r in results.where(kind="table 1")}
+    there = [m for m in suite.MATRICES if m.name in found]
+    if not there:
+        return
+    rows = [_row_of_table_1(m, found[m.name]) for m in there]
+    same = sum((found[m.name]["class"] == "regular") == suite.is_regular(m.name) for m in there)
+    columns = ["ID", "SY, %", "document's SY, %", "matrix", "N (M)", "NZ (M)", "MAX", "document's MAX", "R", "variance",
+               "class", "is"]
+    report.heading("Table 1")
+    report.table("table1", "Table 1: the matrices", columns, rows,
+                 f"SY is the share of the entries off the diagonal whose mirror image is stored. {same} of {len(rows)} "
+                 "are of the document's class by the variance of their rows (up to 10: regular).")
+    report.check(len({row[3] for row in rows}) == len(rows), "table 1: a matrix is there twice")
+    report.check(all(0 <= row[1] <= 100 for row in rows), "table 1: symmetry out of 0 to 100 %")
+    report.check(len(rows) == len(found), "table 1: a matrix that is not the document's")
+
+
+def show_figure_2(report, results):
+    for record in results.where(kind="figure 2")[:1]:
+        drawn = stages.stages(record)
+        report.heading("Figures 1 to 4")
+        report.text("Figure 1 (the pointers of CSR-3) is a test: tests/formats/test_csrk_groups_mock.c. Figures 3 and "
+                    "4 are diagrams without data: docs/csr-k.md and the comments of src/formats/csrk/csr3_cuda.cu.")
+        report.figure("figure2", "Figure 2: Band-k on a circuit of about 200 nodes",
+                      lambda *axes: stages.draw(record, axes), rows=2, columns=2, size=(7, 7))
+        report.table("figure2", "Figure 2: its four stages", ["stage", "rows", "entries", "bandwidth"],
+                     [[title, size, len(positions), stages.bandwidth(positions)] for title, size, positions in drawn])
+        report.check(len(drawn[0][2]) == len(drawn[3][2]), "figure 2: the reordered matrix has other entries")
+        report.check(drawn[1][1] == drawn[2][1] < drawn[0][1], "figure 2: the coarse graph is not smaller")
+        given, bandk, rcm = stages.bandwidth(drawn[0][2]), stages.bandwidth(drawn[3][2]), record["rcm_bandwidth"]
+        report.claim("figure 2", "Band-k's band is slightly wider than RCM's",
+                     f"bandwidth {given} as given, {rcm} by RCM, {bandk} by Band-k",
+                     claims.verdict(rcm <= bandk <= 1.5 * rcm),
+                     "slightly: up to half; the graph is a circuit of 204 nodes, not circuit204 itself")
+
+
+# ---- rates ------------------------------------------------------------------------------------------------------
+
+
+def show_classes(report, rates, what):
+    """Arithmetic means over those matrices of a class on which everybody ran: over the same for all lines."""
+    for numbering in NUMBERINGS:
+        names = [n for n in rates.labels if any(rates.of(n, m, numbering) for m in rates.matrices)]
+        shared = rates.common(names, numbering)
+        parts = [(title, those) for title, those in suite.classes(shared)]
+        if not names or not shared:
+            continue
+        rows = [[f"`{name}`"] + [rates.mean(name, those, numbering) for _, those in parts] for name in names]
+        report.table(f"classes-{rates.device}-{rates.kind}-{numbering.replace(' ', '-')}",
+                     f"Mean GFLOP/s, {what}, {numbering}",
+                     ["kernel or format"] + [f"{title} ({len(those)})" for title, those in parts], rows)
+        report.check(len(parts[2][1]) + len(parts[5][1]) == len(shared), f"{what}: classes do not make the whole")
+    left = [m for m in rates.matrices if m not in rates.common(rates.labels)]
+    if left:
+        report.text("Not everybody ran on, and so not in the tables: " + " ".join(left) + ".")
+
+
+def show_ratios(report, rates, series, what):
+    """Speed-ups of the document's methods over each other and over others, both in their better numbering."""
+    rows = []
+    for one in [name for title, name in series.items() if title.startswith("CSR-")]:
+        others = dict.fromkeys(list(series.values()) + sorted(rates.peers))
+        for other in others:
+            ratios = rates.ratios(one, other)
+            if one == other or not ratios:
+                continue
+            least, most = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
+            regular = [q for m, q in ratios.items() if suite.is_regular(m)]
+            irregular = [q for m, q in ratios.items() if not suite.is_regular(m)]
+            rows.append([f"`{one}`", f"`{other}`", geometric_mean(regular), geometric_mean(irregular),
+                         geometric_mean(ratios.values()), f"{ratios[least]:.2f} {least}", f"{ratios[most]:.2f} {most}",
+                         len(ratios)])
+    if rows:
+        report.table(f"ratios-{rates.device}-{rates.kind}", f"Speed-ups, {what}, geometric means",
+                     ["", "over", "regular", "irregular", "all", "least", "most", "matrices"], rows)
+
+
+def draw_bars(axes, rates, series, names):
+    """Bars by matrix, with each one's mean over them as a line; symmetric ones first, as printed."""
+    order = [m.name for m in suite.MATRICES if m.name in names]
+    figures.bars(axes, order, {title: [rates.of(name, m) for m in order] for title, name in series.items()}, "GFLOP/s")
+    for index, name in enumerate(series.values()):
+        level = mean(rates.of(name, m) for m in order if rates.of(name, m))
+        if level:
+            axes.axhline(level, color=figures.COLOURS[index], linestyle="--", linewidth=0.9)
+    border = sum(suite.is_symmetric(m) for m in order)
+    if 0 < border < len(order):
+        axes.axvline(border - 0.5, color="black", linestyle=":")
+    axes.tick_params(axis="x", labelrotation=90)
+
+
+def show_bars(report, rates, series, number, where):
+    """Two pictures, regular and irregular; dashed: means; the dotted line parts the symmetric from the others."""
+    for letter, regular in (("a", True), ("b", False)):
+        names = [m for m in rates.matrices if suite.is_regular(m) == regular]
+        kind = "regular" if regular else "irregular"
+        if names:
+            report.figure(f"figure{number}{letter}-{rates.kind}",
+                          f"Figure {number}{letter}: {where}, {rates.kind}, {kind}",
+                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4))
+
+
+def show_spread(report, rates, what):
+    shares = sorted(r["spread_us"] / r["time_us"] for r in rates.records if r.get("time_us"))
+    if shares:
+        middle, high = 100 * shares[len(shares) // 2], 100 * shares[int(.9 * len(shares))]
+        report.text(f"{what}: {len(shares)} cases; quartiles {middle:.1f} % apart in the median case, {high:.1f} % in one "
+                    "of ten.")
+    machines = {r["machine"] for r in rates.records}
+    if len(machines) > 1:
+        report.text(f"The matrices were shared out among {len(machines)} machines: rates by class are of all of them, "
+                    "ratios of one each.")
+
+
+def show_choice_of_k(report, rates, by_k, what):
+    """by_k: {k: label}; where CSR-2 wins by over 5 %, and where it loses by that."""
+    labels = {k: name for k, name in by_k.items() if name in rates.labels}
+    shared = rates.common(list(labels.values()))
+    if 2 not in labels or len(labels) < 2 or not shared:
+        return
+    rows = []
+    for k, name in labels.items():
+        ratios = {m: q for m, q in rates.ratios(labels[2], name).items() if m in shared}
+        rows.append([k, f"`{name}`"] + [rates.mean(name, those) for _, those in suite.classes(shared)[2::3]] +
+                    [rates.mean(name, shared), " ".join(m for m, q in ratios.items() if q > 1.05) or "none",
+                     " ".join(m for m, q in ratios.items() if q < 1 / 1.05) or "none"])
+    columns = ["k", "kernel or format", "regular", "irregular", "all", "CSR-2 ahead by over 5 %",
+               "CSR-2 behind by over 5 %"]
+    report.table(f"k-{rates.device}-{rates.kind}", f"The choice of k, {what}", columns, rows,
+        f"GFLOP/s, each under the better of as given and the Band-k of its k, over {len(shared)} matrices.")
+    claims.choice_of_k(report, rates, labels, shared, what)
+
+
+def show_device(report, results, kind, word, device):
+    rates = Rates(results, kind, device)
+    if not rates.labels:
+        return None
+    where = "CPU" if device == "cpu" else "GPU"
+    what = f"{word} on the {where}"
+    report.heading(f"Rates in {word} on the {where}")
+    show_spread(report, rates, what)
+    show_classes(report, rates, what)
+    series, by_k = (cpu_series if device == "cpu" else gpu_series)(rates)
+    show_ratios(report, rates, series, what)
+    show_bars(report, rates, series, 6 if device == "cpu" else 7, f"GFLOP/s on the {where}")
+    show_choice_of_k(report, rates, by_k, what)
+    (claims.on_cpu if device == "cpu" else claims.on_gpu)(report, rates, series, what)
+    if device == "gpu":
+        sizes.show_longest(report, rates, what)
+        sizes.show_readings(report, rates, what)
+    return rates
+
+
+# ---- scalability ------------------------------------------------------------------------------------------------
+
+
+def show_scalability(report, results):
+    """Figure 5: speed-up over MKL with one thread, matrices as given, on those where everybody ran."""
+    mine = [r for r in results.timed(type="f64", ordering="none") if r["job"].startswith("threads,")]
+    teams = sorted({r["threads"] for r in mine})
+    names = list(dict.fromkeys(title_of(r) for r in mine))
+    times = {(title_of(r), r["threads"], r["matrix"]): r["mean_us"] for r in mine}
+    base = next((name for name in ("MKL, optimized", "MKL", "CSR, balanced") if name in names), None)
+    ran = [m for m in dict.fromkeys(r["matrix"] for r in mine) if all((n, t, m) in times for n in names for t in teams)]
+    if not base or not ran:
+        return
+    found = {name: [(t, geometric_mean(times[base, teams[0], m] / times[name, t, m] for m in ran)) for t in teams]
+             for name in names}
+    report.heading("Scalability")
+    report.table("figure5", f"Figure 5: speed-up over {base} with {teams[0]} thread, f64",
+                 ["threads"] + names, [[t] + [dict(found[name])[t] for name in names] for t in teams],
+                 f"Geometric mean over {len(ran)} matrices as given, on which everybody ran with every number of "
+                 f"threads.")
+    report.figure("figure5", "Figure 5: scalability",
+                  lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"))
+    claims.scalability(report, found, teams, base)
+
+
+def draw_recorded(axes, rows, columns):
+    series = {title.removesuffix(", us"): [row[2 + at] for row in rows] for at, title in enumerate(columns[2:])}
+    figures.bars(axes, [row[0] for row in rows], series, "microseconds", log=True)
+
+
+def show_recorded(report, results):
+    """Peers that are not built here, with their times as they were recorded, beside ours of this machine."""
+    columns = ["matrix", "type", "csr2 here, us", "csr3 here, us", "packed here, us", "CSR5, us", "TileSpMV, us",
+               "Kokkos Kernels, us"]
+    rows = []
+    for matrix, peers in printed.RECORDED.items():
+        for place, kind in enumerate(("f64", "f32")):
+            timed = results.timed(job="recorded elsewhere", type=kind, matrix=matrix)
+            ours = {r["format"]: r["time_us"] for r in timed}
+            rows.append([matrix, kind, ours.get("csr2"), ours.get("csr3"), ours.get("packed")] +
+                        [peers[name][place] for name in ("CSR5", "TileSpMV", "Kokkos Kernels")])
+    report.heading("Peers that were recorded elsewhere")
+    report.table("recorded", "CSR5 (GPU), TileSpMV and Kokkos Kernels", columns, rows,
+                 f"The last three: {printed.RECORDED_ON}, public sources built outside of this repository, on other "
+                 "matrices than table 1's. They are told as recorded, beside ours, and nothing is divided by them. On "
+                 "CPUs CSR5 is run, from this library's own implementation of its paper.")
+    report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON}), f64",
+                  lambda axes: draw_recorded(axes, [row for row in rows if row[1] == "f64"], columns), size=(7, 4))
+    for name in ("TileSpMV", "Kokkos Kernels", "CSR5"):
+        report.claim("figure 7", f"CSR-3 beside {name} on GPUs", "recorded on other matrices, table above",
+                     NOT_COMPARABLE, "not built here: its times are of another day and machine")
+
+
+def report(results, to):
+    show_table_1(to, results)
+    show_figure_2(to, results)
+    for device in ("cpu", "gpu"):
+        for kind, word in TYPES:
+            show_device(to, results, kind, word, device)
+    show_scalability(to, results)
+    sizes.show_cpu(to, results)
+    sizes.show_gpu(to, results)
+    show_recorded(to, results)
+    for r in results.records:
+        if r.get("status") in ("wrong", "failed"):
+            to.problem(f"{r['status']}: {r['matrix']} {r.get('type')} {r.get('kernel')}: {r.get('reason')}")

@@ -1,0 +1,167 @@
+"""Sizes of groups: sweeps on CPU and GPU, constants, formulas, two readings of case 2, cases by the longest row."""
+import re
+
+from common import figures
+from seed001 import claims, printed, suite
+from seed001.rates import geometric_mean
+
+WITHIN = 1.01  # of the fastest: sizes that count as best, of which the geometric mean is taken
+
+
+def _sizes(kernel):
+    """(srs, ssrs or 0) of a kernel's name; None: it has none."""
+    found = re.search(r":srs=(\d+)(?::ssrs=(\d+))?$", kernel)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def _sweeps(results, k):
+    """{kernel: {matrix: {sizes: microseconds}}} of the listings of k, and csr's time on the same matrices."""
+    found, csr = {}, {}
+    for r in results.timed():
+        if not r["job"].startswith("sizes of "):
+            continue
+        at = _sizes(r["kernel"])
+        if at and r["kernel"].startswith(f"csr{k}_"):
+            found.setdefault(r["kernel"].partition(":")[0], {}).setdefault(r["matrix"], {})[at] = r["mean_us"]
+        elif r["format"] == "csr":
+            csr[r["matrix"]] = r["mean_us"]
+    return found, csr
+
+
+def _best(times, part):
+    """Geometric mean of the sizes within a per cent of the fastest."""
+    least = min(times.values())
+    return geometric_mean(at[part] for at, us in times.items() if us <= WITHIN * least)
+
+
+def _nearest(times, size):
+    """The size of the sweep that is nearest to this one, as a factor."""
+    return min(times, key=lambda at: max(at[0] / size, size / at[0]))
+
+
+def show_cpu(report, results):
+    found, csr = _sweeps(results, 2)
+    if not found:
+        return
+    report.heading("Sizes of groups on the CPU")
+    for kernel, sweeps in found.items():
+        _show_sweep(report, kernel, sweeps, csr)
+    mesh = [csr[m] / min(min(sweeps[m].values()) for sweeps in found.values() if m in sweeps)
+            for m in csr if suite.is_regular(m) and any(m in sweeps for sweeps in found.values())]
+    if mesh:
+        over = 1 / geometric_mean(mesh)
+        report.claim("not the document's",
+                     "listing 1 at its best SRS is within 1.1 of balanced csr on regular matrices",
+                     f"{over:.2f} times csr's time", claims.verdict(over <= 1.1),
+                     f"the better of {' and '.join(found)}, geometric mean over {len(mesh)}")
+    _show_pairs(report, results)
+
+
+def _row_of(matrix, times, constant, csr):
+    least = min(times.values())
+    return [matrix, "regular" if suite.is_regular(matrix) else "irregular", _best(times, 0), least,
+            times[_nearest(times, printed.SRS)] / least, times[_nearest(times, constant)] / least,
+            max(times.values()) / least, csr[matrix] / least if matrix in csr else None]
+
+
+def _curves(sweeps):
+    return {matrix: [(at[0], us / min(times.values())) for at, us in times.items()]
+            for matrix, times in list(sweeps.items())[:8]}
+
+
+def _show_sweep(report, kernel, sweeps, csr):
+    constant = geometric_mean(_best(times, 0) for times in sweeps.values())
+    rows = [_row_of(matrix, times, constant, csr) for matrix, times in sweeps.items()]
+    lost, refitted = geometric_mean(row[4] for row in rows), geometric_mean(row[5] for row in rows)
+    columns = ["matrix", "class", "best SRS", "time at it, us", f"time at SRS {printed.SRS}", f"at {constant:.0f}",
+               "at the worst", "balanced csr's time"]
+    report.table(f"sizes-{kernel}", f"CSR-2 by `{kernel}`: the best SRS", columns, rows,
+                 "Times but the first are multiples of the best size's. f64, as given. Geometric mean of the best SRS: "
+                 f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} loses {100 * (lost - 1):.1f} % against "
+                 f"each matrix's best, {constant:.0f} {100 * (refitted - 1):.1f} %, over {len(rows)} matrices.")
+    report.figure(f"sizes-{kernel}", f"CSR-2 by {kernel}: time against SRS",
+                  lambda axes: figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's",
+                                             logs="x"), size=(7, 4))
+    least, most = printed.PREFERRED
+    inside = sum(least <= row[2] <= most for row in rows)
+    report.claim("section 4.2", f"most matrices prefer an SRS of {least} to {most} on CPUs",
+                 f"{kernel}: {inside} of {len(rows)}", claims.verdict(2 * inside > len(rows)),
+                 "sizes within 1 % of the fastest, geometric mean")
+    report.claim("section 4.2", f"SRS = {printed.SRS} for all is often good enough",
+                 f"{kernel}: loses {100 * (lost - 1):.1f} %", claims.verdict(lost <= 1.1),
+                 "good enough: within a tenth of the best, geometric mean")
+
+
+def _show_pairs(report, results):
+    for kernel, sweeps in _sweeps(results, 3)[0].items():
+        rows = []
+        for matrix, times in sweeps.items():
+            least, most = min(times.values()), max(times.values())
+            rows.append([matrix, _best(times, 0), _best(times, 1), least, most / least])
+        report.table(f"sizes-{kernel}", f"CSR-3 by `{kernel}`: the best SRS and SSRS",
+                     ["matrix", "best SRS", "best SSRS", "time at it, us", "time at the worst"], rows,
+                     f"Geometric means: SRS {geometric_mean(row[1] for row in rows):.0f}, SSRS "
+                     f"{geometric_mean(row[2] for row in rows):.1f}.")
+
+
+def _row_of_sweep(r):
+    best = r["best_us"]
+    return [r["fit"], r["matrix"], r["type"], r["density"], r["best_srs"], r["best_ssrs"], best,
+            f"{r['fitted_srs']}, {r['fitted_ssrs']}", r["fitted_us"] / best, r["default_us"] / best]
+
+
+def show_gpu(report, results):
+    """spry tune's sweep: the best pair of each matrix against the fitted formulas and the library's."""
+    rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
+    if not rows:
+        return
+    columns = ["fit", "matrix", "type", "density", "best SRS", "best SSRS", "time at it, us", "fitted SRS, SSRS",
+               "fitted over best", "this library's formula over best"]
+    report.heading("Sizes of groups on the GPU")
+    report.table("sizes-gpu", "CSR-3: all pairs of sizes, and constant-time tuning", columns, rows,
+                 "fit: regression as the document makes it, its steepness lowered by rule; search: the formula that "
+                 "loses least.")
+    regression = [row[8] for row in rows if row[0] == "regression"]
+    if regression:
+        lost = geometric_mean(regression)
+        report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
+                     f"loses {100 * (lost - 1):.1f} % against the best pair of each matrix",
+                     claims.verdict(lost <= 1.1), "holds: within a tenth")
+    inside = [row for row in rows if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
+    report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(rows)}",
+                 claims.verdict(2 * len(inside) > len(rows)), "best pair of the sweep")
+
+
+def show_readings(report, rates, what):
+    """Case 2 alone differs: a mean row length over 8 and up to 16."""
+    rows = []
+    for system in ("volta", "ampere"):
+        one, other = f"csr3:tuning={system}", f"csr3:tuning={system}-ssrs"
+        ratios = {m: q for m, q in rates.ratios(one, other, "as given").items()
+                  if 8 < rates.matrices[m]["nnz"] / rates.matrices[m]["rows"] <= 16}
+        if ratios:
+            found = ratios.values()
+            rows.append([system, len(found), geometric_mean(found), min(found), max(found)])
+    if rows:
+        report.table(f"readings-{rates.kind}", f"\"SRSS\" in case 2, {what}: read as SRS over read as SSRS", [
+            "formula", "matrices of case 2", "rate over rate", "least", "most"], rows,
+            "Above 1 the reading as SRS is the faster; equal groups, as given.")
+
+
+def show_longest(report, rates, what):
+    """What the document names as future work: the case by the longest row in place of the mean."""
+    ratios = rates.ratios("csr3:by=longest", "csr3", "as given")
+    if not ratios:
+        return
+    rows = [[title, len(those), geometric_mean(ratios[m] for m in those), min(ratios[m] for m in those),
+             max(ratios[m] for m in those)] for title, those in suite.classes(list(ratios)) if those]
+    report.table(f"longest-{rates.kind}", f"Selection by the longest row, {what}",
+                 ["class", "matrices", "rate over that by the mean", "least", "most"], rows,
+                 "csr3:by=longest over csr3, as given.")
+    worst = sorted((m for m in ratios if not suite.is_regular(m)), key=lambda m: rates.of("csr3", m, "as given"))[:5]
+    if worst:
+        gain = geometric_mean(ratios[m] for m in worst)
+        report.claim("section 7", "selecting by the longest row may help the most irregular matrices (future work)",
+                     f"{what}: {gain:.2f} times as fast on the five that csr3 is slowest on, "
+                     f"{geometric_mean(ratios.values()):.2f} on all", claims.verdict(gain > 1.05),
+                     "confirmed: by over 5 %")

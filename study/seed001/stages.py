@@ -1,0 +1,54 @@
+"""Figure 2: a small circuit in the four stages of Band-k, from its entries, its order and its groups."""
+
+
+def group_of(ptr):
+    """Member -> group."""
+    return [g for g in range(len(ptr) - 1) for _ in range(ptr[g], ptr[g + 1])]
+
+
+def coarsened(entries, number):
+    """Positions of the graph of groups, each once."""
+    return sorted({(number[i], number[j]) for i, j in entries})
+
+
+def numbers_by_first(group, order):
+    """Groups in the order of their first row as given: the coarse graph before it is reordered."""
+    first = {}
+    for position, row in enumerate(order):
+        first[group[position]] = min(first.get(group[position], row), row)
+    return {g: n for n, g in enumerate(sorted(first, key=first.get))}
+
+
+def stages(record):
+    """[(title, size, positions)] of the original, coarsened, coarsened and reordered, and totally reordered matrix."""
+    order, entries = record["order"], [tuple(e) for e in record["entries"]]
+    position = {row: p for p, row in enumerate(order)}
+    group = group_of(record["sr_ptr"])
+    groups = len(record["sr_ptr"]) - 1
+    before = numbers_by_first(group, order)
+    of_row = {row: group[p] for p, row in enumerate(order)}
+    return [("(a) original", record["rows"], sorted(entries)),
+            ("(b) coarsened", groups, coarsened(entries, {row: before[g] for row, g in of_row.items()})),
+            ("(c) coarsened, reordered", groups, coarsened(entries, of_row)),
+            ("(d) all reordered", record["rows"], sorted((position[i], position[j]) for i, j in entries))]
+
+
+def bandwidth(positions):
+    return max((abs(i - j) for i, j in positions), default=0)
+
+
+def draw(record, axes):
+    bounds = [record["sr_ptr"][s] for s in record["ssr_ptr"]]
+    for (title, size, positions), one in zip(stages(record), axes):
+        one.plot([j for _, j in positions], [i for i, _ in positions], linestyle="", marker="s", color="#0072b2",
+                 markersize=1.2 if size > 100 else 3)
+        one.set_xlim(-0.5, size - 0.5)
+        one.set_ylim(size - 0.5, -0.5)
+        one.set_aspect("equal")
+        one.set_title(f"{title}: {size} rows, bandwidth {bandwidth(positions)}", fontsize=8)
+        one.set_xlabel("column")
+        one.set_ylabel("row")
+        one.grid(False)
+        if title.startswith("(d)"):
+            for b in bounds[1:-1]:
+                one.axhline(b - 0.5, color="#d55e00", linewidth=0.5)
