@@ -48,8 +48,9 @@ typedef struct bench_options {
     const bench_peers *peers; /* NULL: none */
     /*
      * One after another: "none"; an ordering, by which the matrix is reordered for everybody; "plan-"
-     * and a method, by which this library's plans renumber x and y themselves; or "by-format": csr2 and csr3 as given
-     * and by Band-k, everybody else as given and by RCM.
+     * and a method, by which this library's plans renumber x and y themselves; "bandk2", "bandk3" and "bandk4": Band-k
+     * of that k for csr2, csr3 or csr4 alone; or "by-format": csr2, csr3 and csr4 as given and by Band-k, everybody
+     * else as given and by RCM; "by-k": the same, each by the Band-k of its own k.
      */
     text_list orderings;
     const char *device; /* "cpu", "cuda", "all" */

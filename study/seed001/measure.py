@@ -12,7 +12,8 @@ THREADS = (1, 2, 4, 8, 16, 32, 64)
 PEERS = {"mkl": ("mkl_csr", "mkl_csr_optimized"), "csr5": ("csr5",),
          "cusparse": ("cusparse_csr_alg1", "cusparse_csr_alg2")}
 LEVELS = ("csr{k}_listing_cpu", "csr{k}_listing_avx2_cpu", "csr{k}_listing_avx512_cpu")  # the later the faster
-TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssrs=4", "srs=1536:ssrs=2")}
+TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssrs=4", "srs=1536:ssrs=2"),
+         4: ("srs=24:ssrs=4:sssrs=4", "srs=384:ssrs=2:sssrs=2", "srs=768:ssrs=2:sssrs=2")}
 TUNED = 3  # every third matrix is tuned with all sizes
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
@@ -55,7 +56,7 @@ def on_cpu(options, matrices):
         for k in (2, 3, 4):
             printed_one, fast = LEVELS[0].format(k=k), listing(run, k)
             kernels += [printed_one] + [fast] * (fast != printed_one)
-            kernels += [f"{fast}:{sizes}" for sizes in TRIED.get(k, ())]
+            kernels += [f"{fast}:{sizes}" for sizes in TRIED[k]]
         yield from bench(run, matrices, "--device", "cpu", "--type", "all", *runs(options), "--ordering", "by-k",
                          "--formats", "csr,csr2,csr3", "--kernels", ",".join(kernels), *with_peers(named))
     return measure
@@ -165,9 +166,10 @@ def jobs(options):
     """Those of the CPU, then of the GPU; each is some matrices, so that none takes long."""
     matrices = suite.chosen(options)
     parts = {what: 1 if options.quick else count for what, count in SHARES.items()}
-    found = [common.Job("figure 2", figure_2)]
-    found += [common.Job(f"table 1, {part}", table_1(some)) for part, some in shares(matrices, parts["table 1"])]
+    found = []
     if options.device != "cuda":
+        found += [common.Job("figure 2", figure_2)]
+        found += [common.Job(f"table 1, {part}", table_1(some)) for part, some in shares(matrices, parts["table 1"])]
         found += [common.Job(f"cpu, {part}", on_cpu(options, some)) for part, some in shares(matrices, parts["cpu"])]
         tuned = dict(list(matrices.items())[::TUNED])
         found += [common.Job(f"sizes of {name}", sizes_on_cpu(options, {name: matrix}))

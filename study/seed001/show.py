@@ -123,8 +123,8 @@ def show_spread(report, rates, what):
     shares = sorted(r["spread_us"] / r["time_us"] for r in rates.records if r.get("time_us"))
     if shares:
         middle, high = 100 * shares[len(shares) // 2], 100 * shares[int(.9 * len(shares))]
-        report.text(f"{what}: {len(shares)} cases; quartiles {middle:.1f} % apart in the median case, {high:.1f} % in one "
-                    "of ten.")
+        report.text(f"{what}: {len(shares)} cases; quartiles {middle:.1f} % apart in the median case, {high:.1f} % in "
+                    "one of ten.")
     machines = {r["machine"] for r in rates.records}
     if len(machines) > 1:
         report.text(f"The matrices were shared out among {len(machines)} machines: rates by class are of all of them, "
