@@ -1,6 +1,7 @@
 """What the document says, and whether it holds here."""
 from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
 from seed001 import printed, suite
+from seed001.rates import geometric_mean
 
 
 def verdict(holds):
@@ -36,6 +37,53 @@ def on_cpu(report, rates, series, what):
         _compare(report, rates, series, what, "figures 6a to 6d", text, "CSR-2", "CSR5", regular)
         text = f"tuned CSR-2 is faster than MKL on {kind} matrices"
         _compare(report, rates, series, what, "section 9", text, "CSR-2", "MKL", regular)
+    _where_csr5_wins(report, rates, series, what)
+    overhead(report, rates, what)
+
+
+def _named(rates, one, other, names):
+    """Ratios of two labels on those of the names that were measured."""
+    return [q for m, q in rates.ratios(one, other).items() if m in names]
+
+
+def _where_csr5_wins(report, rates, series, what):
+    if "CSR5" not in series or "CSR-2" not in series:
+        return
+    ratios = rates.ratios(series["CSR5"], series["CSR-2"])
+    groups = (("the first five, with fewer than three entries a row, Hamrle3 and debr", printed.CSR5_AHEAD),
+              ("the Wikipedia matrices and webbase-1M", printed.VERY_IRREGULAR))
+    for text, names in groups:
+        found = {m: q for m, q in ratios.items() if m in names}
+        if found:
+            report.claim("section 6", f"CSR5 is ahead of CSR-2 on {text} (Ice Lake)",
+                         f"{what}: on {sum(q > 1 for q in found.values())} of {len(found)}",
+                         verdict(2 * sum(q > 1 for q in found.values()) > len(found)), "holds: on most of them")
+
+
+def overhead(report, rates, what):
+    """The pointers' share of the bytes, from the records' own count."""
+    read = {(r["matrix"], r["format"]): r["bytes"] for r in rates.records if r.get("bytes") and not r["peer"] and
+            r["ordering"] == "none" and r["format"] in ("csr", "csr2", "csr3") and r["kernel"].count("_listing_") == 0}
+    for k in (2, 3):
+        more = [100 * (read[m, f"csr{k}"] / read[m, "csr"] - 1) for m in rates.matrices
+                if (m, f"csr{k}") in read and (m, "csr") in read]
+        if more:
+            report.claim("section 2.2", "the only memory overhead of CSR-k is its few pointers",
+                         f"{what}: csr{k} reads at most {max(more):.2f} % more bytes than csr",
+                         verdict(max(more) <= 5), f"holds: up to 5 %, {len(more)} matrices")
+
+
+def _worst_on_gpu(report, rates, series, what):
+    if "cuSPARSE" not in series or "CSR-3" not in series:
+        return
+    worst = _named(rates, series["CSR-3"], series["cuSPARSE"], printed.WORST_ON_GPU)
+    others = [q for m, q in rates.ratios(series["CSR-3"], series["cuSPARSE"]).items()
+              if not suite.is_regular(m) and m not in printed.WORST_ON_GPU]
+    if worst and others:
+        one, other = geometric_mean(worst), geometric_mean(others)
+        report.claim("section 7", "CSR-3 is particularly bad on the first five irregular matrices",
+                     f"{what}: {one:.2f} of cuSPARSE's rate there, {other:.2f} on the other irregular ones",
+                     verdict(one < other), "geometric means")
 
 
 def on_gpu(report, rates, series, what):
@@ -44,6 +92,7 @@ def on_gpu(report, rates, series, what):
         numbers = "; ".join(f"{system}: {_told(rate[kind])}" for system, rate in printed.GPU.items())
         text = f"{one} is faster than {other} on {kind} matrices ({numbers} GFLOP/s)"
         _compare(report, rates, series, what, "figures 7a to 7d", text, one, other, regular)
+    _worst_on_gpu(report, rates, series, what)
 
 
 def choice_of_k(report, rates, labels, shared, what):

@@ -14,6 +14,10 @@ GPU = {
 # Where CSR-2 beats CSR-3 by over 5 % on a GPU.
 CSR2_AHEAD = {"V100": ("wiki-Talk", "patents", "as-Skitter", "debr"),
               "A100": ("wiki-Talk", "patents", "as-Skitter", "debr", "FullChip")}
+# Where CSR5 is ahead of CSR-2 on Ice Lake (section 6): regular ones, and those that are very irregular.
+CSR5_AHEAD = ("belgium_osm", "netherlands_osm", "roadNet-TX", "roadNet-CA", "roadNet-PA", "Hamrle3", "debr")
+VERY_IRREGULAR = ("wikipedia-20051105", "wikipedia-20060925", "wikipedia-20061104", "wikipedia-20070206", "webbase-1M")
+WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter")  # section 7
 SRS = 96                   # the constant for CPUs
 PREFERRED = (40, 1000)     # "most matrices on CPU using CSR-2 prefer SRS in the range"
 CPU_SIZES = tuple(size for i in range(3, 12) for size in (2 ** i, 3 * 2 ** (i - 1)))

@@ -116,6 +116,28 @@ static void test_figure_1(void **state)
     spry_context_destroy(context);
 }
 
+/* The longest row decides on a device too, also where the plan's matrix is there. */
+static void test_by_longest(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    spry_matrix *A = generate(context, "arrow,rows=200,width=1");
+    for (int by = 0; by < 2; by++) {
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        options.format = by == 0 ? "csr3:tuning=ampere" : "csr3:tuning=ampere:by=longest";
+        options.device = MOCK;
+        spry_spmv_plan *plan = checked_plan(context, A, options);
+        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        assert_int_equal(by == 0 ? SPRYI_CSRK_CASE_1 : SPRYI_CSRK_CASE_4, ((spryi_csrk *)plan->stored.storage)->which);
+        assert_true((strstr(info.parameters, "by=longest") != NULL) == by);
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
 /* One field of figure 1's groups is wrong. */
 static void test_refusals(void **state)
 {
@@ -347,8 +369,9 @@ static void test_uneven_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figure_1), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csr4),
-        cmocka_unit_test(test_bandk_4),  cmocka_unit_test(test_units),    cmocka_unit_test(test_uneven_groups),
+        cmocka_unit_test(test_figure_1),   cmocka_unit_test(test_refusals), cmocka_unit_test(test_csr4),
+        cmocka_unit_test(test_bandk_4),    cmocka_unit_test(test_units),    cmocka_unit_test(test_uneven_groups),
+        cmocka_unit_test(test_by_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

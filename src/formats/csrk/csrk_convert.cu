@@ -30,6 +30,8 @@ static spry_status convert(spryi_conversion *c, int levels, spry_error *err)
     spryi_csrk *s = (spryi_csrk *)c->storage;
     if (c->request->options->groups) /* an ordering's are in host memory, and the host uploads them */
         return spryi_fail(err, SPRY_UNSUPPORTED, "groups", "csr-k: groups of an ordering are taken on the host");
+    if (levels == 3 && c->request->parameters[SPRYI_CSR3_BY] == SPRYI_CSRK_BY_LONGEST)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "csr3: the longest row is looked for on the host");
     s->csr.a = c->csr;
     s->csr.vector_type = c->request->options->vector_type;
     s->owns_arrays = c->csr.device == 0; /* else they are the matrix's */

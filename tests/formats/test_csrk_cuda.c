@@ -1,0 +1,119 @@
+/* CSR-k on a GPU: the caller's groups, and the case by the longest row. Skipped where there is no GPU. */
+#include "core/context.h"
+#include "formats/csrk/csrk.h"
+#include "plan/plan.h"
+#include "spry/tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SKIPPED = 77, GPU = 1, MOST = 4096 };
+
+/* A plan that multiplies A by x as it should, by this kernel. */
+static void check(spry_context *context, const spry_matrix *A, spry_spmv_options options, const char *kernel, int which)
+{
+    static double x[MOST], y[MOST];
+    const int64_t m = A->a.rows;
+    spry_spmv_plan *plan = NULL;
+    spry_error err = {0};
+    spry_vector none = {0}, xv = spry_vector_f64(x, m), yv = spry_vector_f64(y, m);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    options.device = GPU;
+    assert_true(m <= MOST && A->a.cols == m);
+    for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
+    memset(y, 0, sizeof y);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
+                                               spry_vector_as_const(none), spry_vector_as_const(yv), NULL));
+    assert_int_equal(0, v.wrong_rows);
+    assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+    assert_string_equal(kernel, info.kernel);
+    if (which > 0) assert_int_equal(which, ((const spryi_csrk *)plan->stored.storage)->which);
+    spry_spmv_plan_destroy(plan);
+}
+
+static spry_matrix *generate(spry_context *context, const char *spec)
+{
+    spry_matrix *A = NULL;
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, spec, NULL, NULL));
+    return A;
+}
+
+/* Figure 1's groups, and uneven ones of a larger matrix. */
+static void groups_of_the_caller(void **state)
+{
+    static const int64_t sr[] = {0, 2, 5, 7, 9}, ssr[] = {0, 2, 4};
+    static const int64_t uneven[] = {0, 1, 2, 1000, 1003, 1024}, outer[] = {0, 1, 5};
+    spry_context *context = *state;
+    for (int f = 0; f < 2; f++) {
+        spry_matrix *A = generate(context, f == 0 ? "grid5,x=3,y=3" : "grid5,x=32,y=32");
+        spry_ordering *ordering = NULL;
+        spry_groups g = SPRY_INIT(spry_groups);
+        g.rows = f == 0 ? 9 : 1024;
+        g.sr_count = f == 0 ? 4 : 5;
+        g.sr_ptr = f == 0 ? sr : uneven;
+        g.ssr_count = 2;
+        g.ssr_ptr = f == 0 ? ssr : outer;
+        assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &ordering, &g, NULL));
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.groups = ordering;
+        options.format = "csr3";
+        check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+        options.format = "csr2";
+        check(context, A, options, "csr2_lanes_cuda", 0);
+        spry_ordering_destroy(ordering);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* Rows of three entries but for one of all: by the mean a thread a row, by the longest 16 lanes. */
+static void case_by_the_longest_row(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = generate(context, "arrow,rows=2000,width=1"), *grid = generate(context, "grid5,x=20,y=20");
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "csr3";
+    check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+    options.format = "csr3:by=longest";
+    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_CSRK_CASE_4);
+    check(context, grid, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+    options.format = "csr3:by=longest:tuning=ampere-ssrs";
+    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_CSRK_CASE_4);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(grid);
+}
+
+static int open_context(void **state)
+{
+    return spry_context_create((spry_context **)state, NULL, NULL) == SPRY_OK ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    const int clean = spry_context_bytes(*state) == 0;
+    spry_context_destroy(*state);
+    return clean ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(groups_of_the_caller, open_context, close_context),
+        cmocka_unit_test_setup_teardown(case_by_the_longest_row, open_context, close_context),
+    };
+    spry_context *context = NULL;
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
+    const int found = spry_device_get_info(context, &info, GPU, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(context);
+    return found ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+}
