@@ -17,6 +17,9 @@ TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssr
 TUNED = 3  # every third matrix is tuned with all sizes
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
+# The list "mesh" of the benchmark, on which listing 1 is held against balanced csr.
+MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
+MESH_SIZES = (24, 96, 384, 1536, 3072)
 CIRCUIT = "gen:twin,rows=204,entries=1000,longest=15,kind=circuit,symmetry=100,diagonal=1"
 
 
@@ -92,6 +95,24 @@ def sizes_on_cpu(options, matrices):
         kernels += [f"{listing(run, 3)}:srs={s}:ssrs={o}" for s in few for o in outer]
         yield from bench(run, matrices, "--device", "cpu", "--type", "f64", *runs(options), "--formats", "csr",
                          "--kernels", ",".join(kernels))
+    return measure
+
+
+def mesh(options):
+    """{name: file or generator} of the list; quick runs have one small grid."""
+    if options.quick:
+        return {"grid7": "gen:grid7,x=20,y=20,z=20"}
+    there = suite.chosen(options)
+    return {name: there.get(name, f"gen:{name}") for name in MESH}
+
+
+def on_mesh(matrices):
+    """In turns, as the benchmark does by itself: medians of batches."""
+    def measure(run):
+        kernels = [f"{name}:srs={size}" for name in dict.fromkeys((LEVELS[0].format(k=2), listing(run, 2)))
+                   for size in MESH_SIZES]
+        yield from bench(run, matrices, "--device", "cpu", "--type", "f64", "--formats", "csr", "--kernels",
+                         ",".join(kernels))
     return measure
 
 
@@ -174,6 +195,7 @@ def jobs(options):
         tuned = dict(list(matrices.items())[::TUNED])
         found += [common.Job(f"sizes of {name}", sizes_on_cpu(options, {name: matrix}))
                   for name, matrix in tuned.items()]
+        found += [common.Job(f"mesh {name}", on_mesh({name: matrix})) for name, matrix in mesh(options).items()]
         found += [common.Job(f"threads, {part}", by_threads(options, some))
                   for part, some in shares(matrices, parts["threads"])]
     if options.device != "cpu" and has_gpu(options):

@@ -231,6 +231,7 @@ def report(results, to):
             show_device(to, results, kind, word, device)
     show_scalability(to, results)
     sizes.show_cpu(to, results)
+    sizes.show_mesh(to, results)
     sizes.show_gpu(to, results)
     show_recorded(to, results)
     for r in results.records:
