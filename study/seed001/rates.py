@@ -36,7 +36,8 @@ class Rates:
     def __init__(self, results, kind, device):
         mine = [r for r in results.timed(type=kind) if r["job"].startswith(device + ",") and "ordering" in r]
         most = max((r["threads"] for r in mine), default=0)
-        self.kind, self.device, self.records = kind, device, [r for r in mine if r["threads"] == most]
+        self.kind, self.device, self.threads = kind, device, most
+        self.records = [r for r in mine if r["threads"] == most]
         self.labels, self.peers, self.by, self.matrices = [], set(), {}, {}
         for r in self.records:
             if r["ordering"] in NUMBERING:

@@ -150,6 +150,14 @@ def show_choice_of_k(report, rates, by_k, what):
     claims.choice_of_k(report, rates, labels, shared, what)
 
 
+def show_matrices(report, rates):
+    twins = sum(bool(r.get("twin")) for r in rates.matrices.values())
+    left = [m.name for m in suite.MATRICES if m.name not in rates.matrices]
+    told = f"{len(rates.matrices)} of {len(suite.MATRICES)} matrices, {twins} of them twins"
+    told += f", with {rates.threads} threads." if rates.threads else "."
+    report.text(told + (f" Not measured: {' '.join(left)}." if left and not report.results.quick else ""))
+
+
 def show_device(report, results, kind, word, device):
     rates = Rates(results, kind, device)
     if not rates.labels:
@@ -157,6 +165,7 @@ def show_device(report, results, kind, word, device):
     where = "CPU" if device == "cpu" else "GPU"
     what = f"{word} on the {where}"
     report.heading(f"Rates in {word} on the {where}")
+    show_matrices(report, rates)
     show_spread(report, rates, what)
     show_classes(report, rates, what)
     series, by_k = (cpu_series if device == "cpu" else gpu_series)(rates)

@@ -165,6 +165,7 @@ class Merged(unittest.TestCase):
         self.assertEqual(both.row("classes-cpu-f64-better", "`csr2_listing_cpu`")[1:],
                          ["2.0", "", "2.0", "0.5", "", "0.5", "1.25"])
         self.assertIn("shared out among 2 machines", both.text)
+        self.assertIn("2 of 64 matrices, 2 of them twins, with 16 threads. Not measured: belgium_osm ", both.text)
         self.assertNotIn("shared out", one.text)
 
     def test_gpu(self):
