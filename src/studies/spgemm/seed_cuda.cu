@@ -295,7 +295,10 @@ static int power_or(const spryi_device_product *product, int parameter, int leas
     return word > 0 ? least << (word - 1) : other;
 }
 
-/* All four improvements: a group as wide as B's mean row, eight of them a block or as many as 128 threads make. */
+/*
+ * All four improvements: a group as wide as B's mean row, eight of them a block or as many as 128 threads make, and 32
+ * a multiprocessor: more share the rows, but each has a table that is cleared once.
+ */
 static seed_way together_for(const spryi_device_product *product)
 {
     const int64_t mean = product->b.rows > 0 ? ceil_div(product->b.nnz, product->b.rows) : 0;
@@ -304,7 +307,7 @@ static seed_way together_for(const spryi_device_product *product)
     while (way.lanes < mean && way.lanes < 128) way.lanes *= 2;
     way.rows = way.lanes <= 16 ? 8 : 128 / way.lanes;
     way.claim = 4;
-    way.blocks = 8;
+    way.blocks = way.rows > 1 ? 32 / way.rows : 16;
     way.reset_touched = 1;
     return way;
 }

@@ -47,7 +47,8 @@ SEED(older, "B converted to columns, rows of A times columns of B: the method th
 SEED(getvals, "a block a row, tables of all columns for counting and placing, rows sorted in place by radix",
      PAPER ", section 4", WITH_PARAMETERS("1", "32", "128, or what a block has room for", "16 / rows", "0", "all"))
 SEED(together, "the seed's with all four improvements that it asks for", PAPER ", section 6",
-     WITH_PARAMETERS("8 to 1 by lanes", "as B's mean row has entries, 4 to 128", "as lanes", "8", "4", "touched"))
+     WITH_PARAMETERS("8 to 1 by lanes", "as B's mean row has entries, 4 to 128", "as lanes", "4 to 16 by lanes", "4",
+                     "touched"))
 
 /* clang-format off */
 static const spryi_kernel *const kernels[] = {
