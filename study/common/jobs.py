@@ -40,9 +40,9 @@ class Run:
         return process.stdout, process.returncode
 
     def lines(self, *arguments):
-        """The JSON lines that `spry ARGUMENTS --json` prints. A status of 2 or more ends the study."""
+        """The JSON lines that `spry ARGUMENTS --json` prints. A status other than 0 and 1, or a signal, ends the study."""
         text, status = self.call(*arguments, "--json")
-        if status > 1:
+        if status not in (0, 1):
             sys.exit(f"study/run: {self.command} ended with status {status}")
         return [json.loads(line) for line in text.splitlines()]
 
