@@ -38,7 +38,7 @@ typedef struct regret_case {
     regret_choice choice;
     double loss, over_csr;
     char best_format[64], best_kernel[128]; /* of the least cost */
-    double best_us;                        /* that cost: of all calls, or of one where they are many */
+    double best_us;                         /* that cost: of all calls, or of one where they are many */
 } regret_case;
 
 /* A peer's cost over auto's for one case. */

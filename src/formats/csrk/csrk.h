@@ -133,7 +133,7 @@ int spryi_csrk_keeps_super_rows(const spryi_kernel *kernel);
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
     .parameters = spryi_csrk_sizes_##k, .parameter_text = "sizes of groups, as in format csr" #k ", whose own go "     \
-                                                                                                 "first"
+                                                          "first"
 
 extern const spryi_format spryi_format_csr2, spryi_format_csr3, spryi_format_csr4;
 extern const spryi_kernel spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
