@@ -11,17 +11,39 @@ peer, `--kernel best` every kernel that is no peer. Of several files each is a r
 ratio are of one file. Cases that are not "ok" are listed, never dropped.
 """
 import argparse
+import json
+import math
 import sys
 
-import records as lines
-from records import geometric_mean
+
+def geometric_mean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else math.nan
+
+
+def read(path, fields=()):
+    """Records of a file, each with these fields, but for lines of a regret report; ends the script at other lines."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = list(file)
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"{path}: cannot be read: {error}")
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            sys.exit(f"{path}:{number}: no JSON: {error}")
+        if isinstance(record, dict) and next(iter(record), "").startswith("regret"):
+            continue
+        if not isinstance(record, dict) or any(field not in record for field in fields):
+            sys.exit(f"{path}:{number}: no record of spry bench, which has {', '.join(fields)}")
+        yield record
 
 
 def load(paths):
     """Records by file, operation, matrix, type and indices; and those that are not ok."""
     cases, bad = {}, []
     for path in paths:
-        for record in lines.read(path):
+        for record in read(path):
             key = (path, record["op"], record["matrix"], record["type"], record["index"])
             if record["format"] == "plan":  # of spgemm: the numeric phase alone, which no peer's whole product is
                 continue

@@ -8,11 +8,17 @@ unset SPRY_MATRIX_DIR SPRY_CUDA_PLUGIN SPRY_CHOICES SPRY_TUNING
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# One that can draw and has SciPy, if there is one.
-for python in "$root/.peers/venv/bin/python" python3; do
-    command -v "$python" >/dev/null && break
+# One that can draw, if there is one.
+python=
+for candidate in "$root/.peers/venv/bin/python" python3 /usr/bin/python3; do
+    command -v "$candidate" >/dev/null || continue
+    [ -n "$python" ] || python=$candidate
+    if "$candidate" -c 'import matplotlib' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
 done
-if ! command -v "$python" >/dev/null; then
+if [ -z "$python" ]; then
     echo "no python3: not tested"
     exit 0
 fi

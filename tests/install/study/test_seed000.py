@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Study 000 on records whose figures are known."""
+import csv
+import os
+import tempfile
+import unittest
+
+from support import MACHINE, product, report_of
+
+import seed000
+from common import records as stored
+from common.records import Results
+from seed000 import measure, show
+
+BASE = measure.BASELINE
+SCALAR, VECTOR, ADAPTIVE, ELL, COO, SCOO, HYB, CUSPARSE = measure.KERNELS
+
+
+def of(matrix, nnz, kernel, us, kind):
+    return product(matrix, kernel, us, nnz=nnz, rows=nnz // 5, cols=nnz // 5, type=kind, twin=False, spread_us=0.0,
+                   device="cpu" if kernel == BASE else "cuda")
+
+
+def made_up():
+    """Three matrices: one under both limits, one at 10 000 entries, which ELL was refused on, one at 100 000."""
+    found = []
+    for kind in ("f32", "f64"):
+        for matrix, nnz, base, times in (("small", 9999, 10, {SCALAR: 0.1}),
+                                         ("mid", 10000, 100, {SCALAR: 25, VECTOR: 50, ADAPTIVE: 20, COO: 10, SCOO: 20,
+                                                              HYB: 20, CUSPARSE: 40}),
+                                         ("large", 100000, 1000, {SCALAR: 200, VECTOR: 100, ADAPTIVE: 250, ELL: 50,
+                                                                  COO: 100, SCOO: 50, HYB: 100, CUSPARSE: 400})):
+            found.append(of(matrix, nnz, BASE, base, kind))
+            found += [of(matrix, nnz, kernel, us, kind) for kernel, us in times.items()]
+    return found
+
+
+def envelope(record, machine="1", job="j", **others):
+    return {"seed": "000", "job": job, "quick": False, "mock": False, "date": "2026-01-01", "clocks": "", "command": "c",
+            "machine": {**MACHINE, "id": machine}, "record": record, **others}
+
+
+class Figures(unittest.TestCase):
+    def setUp(self):
+        self.speedups = show.Speedups(Results([envelope(record) for record in made_up()]), "f32")
+
+    def test_sets_and_means(self):
+        s = self.speedups
+        self.assertEqual(s.set_of(SCALAR, 10000), ["mid", "large"])
+        self.assertEqual(s.set_of(SCALAR, 100000), ["large"])
+        self.assertEqual(s.set_of(ELL, 10000), ["large"])
+        self.assertEqual(show.mean(s.values(SCALAR, ["mid", "large"])), 4.5)
+        self.assertEqual(s.common(measure.KERNELS, 10000), ["large"])
+        self.assertEqual(s.beaten(10000), ["mid"])
+        self.assertEqual(s.leader("mid", measure.KERNELS), COO)
+        self.assertEqual(s.ratio(HYB, ADAPTIVE, ["mid"]), 1)
+
+    def test_ranks(self):
+        self.assertEqual(show.correlation([(1, 9), (2, 5), (3, 1)]), -1)
+        self.assertEqual(show.correlation([(1, 1), (2, 5), (30, 9)]), 1)
+        self.assertIsNone(show.correlation([(1, 1), (2, 5)]))
+
+    def test_verdicts(self):
+        claims, problems = report_of(seed000, made_up(), "000")
+        self.assertEqual(problems, ["table table9 is empty"])
+        found = {text: claim.verdict for (_, text), claim in claims.items()}
+        self.assertEqual(found["CSR-Adaptive outperforms CSR-Scalar on all of those"], "confirmed")
+        self.assertEqual(found["cuSPARSE has a better average speed-up than CSR-Scalar"], "refuted")
+        self.assertEqual(found["the leader changes with the type"], "refuted")
+        self.assertEqual(found["speed-ups of 4 to 15 on average over one thread"], "not comparable")
+
+    def test_wrong_results_are_problems(self):
+        found = made_up()
+        found[1]["status"] = "wrong"
+        self.assertTrue(any("small: a kernel was wrong" in problem for problem in report_of(seed000, found, "000")[1]))
+
+
+class Merging(unittest.TestCase):
+    def write(self, name, lines):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            import json
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def test_jobs_of_several_machines(self):
+        """Each job is of the first machine that ended it: a part that was cut short does not count."""
+        cut = [envelope({"n": 1}, "a", "one")]
+        first = [envelope({"n": 2}, "b", "one"), envelope(None, "b", "one", done=True),
+                 envelope({"n": 3}, "b", "two"), envelope(None, "b", "two", done=True)]
+        later = [envelope({"n": 4}, "c", "one"), envelope(None, "c", "one", done=True)]
+        for line in first + later:
+            if line.get("done"):
+                del line["record"]
+        found = stored.read([self.write("cut", cut), self.write("first", first), self.write("later", later)])
+        self.assertEqual([line["record"]["n"] for line in found], [2, 3])
+
+    def test_a_line_that_was_cut(self):
+        path = self.write("one", [envelope({"n": 1})])
+        with open(path, "a", encoding="utf-8") as file:
+            file.write('{"seed": "000", "jo')
+        self.assertEqual(len(stored.read_lines(path)), 1)
+
+    def test_quick_results_stay_alone(self):
+        paths = [self.write("slow", [envelope({"n": 1})]), self.write("quick", [envelope({"n": 1}, quick=True)])]
+        with self.assertRaises(SystemExit) as ended:
+            stored.read(paths)
+        self.assertIn("quick results", str(ended.exception))
+
+
+class Tables(unittest.TestCase):
+    def test_numbers_that_are_none(self):
+        from common.report import Report
+        import argparse
+        with tempfile.TemporaryDirectory() as out:
+            report = Report(argparse.Namespace(seed="000", no_figures=True), Results([envelope({"n": 1})]), out)
+            report.table("t", "T", ["a", "b"], [["x", float("nan")], ["y", 2.5]])
+            self.assertEqual(report.problems, ["table t: x has a number that is none"])
+            with open(os.path.join(out, "tables", "t.csv"), encoding="utf-8") as file:
+                self.assertEqual(list(csv.reader(file)), [["a", "b"], ["x", "nan"], ["y", "2.5"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
