@@ -34,9 +34,13 @@ class Run:
         self.command = shlex.join(["spry", *(os.path.basename(a) if os.path.isfile(a) else a for a in arguments)])
         try:
             process = subprocess.run([machine.program(), *arguments], stdout=subprocess.PIPE, encoding="utf-8",
-                                     env=self.environment, check=False)
+                                     stderr=subprocess.PIPE if self.options.quick else None, env=self.environment,
+                                     check=False)
         except OSError as error:
             sys.exit(f"{machine.program()}: cannot be run: {error.strerror}; the variable SPRY names the program")
+        for line in (process.stderr or "").splitlines():
+            if ": note: " not in line:  # that other programs ran, say: a quick run measures nothing
+                print(line, file=sys.stderr)
         return process.stdout, process.returncode
 
     def lines(self, *arguments):

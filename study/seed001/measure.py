@@ -107,12 +107,13 @@ def mesh(options):
 
 
 def on_mesh(matrices):
-    """In turns, as the benchmark does by itself: medians of batches."""
+    """In turns, as the benchmark does by itself: medians of batches; quick runs have few runs."""
     def measure(run):
+        few = ["--runs", "3"] if run.options.quick else []
         kernels = [f"{name}:srs={size}" for name in dict.fromkeys((LEVELS[0].format(k=2), listing(run, 2)))
                    for size in MESH_SIZES]
         yield from bench(run, matrices, "--device", "cpu", "--type", "f64", "--formats", "csr", "--kernels",
-                         ",".join(kernels))
+                         ",".join(kernels), *few)
     return measure
 
 
