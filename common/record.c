@@ -62,7 +62,8 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     spry_status status = spry_spmv_plan_get_info(plan, &info, err);
     if (status != SPRY_OK) return status;
     RECORD_TEXT(r->format, info.format);
-    RECORD_TEXT(r->kernel, info.kernel);
+    snprintf(r->kernel, sizeof r->kernel, "%s%s%s", info.kernel, info.kernel_parameters[0] ? ":" : "",
+             info.kernel_parameters);
     RECORD_TEXT(r->device, info.device_name);
     RECORD_TEXT(r->ordering, info.ordering);
     RECORD_TEXT(r->reason, info.reason);

@@ -766,6 +766,7 @@ typedef struct spry_spmv_plan_info {
      * the baseline; SPRY_NEVER: its runs are not predicted to be faster.
      */
     int64_t break_even_calls;
+    const char *kernel_parameters; /* as they were asked for behind the kernel's name: "lanes=32"; "" where none were */
 } spry_spmv_plan_info;
 
 enum { SPRY_NEVER = -1 };

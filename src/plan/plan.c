@@ -123,11 +123,12 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
         request.format = plan->format->name;
     }
     SPRYI_OK_OR_RETURN(spryi_select_named_kernel(d, &plan->kernel, plan->kernel_parameters, &request, err));
-    snprintf(plan->kernel_name, sizeof plan->kernel_name, "%s", o->kernel);
+    const char *colon = strchr(o->kernel, ':');
+    snprintf(plan->kernel_text, sizeof plan->kernel_text, "%s", colon ? colon + 1 : "");
     d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     plan->format = spryi_find_format(plan->kernel->format);
     plan->reason_code = SPRY_REASON_NAMED;
-    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel_name);
+    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", o->kernel);
     return SPRY_OK;
 }
 
@@ -573,7 +574,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .device_name = plan->device->name,
         .format = plan->format->name,
         .parameters = plan->stored.parameters,
-        .kernel = plan->kernel_name[0] ? plan->kernel_name : plan->kernel->name,
+        .kernel = plan->kernel->name,
         .ordering = plan->order ? plan->order->name : "none",
         .reason_code = plan->reason_code,
         .reason = plan->reason,
@@ -588,6 +589,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .update_us = plan->update_us,
         .expanded = is_expanded(plan),
         .from_file = plan->stored.mapped,
+        .kernel_parameters = plan->kernel_text,
     };
     if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(plan, &told);
     SPRYI_GIVE(info, &told);

@@ -59,7 +59,7 @@ struct spry_spmv_plan {
     const spryi_format *format;
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
-    char kernel_name[96];             /* with the parameters that were given */
+    char kernel_text[96];             /* the same as they were given: "lanes=32" */
     spryi_kernel_functions functions; /* of the kernel */
     spryi_run_fn run;
     spryi_plan_storage stored;
