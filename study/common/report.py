@@ -37,10 +37,13 @@ class Report:
         self.parts, self.problems, self.claims = [], [], []
         self.draws = not options.no_figures and can_draw()
 
-    def note(self):
+    def note(self, on="all"):
         """One line under every picture and table: what measured it, when, and that quick results are none."""
-        told = "; ".join(f"{about['gpu'] or about['processor']} ({', '.join(sorted(dates))})"
-                         for about, dates, _ in self.results.machines().values())
+        def told_of(about):
+            processor = f"{about['processor']}, {about['cores']} cores"
+            return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, beside {processor}"
+        told = "; ".join(dict.fromkeys(f"{told_of(about)} ({', '.join(sorted(dates))})"
+                                       for about, dates, _ in self.results.machines().values()))
         quick = "QUICK RUN, NO RESULT. " if self.results.quick else ""
         return quick + ("A MOCK STANDS FOR THE GPU. " if self.results.mock else "") + \
             f"study/run {self.options.seed}; {told}"
@@ -72,15 +75,15 @@ class Report:
             writer.writerows(rows)
         self.parts.append(text)
 
-    def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6)):
-        """draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png."""
+    def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6), on="all"):
+        """draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png; on "cpu": no GPU took part."""
         self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
                                                "(not drawn: without Matplotlib, or left out)"))
         if not self.draws:
             return
         picture, axes = figures.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
         draw(*axes.flat)
-        figures.save(picture, os.path.join(self.out, "figures"), name, self.note())
+        figures.save(picture, os.path.join(self.out, "figures"), name, self.note(on))
 
     def claim(self, item, text, found, verdict, why=""):
         """What the seed says, what was found here, and whether that confirms it."""

@@ -116,7 +116,7 @@ def show_bars(report, rates, series, number, where):
         if names:
             report.figure(f"figure{number}{letter}-{rates.kind}",
                           f"Figure {number}{letter}: {where}, {rates.kind}, {kind}",
-                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4))
+                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4), on=rates.device)
 
 
 def show_spread(report, rates, what):
@@ -200,7 +200,8 @@ def show_scalability(report, results):
                  f"Geometric mean over {len(ran)} matrices as given, on which everybody ran with every number of "
                  f"threads.")
     report.figure("figure5", "Figure 5: scalability",
-                  lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"))
+                  lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"),
+                  on="cpu")
     claims.scalability(report, found, teams, base)
 
 

@@ -142,9 +142,10 @@ def show_gpu(report, results):
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
                      f"loses {100 * (lost - 1):.1f} % against the best pair of each matrix",
                      claims.verdict(lost <= 1.1), "holds: within a tenth")
-    inside = [row for row in rows if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
-    report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(rows)}",
-                 claims.verdict(2 * len(inside) > len(rows)), "best pair of the sweep")
+    once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit sweeps all matrices
+    inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
+    report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(once)}",
+                 claims.verdict(2 * len(inside) > len(once)), "best pair of the sweep, of each matrix and type")
 
 
 def show_readings(report, rates, what):

@@ -63,7 +63,7 @@ def _counts(report, points):
         ratios = points.ratios(density, "f32", ("older", count), ("printed", count))
         text = f"GetNNZ is a large improvement over the older method's count ({density:.0e})"
         if not ratios:
-            report.claim(item, text, "no GPU took part", NOT_COMPARABLE, "no time of both on one machine")
+            report.claim(item, text, "not measured here", NOT_COMPARABLE, "no time of both on one machine")
             continue
         report.claim(item, text, f"times as fast, by rows: {told(ratios)}",
                      verdict(all(r > 2 for _, r in larger(ratios))),
@@ -86,7 +86,7 @@ def _products(c):
               lambda r: all(ratio < 0.5 for _, ratio in larger(r)),
               f"over twice Matlab's time at the larger half; {MATLAB}")
     c.compare("figure 6", "1e-5: very poor on the larger matrices, beside SMMP", LOW, "printed", "smmp",
-              lambda r: all(ratio < 0.5 for _, ratio in larger(r)), "over twice SMMP's time at the larger half")
+              lambda r: all(ratio < 0.8 for _, ratio in larger(r)), "behind by over a fifth at the larger half")
     c.compare("section 6", "for large and sparse matrices resetting the touched entries alone is more efficient", LOW,
               "reset", "printed", lambda r: all(ratio > 1.1 for _, ratio in larger(r)),
               "over 1.1 times as fast as printed at the larger half")
@@ -97,13 +97,15 @@ def _products(c):
 
 
 def _baseline(report, points):
-    ratios = points.ratios(HIGH, "f32", ("older", whole), ("printed", whole))
-    text = "an improvement over the code that it began with"
-    if not ratios:
-        report.claim("section 6", text, "no GPU took part", NOT_COMPARABLE, "no time of both on one machine")
-        return
-    report.claim("section 6", text, f"1e-3, whole products, times as fast, by rows: {told(ratios)}",
-                 verdict(all(r > 1 for _, r in ratios)), "faster at every size; the older method is a reading")
+    for density in (HIGH, MEDIUM):
+        ratios = points.ratios(density, "f32", ("older", whole), ("printed", whole))
+        text = f"an improvement over the code that it began with ({density:.0e})"
+        if not ratios:
+            report.claim("section 6", text, "not measured here", NOT_COMPARABLE, "no time of both on one machine")
+            continue
+        report.claim("section 6", text, f"whole products, times as fast, by rows: {told(ratios)}",
+                     verdict(all(r > 1 for _, r in larger(ratios))),
+                     "faster at the larger half of the sizes; the older method is a reading")
 
 
 def _improvements(report, ways):
@@ -121,7 +123,7 @@ def _improvements(report, ways):
             if gains:
                 best[matrix] = max(gains)
         if not best:
-            report.claim("section 6", text, "no GPU took part", NOT_COMPARABLE, "no time")
+            report.claim("section 6", text, "not measured here", NOT_COMPARABLE, "its jobs did not run, or no GPU was there")
             continue
         judged = [m for m in best if m in measure.IRREGULAR] if "non-uniform" in text else list(best)
         report.claim("section 6", text, "best of each, float: " + "; ".join(
