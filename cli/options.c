@@ -30,7 +30,7 @@ static int argument_of(const cli_option *option)
 static void print_option(FILE *out, const cli_option *option)
 {
     const int argument = argument_of(option);
-    char left[64], letter[8] = "    ";
+    char left[96], letter[8] = "    ";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "%s--%s%s%s%s", letter, option->name,
              argument == optional_argument   ? "[="

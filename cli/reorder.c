@@ -232,6 +232,11 @@ static int check_arguments(const arguments *a, const char *path)
     int status = CLI_GO_ON;
     for (int o = 0; o < 5 && status == CLI_GO_ON; o++)
         status = cli_check_output(outputs[o].option, outputs[o].path, path);
+    for (int o = 0; o < 5 && status == CLI_GO_ON; o++)
+        for (int p = 0; p < o && status == CLI_GO_ON; p++)
+            if (outputs[o].path && outputs[p].path && strcmp(outputs[o].path, outputs[p].path) == 0)
+                status = cli_usage_error("--%s and --%s both write '%s'", outputs[p].option, outputs[o].option,
+                                         outputs[o].path);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
     if (status != CLI_GO_ON) return status;
     const char *method = a->method ? a->method : "rcm";

@@ -23,7 +23,9 @@ const spryi_kernel *spryi_find_kernel(const char *name); /* parameters behind it
 spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                spry_error *err);
 
-/* The same of a kernel: "csr_vector_cuda:lanes=32". */
+enum { SPRYI_MOST_PARAMETER_TEXT = 90 };
+
+/* The same of a kernel: "csr_vector_cuda:lanes=32", with at most SPRYI_MOST_PARAMETER_TEXT bytes behind its name. */
 spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                spry_error *err);
 

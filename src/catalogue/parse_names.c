@@ -60,6 +60,7 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
                           of->name, (int)length, text, p->name, p->text);
     }
     char *end = NULL;
+    if (equals && (equals[1] < '0' || equals[1] > '9')) equals = NULL; /* no sign and no blank */
     errno = 0;
     long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
     if (!equals || end != text + length || end == equals + 1 || errno || value < p->least || value > p->most)
@@ -107,6 +108,9 @@ spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[S
 {
     const size_t length = strcspn(text, ":");
     const spryi_kernel *found = spryi_find_kernel(text);
+    if (strlen(text) - length > SPRYI_MOST_PARAMETER_TEXT)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %.40s...: over %d bytes of parameters", text,
+                          SPRYI_MOST_PARAMETER_TEXT);
     if (!found) return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%.*s\" is known", (int)length, text);
     const owner of = {"kernel", found->name, found->parameters, found->parameter_words};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));

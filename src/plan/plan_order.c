@@ -63,6 +63,7 @@ static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_pla
     SPRYI_OK_OR_RETURN(spryi_parse_format(&format, request.parameters, text, err));
     how->k = spryi_csrk_levels(format->name);
     if (how->k == 0) return SPRY_OK;
+    if (a->layout != SPRY_CSR || a->device != 0) request.parameters[SPRYI_CSR3_BY] = 0; /* no rows to look at yet */
     spry_status status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;

@@ -62,7 +62,7 @@ static spry_status copy_level(spry_context *context, int64_t **to, const int64_t
 static int64_t mean_size(const int64_t *ptr, int64_t count)
 {
     if (!ptr) return 0;
-    return count > 0 ? (ptr[count] + count - 1) / count : 1;
+    return count > 0 ? ptr[count] / count + (ptr[count] % count > 0) : 1;
 }
 
 spry_status spry_ordering_create_groups(spry_context *context, spry_ordering **ordering, const spry_groups *groups,

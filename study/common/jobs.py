@@ -44,7 +44,7 @@ class Run:
         return process.stdout, process.returncode
 
     def lines(self, *arguments):
-        """The JSON lines that `spry ARGUMENTS --json` prints. A status other than 0 and 1, or a signal, ends the study."""
+        """The JSON lines that `spry ARGUMENTS --json` prints. Another status than 0 and 1, or a signal, ends it all."""
         text, status = self.call(*arguments, "--json")
         if status not in (0, 1):
             sys.exit(f"study/run: {self.command} ended with status {status}")
@@ -88,6 +88,15 @@ def _measure(options, run, job, file):
     file.flush()
 
 
+def _cut_last_line(path):
+    """Takes away what an interrupted run wrote of a line, so that the next one begins a line of its own."""
+    if not os.path.exists(path):
+        return
+    with open(path, "rb+") as file:
+        text = file.read()
+        file.truncate(text.rfind(b"\n") + 1)
+
+
 def run(options, all_jobs, out):
     """Measures the part's jobs that are not in OUT/records.jsonl yet; how many are left because of the time limit."""
     names = [job.name for job in all_jobs]
@@ -96,15 +105,16 @@ def run(options, all_jobs, out):
         sys.exit(f"study/run: two jobs are called {', '.join(sorted(twice))}")
     path = os.path.join(out, "records.jsonl")
     lines = records.read_lines(path) if os.path.exists(path) else []
-    if any(line["quick"] != bool(options.quick) for line in lines):
-        sys.exit(f"study/run: {path} has results of another kind (quick or not): name another folder with --out")
+    if any(line["quick"] != bool(options.quick) or line["seed"] != options.seed for line in lines):
+        sys.exit(f"study/run: {path} has results of another study, or kind (quick or not): name another folder")
+    _cut_last_line(path)
     done = {job for job, _ in records.finished(lines)}
     first, parts = options.part
     began = time.monotonic()
     wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
     with open(path, "a", encoding="utf-8") as file:
         for number, job in enumerate(wanted):
-            if options.time_limit and time.monotonic() - began > options.time_limit:
+            if options.time_limit is not None and time.monotonic() - began > options.time_limit:
                 return len(wanted) - number
             print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
             _measure(options, Run(options), job, file)

@@ -16,10 +16,14 @@ def _check(envelope, place):
     missing = [field for field in fields if not isinstance(envelope, dict) or field not in envelope]
     if missing:
         sys.exit(f"{place}: no record of a study, which has {', '.join(fields)}; this one lacks {', '.join(missing)}")
+    about, record = envelope["machine"], envelope.get("record", {})
+    if not isinstance(about, dict) or not isinstance(record, dict) or not isinstance(envelope["job"], str) or \
+            any(field not in about for field in ("id", "processor", "cores", "gpu", "library")):
+        sys.exit(f"{place}: no record of a study: its machine or its record is none")
 
 
 def read_lines(path):
-    """Every line of a file (.jsonl or .jsonl.xz), also of jobs that did not end; a last line that was cut is left out."""
+    """Every line of a file (.jsonl, .jsonl.xz), also of jobs that did not end; a last one that was cut is left out."""
     try:
         with lzma.open(path, "rt", encoding="utf-8") if path.endswith(".xz") else open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
@@ -45,22 +49,27 @@ def finished(lines):
     return {(line["job"], line["machine"]["id"]) for line in lines if line.get("done")}
 
 
-def read(paths):
+def read(paths, seed):
     """
     The envelopes of the jobs that ended, of several files: each job from the first machine that ended it, so that what
     is compared within a job is always of one machine. Quick results and others do not mix.
     """
-    found, owner, quick = [], {}, None
+    found, taken, quick = [], set(), None
     for path in paths:
-        lines = read_lines(path)
-        done = finished(lines)
-        for line in lines:
+        waiting = {}
+        for line in read_lines(path):
             quick = line["quick"] if quick is None else quick
             if line["quick"] != quick:
                 sys.exit(f"{path}: quick results are no measurements, and are not merged with others")
-            who = (line["job"], line["machine"]["id"])
-            if who in done and "record" in line and owner.setdefault(line["job"], (path, who)) == (path, who):
-                found.append(line)
+            if line["seed"] != seed:
+                sys.exit(f"{path}: records of study {line['seed']}, expected those of {seed}")
+            own = waiting.setdefault((line["job"], line["machine"]["id"]), [])
+            if "record" in line:
+                own.append(line)
+            elif line.get("done") and line["job"] not in taken:
+                taken.add(line["job"])
+                found += own
+                own.clear()
     return found
 
 

@@ -117,8 +117,8 @@ def _spread(results):
                     if r.get("status") == "ok" and (r.get("time_us") or 0) > 0 and r.get("spread_us") is not None)
     text = f"{len(results.records)} records."
     if shares:
-        text += (f" The quartiles of a case's runs are {shares[len(shares) // 2]:.1f} % of its time apart in the median, "
-                 f"{shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
+        text += (f" The quartiles of a case's runs are {shares[len(shares) // 2]:.1f} % of its time apart in the "
+                 f"median, {shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
     commands = [line["command"] for line in results.envelopes if line["command"]]
     return text + (f" Each record has its command, the first `{commands[0]}`." if commands else "")
 

@@ -3,8 +3,9 @@ from seed000.measure import jobs
 from seed000.show import report
 
 TITLE = "Evtushenko 2019, Sparse Matrix-Vector Multiplication with CUDA, on this machine"
-ABOUT = ("Speed-ups are over the textbook CSR loop on one thread of the same machine, in arithmetic means of 30 trials, as in "
-         "the document. A set is the matrices with at least so many entries on which the kernel ran; ELL and HYB may take 8 GB, "
-         "which the document's GPU had. Real matrices are those of the folder that was named; the others are generated.")
+ABOUT = ("Speed-ups are over the textbook CSR loop on one thread of the same machine, in arithmetic means of 30 "
+         "trials, as in the document. A set is the matrices with at least so many entries on which the kernel ran; "
+         "ELL and HYB may take 8 GB, which the document's GPU had. Real matrices are those of the folder that was "
+         "named; the others are generated.")
 
 __all__ = ["TITLE", "ABOUT", "jobs", "report"]

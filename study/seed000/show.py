@@ -159,7 +159,8 @@ def table_of_leaders(report, types):
                      "yes" if changed else "no"])
     report.table("leaders", "The fastest kernel of each matrix", ["matrix", "kind", "rows", "entries", "entries a row",
                                                                   "float", "speed-up", "double", "speed-up", "changes"],
-                 rows, f"Of the document's own kernels. The leader changes with the type on {changes} of {both}: by over 5 % in both.")
+                 rows, f"Of the document's own kernels. The leader changes with the type on {changes} of {both}: by over "
+                 "5 % in both.")
     return changes, both
 
 
@@ -269,13 +270,14 @@ def claims(report, types, beaten, leaders):
         report.claim("5c, 5d", "there CSR-Scalar has 8.57 and CSR-Vector 4.80, 1.79 times", f"{row[5]:.4g} and "
                      f"{row[6]:.4g}, {row[5] / row[6]:.2f} times", verdict(row[5] / row[6] > 1.4),
                      "the ratio of the means; over 1.4 counts as confirmed")
-        report.claim("5c, 5d", "CSR-Adaptive outperforms CSR-Scalar on all of those", f"on {row[8]} of {row[3]} (float), "
-                     f"{share['double', LIMITS[0]][8]} of {share['double', LIMITS[0]][3]} (double); with blocks of 1024 and "
-                     f"2048 entries on {row[9]} and {share['double', LIMITS[0]][9]}",
+        report.claim("5c, 5d", "CSR-Adaptive outperforms CSR-Scalar on all of those",
+                     f"on {row[8]} of {row[3]} (float), {share['double', LIMITS[0]][8]} of "
+                     f"{share['double', LIMITS[0]][3]} (double); with blocks of 1024 and 2048 entries on {row[9]} and {share['double', LIMITS[0]][9]}",
                      verdict(row[8] == row[3]))
     for text, one, other, expected in (
             ("CSR-Vector has a better speed-up than CSR-Scalar, on average, in both types", VECTOR, SCALAR, (1, 1)),
-            ("CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR, (1, 1)),
+            ("CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR,
+             (1, 1)),
             ("cuSPARSE has a better average speed-up than CSR-Scalar", CUSPARSE, SCALAR, (1, 1)),
             ("CSR-Vector is ahead of cuSPARSE for float matrices, and not for double ones", VECTOR, CUSPARSE, (1, 0)),
             ("ELL outperforms CSR-Scalar on many matrices (on average)", ELL, SCALAR, (1, 1))):
@@ -288,8 +290,8 @@ def claims(report, types, beaten, leaders):
             wins = sum(s.of(one, m) > s.of(other, m) for m in both)
             found.append(f"{a:.4g} and {b:.4g}, ahead on {wins} of {len(both)}")
             holds = holds and (a > b) == bool(ahead)
-        report.claim("2.1, 2.2", text, "; ".join(f"{name}: {text}" for (_, name), text in zip(TYPES, found)), verdict(holds),
-                     "means over the matrices on which both ran")
+        report.claim("2.1, 2.2", text, "; ".join(f"{name}: {text}" for (_, name), text in zip(TYPES, found)),
+                     verdict(holds), "means over the matrices on which both ran")
     found = []
     for limit in LIMITS:
         for s, (_, name) in zip(types, TYPES):
@@ -309,7 +311,8 @@ def claims(report, types, beaten, leaders):
         report.claim("figure 7", "the wider the rows, the more serialised COO is",
                      "rank correlation of speed-up and mean row " + "; ".join(
                          f"{short(k)} {one:+.2f} (float), {two:+.2f} (double)" for k, (one, two) in ranks.items()),
-                     verdict(max(ranks[COO]) < -0.3), "below -0.3 in both types counts as confirmed; CSR-Scalar has no atomics")
+                     verdict(max(ranks[COO]) < -0.3),
+                     "below -0.3 in both types counts as confirmed; CSR-Scalar has no atomics")
     long_rows = [m for s in types for m, r in s.matrices.items() if r["nnz"] >= 32 * r["rows"] and
                  s.has("csr_vector_cuda", m)]
     if long_rows:
@@ -322,7 +325,8 @@ def claims(report, types, beaten, leaders):
                  "types", verdict(changes > 0))
     wins = {k: sum(f64.leader(m, measure.KERNELS[:-1]) == k for m in f64.matrices) for k in measure.KERNELS[:-1]}
     most = max(wins.values())
-    report.claim("table 9", "there is no silver bullet", f"no kernel leads on more than {most} of {len(f64.matrices)} (double)",
+    report.claim("table 9", "there is no silver bullet",
+                 f"no kernel leads on more than {most} of {len(f64.matrices)} (double)",
                  verdict(most < 0.75 * len(f64.matrices)), "under three quarters counts as confirmed")
 
 

@@ -75,8 +75,8 @@ def overhead(report, rates, what):
         if more:
             report.claim("section 2.2", "the only memory overhead of CSR-k is its few pointers",
                          f"{what}: csr{k} reads at most {max(more):.2f} % more bytes than csr",
-                         verdict(max(more) <= 5), f"holds: up to 5 %, {len(more)} matrices and every size that was tried, "
-                         "with this library's blocks for threads; a permuted copy for Band-k comes beside")
+                         verdict(max(more) <= 5),
+                         f"holds: up to 5 %, {len(more)} matrices and every size that was tried, with this library's blocks for threads; a permuted copy for Band-k comes beside")
 
 
 def _worst_on_gpu(report, rates, series, what):
@@ -114,7 +114,8 @@ def choice_of_k(report, rates, labels, shared, what):
                  f"{what}: " + ", ".join(f"k = {k} {rate:.1f}" for k, rate in means.items()) + " GFLOP/s",
                  NOT_COMPARABLE if 3 not in means or abs(means[2] / means[3] - 1) < 0.05 else
                  verdict(means[2] > means[3]),
-                 f"over {len(shared)} matrices, each k at the best of the sizes tried for it; within 5 % is no difference")
+                 f"over {len(shared)} matrices, each k at the best of the sizes tried for it; within 5 % is no "
+                 "difference")
 
 
 def scalability(report, found, teams, base):

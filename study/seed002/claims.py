@@ -123,7 +123,8 @@ def _improvements(report, ways):
             if gains:
                 best[matrix] = max(gains)
         if not best:
-            report.claim("section 6", text, "not measured here", NOT_COMPARABLE, "its jobs did not run, or no GPU was there")
+            report.claim("section 6", text, "not measured here", NOT_COMPARABLE,
+                         "its jobs did not run, or no GPU was there")
             continue
         judged = [m for m in best if m in measure.IRREGULAR] if "non-uniform" in text else list(best)
         report.claim("section 6", text, "best of each, float: " + "; ".join(

@@ -167,6 +167,9 @@ def conversion_table(report, loads):
         if read and host:
             rows.append([density, size, dot["nnz"], read, read + host, 100 * host / read, device,
                          100 * device / read if device else None])
+    if not rows:
+        report.text("Figures 1 and 7: nothing was loaded and converted here yet.")
+        return
     report.table("conversion", "Figures 1 and 7: ms of loading, and of loading and conversion (float)",
                  ["density", "rows", "entries", "load", "load and conversion, CPU", "more, %", "conversion on the GPU",
                   "more, %"], rows,

@@ -297,8 +297,8 @@ def claim_of_library(report, runs):
                 if timed.taken in timed.times:
                     of_tree.append(library / timed.times[timed.taken])
     report.claim("Considerations", "Using library? cuSPARSE: production code, optimized kernels",
-                 f"cuSPARSE's fastest takes {geometric_mean(of_tree):.2f} times the time of the leaf that the tree takes "
-                 f"here, {geometric_mean(ratios):.2f} times that of the fastest leaf" if of_tree else "-",
+                 f"cuSPARSE's fastest takes {geometric_mean(of_tree):.2f} times the time of the leaf that the tree "
+                 f"takes here, {geometric_mean(ratios):.2f} times that of the fastest leaf" if of_tree else "-",
                  (CONFIRMED if geometric_mean(of_tree) <= 1 else REFUTED) if of_tree else NOT_COMPARABLE,
                  f"holds: ahead of the tree's leaf; geometric means of {len(of_tree)} cases" if of_tree
                  else "no cuSPARSE was measured")
@@ -319,7 +319,8 @@ def claim_of_memory(report, runs):
                  f"the fastest leaf moves CSR's bytes at {100 * middle:.0f} % of the copy bandwidth, the median of "
                  f"{len(roofs)}" if roofs else "-",
                  (CONFIRMED if middle >= 0.5 else REFUTED) if roofs else NOT_COMPARABLE,
-                 "half and more counts as confirmed; small matrices lie in the cache" if roofs else "no GPU was measured")
+                 "half and more counts as confirmed; small matrices lie in the cache" if roofs
+                 else "no GPU was measured")
 
 
 def claims_of_fill_in(report, results):
@@ -345,8 +346,8 @@ def claims_of_fill_in(report, results):
                  "; ".join(told), CONFIRMED if all(grows) else REFUTED,
                  "in a minimum-degree order; the natural one is worse")
     report.claim("Sparse Matrix", "iterative Conjugate Gradient solvers are preferred",
-                 f"less memory than the factors on {lighter} of {len(pairs)} grids, less time than factors and one solve on "
-                 f"{faster}", CONFIRMED if 2 * min(lighter, faster) > len(pairs) else REFUTED,
+                 f"less memory than the factors on {lighter} of {len(pairs)} grids, less time than factors and one "
+                 f"solve on {faster}", CONFIRMED if 2 * min(lighter, faster) > len(pairs) else REFUTED,
                  "holds: both on most grids; minimum-degree order, one right-hand side, no preconditioner, one thread")
 
 

@@ -138,6 +138,8 @@ static void mistakes(void **state)
     expect("reorder $D/path.mtx --method bandk --k 2 --ssrs 8", 2, NULL, "--ssrs does not go with --k 2");
     expect("reorder $D/path.mtx --method bandk --k 5", 2, NULL, "--k");
     expect("reorder $D/path.mtx --groups $D/groups", 2, NULL, "--groups go with --method bandk");
+    expect("reorder $D/path.mtx --method bandk --groups $D/one -o $D/one", 2, NULL, "--out and --groups both write");
+    expect("reorder $D/path.mtx --perm - -o -", 2, NULL, "--out and --perm both write '-'");
     expect("reorder $D/path.mtx --method bandk --sssrs 8", 2, NULL, "--sssrs goes with --k 4 alone");
     expect("reorder $D/path.mtx --threads 0", 2, NULL, "--threads");
     expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");

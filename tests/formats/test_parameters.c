@@ -208,6 +208,12 @@ static void parameters_of_kernels(void **state)
         {"csr_vector_cuda:width=2", SPRY_UNKNOWN_NAME, {0}, "kernel csr_vector_cuda has no parameter \"width\""},
         {"csr_vector_cuda:lanes=2:lanes=4", SPRY_INVALID_ARGUMENT, {0}, "lanes is given twice"},
         {"csr_adaptive_cuda:vector=0", SPRY_INVALID_ARGUMENT, {0}, "expected vector=NUMBER from 1 to 2048"},
+        {"csr_adaptive_cuda:vector= 8", SPRY_INVALID_ARGUMENT, {0}, "expected vector=NUMBER"},
+        {"csr_adaptive_cuda:vector=+8", SPRY_INVALID_ARGUMENT, {0}, "expected vector=NUMBER"},
+        {"csr_adaptive_cuda:vector=00000000000000000000000000000000000000000000000000000000000000000000000000000000064",
+         SPRY_INVALID_ARGUMENT,
+         {0},
+         "over 90 bytes of parameters"},
         {"csr_scalar_cuda:lanes=2", SPRY_UNKNOWN_NAME, {0}, "expected none"},
         {"csr_vector:lanes=2", SPRY_UNKNOWN_NAME, {0}, "no kernel \"csr_vector\" is known"},
     };

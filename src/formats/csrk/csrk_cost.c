@@ -51,8 +51,8 @@ static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const s
                                 "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
                                 (long long)from->rows, (long long)a->rows);
     const char *missing = !from->sr_ptr                   ? "super-rows"
-                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows: expected bandk with k = 3"
-                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows: expected bandk with k = 4"
+                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows: expected an ordering that has them"
+                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows: expected an ordering that has them"
                                                           : NULL;
     if (missing)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups", "csr%d: the ordering (%s) has no %s", levels,

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Study 000 on records whose figures are known."""
+import argparse
 import csv
+import json
 import os
 import tempfile
 import unittest
@@ -8,6 +10,7 @@ import unittest
 from support import MACHINE, product, report_of
 
 import seed000
+from common import jobs
 from common import records as stored
 from common.records import Results
 from seed000 import measure, show
@@ -36,8 +39,10 @@ def made_up():
 
 
 def envelope(record, machine="1", job="j", **others):
-    return {"seed": "000", "job": job, "quick": False, "mock": False, "date": "2026-01-01", "clocks": "", "command": "c",
-            "machine": {**MACHINE, "id": machine}, "record": record, **others}
+    """A line of records.jsonl; record None: one that ends the job."""
+    ending = {"done": True} if record is None else {"record": record}
+    return {"seed": "000", "job": job, "quick": False, "mock": False, "date": "2026-01-01", "clocks": "",
+            "command": "c", "machine": {**MACHINE, "id": machine}, **ending, **others}
 
 
 class Figures(unittest.TestCase):
@@ -79,7 +84,6 @@ class Merging(unittest.TestCase):
     def write(self, name, lines):
         path = os.path.join(self.folder.name, name)
         with open(path, "w", encoding="utf-8") as file:
-            import json
             file.write("".join(json.dumps(line) + "\n" for line in lines))
         return path
 
@@ -90,13 +94,10 @@ class Merging(unittest.TestCase):
     def test_jobs_of_several_machines(self):
         """Each job is of the first machine that ended it: a part that was cut short does not count."""
         cut = [envelope({"n": 1}, "a", "one")]
-        first = [envelope({"n": 2}, "b", "one"), envelope(None, "b", "one", done=True),
-                 envelope({"n": 3}, "b", "two"), envelope(None, "b", "two", done=True)]
-        later = [envelope({"n": 4}, "c", "one"), envelope(None, "c", "one", done=True)]
-        for line in first + later:
-            if line.get("done"):
-                del line["record"]
-        found = stored.read([self.write("cut", cut), self.write("first", first), self.write("later", later)])
+        first = [envelope({"n": 2}, "b", "one"), envelope(None, "b", "one"),
+                 envelope({"n": 3}, "b", "two"), envelope(None, "b", "two")]
+        later = [envelope({"n": 4}, "c", "one"), envelope(None, "c", "one")]
+        found = stored.read([self.write("cut", cut), self.write("first", first), self.write("later", later)], "000")
         self.assertEqual([line["record"]["n"] for line in found], [2, 3])
 
     def test_a_line_that_was_cut(self):
@@ -108,14 +109,30 @@ class Merging(unittest.TestCase):
     def test_quick_results_stay_alone(self):
         paths = [self.write("slow", [envelope({"n": 1})]), self.write("quick", [envelope({"n": 1}, quick=True)])]
         with self.assertRaises(SystemExit) as ended:
-            stored.read(paths)
+            stored.read(paths, "000")
         self.assertIn("quick results", str(ended.exception))
+
+    def test_a_job_counts_once(self):
+        lines = [envelope({"n": 1}), envelope(None)]
+        path = self.write("one", lines + lines)
+        self.assertEqual(len(stored.read([path, path, self.write("copy", lines)], "000")), 1)
+        with self.assertRaises(SystemExit) as ended:
+            stored.read([path], "001")
+        self.assertIn("records of study 000, expected those of 001", str(ended.exception))
+
+    def test_going_on_behind_a_cut_line(self):
+        path = self.write("records.jsonl", [envelope({"n": 1}, job="one"), envelope(None, job="one")])
+        with open(path, "a", encoding="utf-8") as file:
+            file.write('{"seed": "000", "jo')
+        options = argparse.Namespace(seed="000", quick=False, part=(1, 1), time_limit=None, device="cpu")
+        some = [jobs.Job("one", None), jobs.Job("two", lambda run: iter([{"n": 2}]))]
+        self.assertEqual(jobs.run(options, some, self.folder.name), 0)
+        self.assertEqual([line["record"]["n"] for line in stored.read([path], "000")], [1, 2])
 
 
 class Tables(unittest.TestCase):
     def test_numbers_that_are_none(self):
         from common.report import Report
-        import argparse
         with tempfile.TemporaryDirectory() as out:
             report = Report(argparse.Namespace(seed="000", no_figures=True), Results([envelope({"n": 1})]), out)
             report.table("t", "T", ["a", "b"], [["x", float("nan")], ["y", 2.5]])
