@@ -159,8 +159,8 @@ def table_of_leaders(report, types):
                      "yes" if changed else "no"])
     report.table("leaders", "The fastest kernel of each matrix", ["matrix", "kind", "rows", "entries", "entries a row",
                                                                   "float", "speed-up", "double", "speed-up", "changes"],
-                 rows, f"Of the document's own kernels. The leader changes with the type on {changes} of {both}: by over "
-                 "5 % in both.")
+                 rows, "Of the document's own kernels. The leader changes with the type on "
+                 f"{changes} of {both}: by over 5 % in both.")
     return changes, both
 
 
@@ -272,7 +272,8 @@ def claims(report, types, beaten, leaders):
                      "the ratio of the means; over 1.4 counts as confirmed")
         report.claim("5c, 5d", "CSR-Adaptive outperforms CSR-Scalar on all of those",
                      f"on {row[8]} of {row[3]} (float), {share['double', LIMITS[0]][8]} of "
-                     f"{share['double', LIMITS[0]][3]} (double); with blocks of 1024 and 2048 entries on {row[9]} and {share['double', LIMITS[0]][9]}",
+                     f"{share['double', LIMITS[0]][3]} (double); with blocks of 1024 and 2048 "
+                     f"entries on {row[9]} and {share['double', LIMITS[0]][9]}",
                      verdict(row[8] == row[3]))
     for text, one, other, expected in (
             ("CSR-Vector has a better speed-up than CSR-Scalar, on average, in both types", VECTOR, SCALAR, (1, 1)),

@@ -76,7 +76,8 @@ def overhead(report, rates, what):
             report.claim("section 2.2", "the only memory overhead of CSR-k is its few pointers",
                          f"{what}: csr{k} reads at most {max(more):.2f} % more bytes than csr",
                          verdict(max(more) <= 5),
-                         f"holds: up to 5 %, {len(more)} matrices and every size that was tried, with this library's blocks for threads; a permuted copy for Band-k comes beside")
+                         f"holds: up to 5 %, {len(more)} matrices and every size that was tried, with this "
+                         "library's blocks for threads; a permuted copy for Band-k comes beside")
 
 
 def _worst_on_gpu(report, rates, series, what):

@@ -51,12 +51,13 @@ static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const s
                                 "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
                                 (long long)from->rows, (long long)a->rows);
     const char *missing = !from->sr_ptr                   ? "super-rows"
-                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows: expected an ordering that has them"
-                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows: expected an ordering that has them"
+                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows"
+                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows"
                                                           : NULL;
     if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups", "csr%d: the ordering (%s) has no %s", levels,
-                          from->method, missing);
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
+                          "csr%d: the ordering (%s) has no %s, expected groups of k = %d", levels, from->method,
+                          missing, levels);
     s->srs = from->srs;
     s->ssrs = levels > 2 ? from->ssrs : 0;
     s->sssrs = levels > 3 ? from->sssrs : 0;
