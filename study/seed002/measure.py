@@ -91,7 +91,7 @@ def _load(options, density, size):
 
 
 def _ways(options, name, matrix):
-    step = 4 if options.quick else 1
+    step = 8 if options.quick else 1
     kernels = [PRINTED, TOGETHER] + [f"{PRINTED}:{way}" for ways in WAYS.values() for way in ways[::step]]
     kernels += [f"{TOGETHER}:{way}" for way in TOGETHER_WAYS[::step]]
     return common.bench("ways " + name, matrix, *_arguments(options, kernels), label="ways " + name)
