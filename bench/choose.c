@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-int bench_is_named(const char *text, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(text, name, length) == 0 && (text[length] == '\0' || text[length] == ':');
-}
-
-int bench_list_has_format(const text_list *list, const char *name)
-{
-    for (int i = 0; i < list->count; i++)
-        if (bench_is_named(list->items[i], name)) return 1;
-    return 0;
-}
-
 int bench_device_is_there(const bench_session *session, const char *kind)
 {
     for (int d = 0; d < spry_device_count(session->context); d++) {

@@ -55,7 +55,7 @@ static void add_numbering(prepared *p, const char *ordering, bench_part part, co
 /* 1: a format, or a kernel of it, is named. */
 static int is_asked_for(const bench_options *o, const char *format)
 {
-    int named = o->all_kernels || bench_list_has_format(&o->formats, format);
+    int named = o->all_kernels || text_list_names(&o->formats, format);
     for (int i = 0; i < o->kernels.count; i++)
         named |= strncmp(o->kernels.items[i], format, 4) == 0 && o->kernels.items[i][4] == '_';
     return named;

@@ -66,10 +66,6 @@ int bench_device_is_there(const bench_session *session, const char *kind); /* 1:
  * there is none, unless it is named.
  */
 int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named);
-/* 1: the text is the name of that format or kernel, with parameters or without. */
-int bench_is_named(const char *text, const char *name);
-/* 1: a format of that name is in the list, with parameters or without. */
-int bench_list_has_format(const text_list *list, const char *name);
 /* 1: the p-th peer runs: it is one of the operation and device, and named where any is named. */
 int bench_wants_peer(const bench_session *session, const char *device, int p);
 /* Skipped, where the library tells what it cannot do (yet, here, or without wasting memory); else failed. */

@@ -95,7 +95,7 @@ static double seconds_of(const spgemm_group *group, const char *kernel)
     if (reads_columns(kernel)) return dot_s * (cells + entries);
     if (strcmp(kernel, "spgemm_seed_older_cuda") == 0) return gpu_step_s * (cells + entries + entries / cols * rows);
     if (strcmp(kernel, "spgemm_seed_dense_cpu") == 0) return table_s * cells;
-    const int tables = bench_is_named(kernel, "spgemm_seed_getvals_cuda") && !strstr(kernel, ":reset=touched");
+    const int tables = text_is_named(kernel, "spgemm_seed_getvals_cuda") && !strstr(kernel, ":reset=touched");
     return tables || strstr(kernel, ":reset=all") ? gpu_table_s * cells : 0;
 }
 
@@ -235,7 +235,7 @@ static int add_kernels(spgemm_group *group, int *ours)
         const text_list *list = &options->kernels;
         int named = 0;
         for (int i = 0; i < list->count && good; i++) {
-            if (!bench_is_named(list->items[i], kernel.name)) continue;
+            if (!text_is_named(list->items[i], kernel.name)) continue;
             named++;
             if (bench_device_fits(group->session, group->wanted, kernel.device_kind, 1))
                 good = add_kernel(group, &kernel, list->items[i]);

@@ -74,7 +74,7 @@ static int add_kernels(const choice *c, int all)
         if (!takes_part(c, kernel.format)) continue;
         if (all) good = add_kernel(c, &kernel, kernel.name);
         for (int i = 0; good && !all && i < named->count; i++)
-            if (bench_is_named(named->items[i], kernel.name)) good = add_kernel(c, &kernel, named->items[i]);
+            if (text_is_named(named->items[i], kernel.name)) good = add_kernel(c, &kernel, named->items[i]);
     }
     return good;
 }
@@ -111,7 +111,7 @@ static int add_peers(const choice *c)
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
-        int wanted = c->options->all_kernels || bench_list_has_format(&c->options->formats, peer->format) ||
+        int wanted = c->options->all_kernels || text_list_names(&c->options->formats, peer->format) ||
                      text_list_has(&c->options->formats, "auto") || text_list_has(&c->options->kernels, peer->name);
         for (int i = 0; !wanted && i < c->group->case_count; i++)
             wanted = strcmp(c->group->cases[i].record.format, peer->format) == 0;

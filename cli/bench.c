@@ -173,22 +173,11 @@ typedef struct name_list {
     int count;
 } name_list;
 
-/* 1: the name is in the list, with parameters or without. */
-static int is_listed(const text_list *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (int i = 0; i < list->count; i++)
-        if (strcspn(list->items[i], ":") == length && strncmp(list->items[i], name, length) == 0) return 1;
-    return 0;
-}
-
 static int check_names(const char *option, const char *what, const text_list *list, const name_list *known)
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
-        size_t length = strcspn(list->items[i], ":"); /* without parameters */
-        for (int k = 0; k < known->count; k++)
-            found |= strlen(known->names[k]) == length && strncmp(list->items[i], known->names[k], length) == 0;
+        for (int k = 0; k < known->count; k++) found |= text_is_named(list->items[i], known->names[k]);
         if (found) continue;
         const char *nearest = cli_nearest(list->items[i], known->names, known->count);
         if (nearest)
@@ -315,7 +304,7 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     }
     status = check_names("kernels", "kernel", &a->o.kernels, &known);
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (is_listed(&a->o.kernels, known.names[k])) {
+        if (text_list_names(&a->o.kernels, known.names[k])) {
             status = check_operation(known.names[k], squares[k], is_spgemm(a));
             fitting += !elsewhere[k];
         }

@@ -8,9 +8,16 @@ from common import figures
 from common.figures import can_draw
 from common.records import Results
 
-__all__ = ["can_draw", "write", "Report", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
+__all__ = ["can_draw", "write", "Report", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
 
 CONFIRMED, REFUTED, NOT_COMPARABLE = "confirmed", "refuted", "not comparable"
+
+
+
+def verdict(holds):
+    """That of a rule which holds here or does not."""
+    return CONFIRMED if holds else REFUTED
+
 
 Claim = namedtuple("Claim", "item text found verdict why")
 

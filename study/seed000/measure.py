@@ -1,7 +1,6 @@
 """What is measured: every kernel of the document on real and generated matrices, a job a matrix."""
-import os
-
 from common import jobs as common
+from common import matrices as real
 
 # label: generator. Every kind from about 10 000 entries up, so that the document's two limits give different sets.
 GENERATED = {
@@ -60,18 +59,6 @@ CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo
 MEMORY = 8 << 30
 
 
-def real_matrices(folder):
-    """{name: path} of the .mtx and .mtx.gz files of a folder, and of folders that hold one of their own name."""
-    found = {}
-    for entry in sorted(os.listdir(folder)) if folder else []:
-        name = entry.removesuffix(".gz").removesuffix(".mtx")
-        for path in (os.path.join(folder, entry), os.path.join(folder, entry, entry + ".mtx"),
-                     os.path.join(folder, entry, entry + ".mtx.gz")):
-            if os.path.isfile(path) and path.endswith((".mtx", ".mtx.gz")):
-                found.setdefault(name, path)
-    return found
-
-
 def _arguments(options):
     kernels = list(KERNELS + VARIANTS) if options.device != "cpu" else list(CPU_KERNELS)
     return ["--device", "all", "--type", "all", "--runs", "5" if options.quick else "30",
@@ -91,7 +78,7 @@ def _structure(name, matrix):
 def jobs(options):
     """A job a matrix, with the baseline on the same machine; then the pictures of the selected ones."""
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
-        **real_matrices(options.matrices), **GENERATED}
+        **real.every(options.matrices), **GENERATED}
     found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]
     selected = QUICK if options.quick else SELECTED
     return found + [_structure(name, matrices[name]) for name in selected if name in matrices]

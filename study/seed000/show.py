@@ -2,7 +2,8 @@
 import math
 
 from common import figures
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from common.numbers import geometric_mean, mean
+from common.report import NOT_COMPARABLE, verdict
 from seed000 import measure
 
 LIMITS = (10000, 100000)
@@ -28,10 +29,6 @@ FIGURES = (("figure4", "Figure 4: CSR-Scalar and cuSPARSE", (SCALAR, CUSPARSE)),
            ("figure7", "Figure 7 (a to d): ELL and COO", (ELL, COO)),
            ("figure-scoo", "SCOO (unnumbered)", (SCOO,)),
            ("figure8", "Figure 8 (a, b): HYB", (HYB,)))
-
-
-def mean(values):
-    return sum(values) / len(values) if values else None
 
 
 class Speedups:
@@ -66,8 +63,7 @@ class Speedups:
 
     def ratio(self, one, other, matrices):
         """Geometric mean of how many times as fast `one` is as `other`."""
-        logs = [math.log(self.times[other, m] / self.times[one, m]) for m in matrices]
-        return math.exp(sum(logs) / len(logs)) if logs else None
+        return geometric_mean(self.times[other, m] / self.times[one, m] for m in matrices)
 
     def beaten(self, limit):
         """Where CSR-Scalar is faster than CSR-Vector."""
@@ -247,10 +243,6 @@ def correlation(pairs):
     middle = (len(pairs) - 1) / 2
     top = sum((a - middle) * (b - middle) for a, b in zip(*ranks))
     return top / sum((a - middle) ** 2 for a in ranks[0])
-
-
-def verdict(holds):
-    return CONFIRMED if holds else REFUTED
 
 
 def claims(report, types, beaten, leaders):

@@ -1,11 +1,7 @@
 """What the document says, and whether it holds here."""
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from common.numbers import geometric_mean
+from common.report import NOT_COMPARABLE, verdict
 from seed001 import printed, suite
-from seed001.rates import geometric_mean
-
-
-def verdict(holds):
-    return CONFIRMED if holds else REFUTED
 
 
 def _rates(rates, series, titles, matrices):

@@ -1,20 +1,9 @@
 """Rates by kernel, numbering and matrix, and what is said of sets of them."""
-import math
-import statistics
+from common.numbers import mean
 
 NUMBERING = {"none": "as given", "rcm": "reordered", "bandk2": "reordered", "bandk3": "reordered",
              "bandk4": "reordered"}
 NUMBERINGS = ("as given", "reordered", "better")
-
-
-def geometric_mean(numbers):
-    numbers = list(numbers)
-    return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else None
-
-
-def mean(numbers):
-    numbers = list(numbers)
-    return statistics.fmean(numbers) if numbers else None
 
 
 def gflops(record):

@@ -1,8 +1,9 @@
 """The document's table 1 and figures 2, 5, 6 and 7, the choice of k, the sizes, and what became of its findings."""
 from common import figures
-from common.report import NOT_COMPARABLE
+from common.numbers import geometric_mean, mean
+from common.report import NOT_COMPARABLE, verdict
 from seed001 import claims, printed, sizes, stages, suite
-from seed001.rates import NUMBERINGS, Rates, geometric_mean, mean
+from seed001.rates import NUMBERINGS, Rates
 from seed001.names import cpu_series, gpu_series, title_of
 
 TYPES = (("f64", "double"), ("f32", "single"))
@@ -49,7 +50,7 @@ def show_figure_2(report, results):
         given, bandk, rcm = stages.bandwidth(drawn[0][2]), stages.bandwidth(drawn[3][2]), record["rcm_bandwidth"]
         report.claim("figure 2", "Band-k's band is slightly wider than RCM's",
                      f"bandwidth {given} as given, {rcm} by RCM, {bandk} by Band-k",
-                     claims.verdict(rcm <= bandk <= 1.5 * rcm),
+                     verdict(rcm <= bandk <= 1.5 * rcm),
                      "slightly: up to half; the graph is a circuit of 204 nodes, not circuit204 itself")
 
 

@@ -2,8 +2,9 @@
 import re
 
 from common import figures
-from seed001 import claims, printed, suite
-from seed001.rates import geometric_mean
+from common.numbers import geometric_mean
+from common.report import verdict
+from seed001 import printed, suite
 
 WITHIN = 1.01  # of the fastest: sizes that count as best, of which the geometric mean is taken
 
@@ -68,7 +69,7 @@ def show_mesh(report, results):
     over = geometric_mean(row[5] for row in rows)
     report.claim("not the document's", "listing 1 at its best SRS is within 1.1 of balanced csr on mesh",
                  f"{over:.2f} times csr's time, {max(row[5] for row in rows):.2f} at most; as printed "
-                 f"{geometric_mean(row[3] for row in rows):.2f}", claims.verdict(over <= 1.1),
+                 f"{geometric_mean(row[3] for row in rows):.2f}", verdict(over <= 1.1),
                  f"geometric mean over {len(rows)} matrices")
 
 
@@ -100,10 +101,10 @@ def _show_sweep(report, kernel, sweeps, csr):
     least, most = printed.PREFERRED
     inside = sum(least <= row[2] <= most for row in rows)
     report.claim("section 4.2", f"most matrices prefer an SRS of {least} to {most} on CPUs",
-                 f"{kernel}: {inside} of {len(rows)}", claims.verdict(2 * inside > len(rows)),
+                 f"{kernel}: {inside} of {len(rows)}", verdict(2 * inside > len(rows)),
                  "sizes within 1 % of the fastest, geometric mean")
     report.claim("section 4.2", f"SRS = {printed.SRS} for all is often good enough",
-                 f"{kernel}: loses {100 * (lost - 1):.1f} %", claims.verdict(lost <= 1.1),
+                 f"{kernel}: loses {100 * (lost - 1):.1f} %", verdict(lost <= 1.1),
                  "good enough: within a tenth of the best, geometric mean")
 
 
@@ -141,11 +142,11 @@ def show_gpu(report, results):
         lost = geometric_mean(regression)
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
                      f"loses {100 * (lost - 1):.1f} % against the best pair of each matrix",
-                     claims.verdict(lost <= 1.1), "holds: within a tenth")
+                     verdict(lost <= 1.1), "holds: within a tenth")
     once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit sweeps all matrices
     inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
     report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(once)}",
-                 claims.verdict(2 * len(inside) > len(once)), "best pair of the sweep, of each matrix and type")
+                 verdict(2 * len(inside) > len(once)), "best pair of the sweep, of each matrix and type")
 
 
 def show_readings(report, rates, what):
@@ -179,5 +180,5 @@ def show_longest(report, rates, what):
         gain = geometric_mean(ratios[m] for m in worst)
         report.claim("section 7", "selecting by the longest row may help the most irregular matrices (future work)",
                      f"{what}: {gain:.2f} times as fast on the five that csr3 is slowest on, "
-                     f"{geometric_mean(ratios.values()):.2f} on all", claims.verdict(gain > 1.05),
+                     f"{geometric_mean(ratios.values()):.2f} on all", verdict(gain > 1.05),
                      "confirmed: by over 5 %")

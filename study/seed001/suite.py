@@ -1,5 +1,4 @@
 """The 64 matrices of the document's table 1, their twins, and its classes."""
-import os
 from collections import namedtuple
 
 # Sorted as printed; ids r regular, i irregular. The study prints sizes in millions with two decimals; these lie inside
@@ -107,18 +106,13 @@ def twin(m, quick=False):
             f"diagonal={m.diagonal},dof={m.dof}")
 
 
-def _file_of(folder, name):
-    """Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own; None: nowhere."""
-    places = [os.path.join(folder, own, name + ending) for own in ("", name) for ending in (".mtx.gz", ".mtx")]
-    return next((place for place in places if os.path.isfile(place)), None)
-
-
 def chosen(options):
     """{name: file or generator}, the small ones first, so that every n-th of them are about as much work."""
+    from common import matrices as real  # the table above is also printed by itself, without the folder of studies
     names = QUICK if options.quick else [m.name for m in sorted(MATRICES, key=lambda m: m.entries)]
     found = {}
     for name in names:
-        path = _file_of(options.matrices, name) if options.matrices and not options.quick else None
+        path = None if options.quick else real.find(options.matrices, name)
         found[name] = path or twin(BY_NAME[name], options.quick)
     return found
 

@@ -1,14 +1,10 @@
 """What the document says, and what was found. Ratios are of one job, and so of one machine."""
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from common.report import NOT_COMPARABLE, verdict
 from seed002 import measure
 from seed002.points import TYPES, stage, whole, without_sort
 
 HIGH, MEDIUM, LOW = 1e-3, 1e-4, 1e-5
 MATLAB = "Octave stands for Matlab, and double for its float"
-
-
-def verdict(holds):
-    return CONFIRMED if holds else REFUTED
 
 
 def told(ratios):

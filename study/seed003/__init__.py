@@ -1,7 +1,7 @@
 """Seed 003: Oliver Meister, CUDA Kernels for SpMV, a tutorial, 9 January 2013."""
 from common import machine
 from common.jobs import Job
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from common.report import NOT_COMPARABLE, verdict
 from seed003 import pagerank, rows
 
 TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
@@ -206,7 +206,7 @@ def claim_of_coalescing(report, products):
                if info["mean_row"] >= 8]
     report.claim(item, text, "; ".join(f"{name}: {scalar:.0f} sectors of columns a step, {vector:.1f} by a warp a row"
                                        for name, scalar, vector in pattern[:2]) or "-",
-                 (CONFIRMED if all(scalar > 2 * vector for _, scalar, vector in pattern) else REFUTED) if pattern
+                 verdict(all(scalar > 2 * vector for _, scalar, vector in pattern)) if pattern
                  else NOT_COMPARABLE, "counted from rows of 8 entries on: 32 threads read 32 rows")
     found = [(length, products.ratio(name, rows.SCALAR, rows.SHUFFLE)) for length, name in products.sweep()
              if length >= 32]
@@ -214,7 +214,7 @@ def claim_of_coalescing(report, products):
         slower = sum(ratio > rows.EVEN for _, ratio in found)
         report.claim(item, "and so scalar is the slower one on rows of 32 entries and more",
                      "times as long as a warp a row, f32: " + ", ".join(f"rows of {n} {r:.2f}" for n, r in found),
-                     CONFIRMED if 2 * slower > len(found) else REFUTED,
+                     verdict(2 * slower > len(found)),
                      "implied, not printed; holds on most; a cache may keep a sector for the thread's next steps")
 
 
@@ -230,9 +230,9 @@ def claim_of_uneven_rows(report, products):
     slower = [products.an_entry(uneven, k) / products.an_entry(even, k) for k in (rows.SCALAR, rows.SHUFFLE)]
     found = (f"an entry of {uneven} (12 a row, longest {products.info[uneven]['max_row']}) against one of {even}: "
              f"scalar {slower[0]:.2f} times as long, vector {slower[1]:.2f}")
-    report.claim(*items[0], found, CONFIRMED if slower[0] > 1.2 else REFUTED,
+    report.claim(*items[0], found, verdict(slower[0] > 1.2),
                  "one thread adds up the longest row alone")
-    report.claim(*items[1], found, CONFIRMED if slower[1] < slower[0] else REFUTED,
+    report.claim(*items[1], found, verdict(slower[1] < slower[0]),
                  "a warp shares the longest row; both matrices have as many entries")
 
 
@@ -246,7 +246,7 @@ def claim_of_diagonals(report, products):
     report.claim(item, text, f"a warp a row takes {ratio:.1f} times as long as a thread a row; lanes by the mean row "
                  f"{products.ratio(name, rows.BY_MEAN, rows.SCALAR):.2f}, ELLPACK "
                  f"{products.ratio(name, rows.ELL, rows.SCALAR):.2f} times",
-                 CONFIRMED if ratio > 1.2 else REFUTED,
+                 verdict(ratio > 1.2),
                  "the question hints that a warp a row is wasted there: one of 32 lanes has an entry, while scalar's "
                  "reads are all coalesced")
 
@@ -282,7 +282,7 @@ def claim_of_steps(report, results):
     holds = bool(steps) and all(r["holds"] for r in steps)
     report.claim("Assignment: PageRank", "steps a to e",
                  f"{sum(r['holds'] for r in steps)} of {len(steps)} checks agree",
-                 CONFIRMED if holds else REFUTED if steps else NOT_COMPARABLE, "against the steps in plain Python")
+                 verdict(holds) if steps else NOT_COMPARABLE, "against the steps in plain Python")
 
 
 def report(results, report):

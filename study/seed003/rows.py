@@ -4,6 +4,8 @@ All of it goes by the records of `spry bench` and, for what is known of a matrix
 """
 import os
 
+from common import matrices as real
+
 SCALAR, SHUFFLE, SHARED = "csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_vector_shared_cuda"
 BY_MEAN, ELL, LIBRARY = "csr_vector_cuda", "ell_slots_cuda", "csr_merge_cuda"
 KERNELS = (SCALAR, SHARED, SHUFFLE, BY_MEAN, ELL, LIBRARY)
@@ -37,9 +39,9 @@ OTHERS = {"R-MAT, 10 a row": "gen:rmat,scale=20,edges=10", "grid, 5 points": "ge
 
 def flickr(quick, folder):
     """Name and source: the real one, or what stands for it."""
-    for ending in (".mtx", ".mtx.gz") if folder else ():
-        if os.path.exists(os.path.join(folder, "flickr" + ending)):
-            return "flickr.mtx", os.path.join(folder, "flickr" + ending)
+    path = real.find(folder, "flickr")
+    if path:
+        return "flickr.mtx", path
     return "flickr's twin", QUICK_FLICKR if quick else FLICKR
 
 

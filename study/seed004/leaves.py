@@ -5,6 +5,8 @@ run with what it takes and with cuSPARSE.
 """
 import os
 
+from common import matrices as real
+
 LEAVES = ("ell", "hyb", "coo", "csr")
 PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
            "csr": "not uniform, not very sparse"}
@@ -48,9 +50,8 @@ def balance(quick):
 def sources(quick, folder=None):
     """{name: source}: generated ones for each leaf, then real ones that are in the folder."""
     found = dict(QUICK if quick else FULL)
-    for name in REAL if folder and not quick else ():
-        paths = [os.path.join(folder, name + ending) for ending in (".mtx.gz", ".mtx")]
-        path = next((p for p in paths if os.path.isfile(p)), None)
+    for name in () if quick else REAL:
+        path = real.find(folder, name)
         if path:
             found[name] = path
     return found

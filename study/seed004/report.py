@@ -1,5 +1,6 @@
 """Tables and verdicts of seed 004."""
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED
+from common.numbers import geometric_mean
+from common.report import NOT_COMPARABLE, REFUTED, verdict
 from seed004 import storage
 from seed004.leaves import LEAVES, PRINTED, Timed
 
@@ -41,13 +42,6 @@ class Runs:
 
     def groups(self):
         return [(d, k) for d in ("cuda", "cpu") for k in ("f32", "f64") if self.of(d, k)]
-
-
-def geometric_mean(values):
-    product = 1.0
-    for value in values:
-        product *= value ** (1 / len(values))
-    return product
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -200,21 +194,21 @@ def claims_of_storage(report, runs):
     infos = runs.info.values()
     good = [not storage.problems(info) for info in infos]
     report.claim("Storage Requirements", "CSR 2 nnz + M + 1, ELL 2 M K, COO 3 nnz words",
-                 f"exact on {sum(good)} of {len(good)} matrices", CONFIRMED if all(good) else REFUTED,
+                 f"exact on {sum(good)} of {len(good)} matrices", verdict(all(good)),
                  "words are a fourth of the bytes in f32 with 32-bit indices only")
     within = sum(storage.hyb_is_within(info) for info in infos)
     report.claim("Storage Requirements", "HYB > 3 nnz, < 2 M K words", f"holds on {within} of {len(good)} matrices",
-                 CONFIRMED if within == len(good) else REFUTED,
+                 verdict(within == len(good)),
                  "it is 2 M W + 3 rest, and 2 nnz where all rows are alike")
     worst = max(infos, key=lambda i: storage.formulas(i)["ell"] / i["nnz"])
     ratio = storage.formulas(worst)["ell"] / (2 * worst["nnz"])
     report.claim("Regularizing (ELLPACK)",
                  "if a few rows are much longer than average, padding overhead becomes significant",
-                 f"{worst['matrix']}: ELL has {ratio:.3g} slots an entry", CONFIRMED if ratio > 2 else REFUTED,
+                 f"{worst['matrix']}: ELL has {ratio:.3g} slots an entry", verdict(ratio > 2),
                  "the longest row is as wide as all rows are stored")
     least = sum(min(storage.FORMATS, key=lambda f: storage.predicted(i, f)["words"]) == "csr" for i in infos)
     report.claim("Considerations", "Memory constrained? CSR", f"CSR takes the fewest words on {least} of {len(good)}",
-                 CONFIRMED if least > len(good) / 2 else REFUTED,
+                 verdict(least > len(good) / 2),
                  "ELL and HYB take 2 nnz where all rows are alike, COO less than CSR where most rows are empty")
 
 
@@ -232,7 +226,7 @@ def claims_of_leaves(report, runs):
         report.claim("Decision Tree", text, f"{device}, {kind}: within 5 % of the fastest of the four on {wins} of "
                      f"{len(taken)}, {geometric_mean(over):.2f} times its time in the geometric mean"
                      + (f"; faster: {', '.join(other)}" if other else ""),
-                     CONFIRMED if geometric_mean(over) <= SLACK else REFUTED,
+                     verdict(geometric_mean(over) <= SLACK),
                      "holds where that is within 5 %")
 
 
@@ -243,7 +237,7 @@ def claim_of_unpredictable(report, runs):
             over.append(timed.of_format("hyb") / min(timed.times.values()))
     report.claim("Considerations", "Unpredictable? HYB (tree:unpredictable)",
                  f"HYB takes {geometric_mean(over):.2f} times the fastest's time where rows vary" if over else "-",
-                 (CONFIRMED if geometric_mean(over) <= SLACK else REFUTED) if over else NOT_COMPARABLE,
+                 verdict(geometric_mean(over) <= SLACK) if over else NOT_COMPARABLE,
                  f"{len(over)} matrices whose rows are not uniform, f32" if over else "no GPU was measured")
 
 
@@ -263,13 +257,14 @@ def claims_of_coo(report, runs, results):
     report.claim("COO for Maximal Parallelism", "insensitive to row length distribution: perfect load balance",
                  f"an entry takes {segmented:.2f} (atomics: {atomic:.2f}) times as long where one row is far longer "
                  f"than the others, with a thread a row (CSR) {scalar:.2f}",
-                 CONFIRMED if segmented < 1.25 and segmented < scalar else REFUTED,
+                 verdict(segmented < 1.25 and segmented < scalar),
                  "8 entries a row in columns drawn at random, all rows alike or not; holds below 1.25")
     pairs = [(t.kernel("coo_atomic_cuda"), t.of_format("coo")) for t in runs.of("cuda", "f32").values()]
     ratios = [a / s for a, s in pairs if a and s]
-    report.claim("COO", "requires atomic operations",
-                 f"by segmented sums without atomics, {geometric_mean(ratios):.2f} times as fast", REFUTED,
-                 "the lecture names segmented reduction itself; the same bits in every run")
+    if ratios:
+        report.claim("COO", "requires atomic operations",
+                     f"by segmented sums without atomics, {geometric_mean(ratios):.2f} times as fast", REFUTED,
+                     "the lecture names segmented reduction itself; the same bits in every run")
 
 
 def claim_of_columns(report, results):
@@ -283,7 +278,7 @@ def claim_of_columns(report, results):
                 wins += times["csc"] < times["csr"]
     report.claim("Considerations", "Column ops? CSC",
                  f"CSC is ahead of CSR in {wins} of {total} cases" if total else "-",
-                 (CONFIRMED if wins == total else REFUTED) if total else NOT_COMPARABLE,
+                 verdict(wins == total) if total else NOT_COMPARABLE,
                  "products with the transposed matrix")
 
 
@@ -299,7 +294,7 @@ def claim_of_library(report, runs):
     report.claim("Considerations", "Using library? cuSPARSE: production code, optimized kernels",
                  f"cuSPARSE's fastest takes {geometric_mean(of_tree):.2f} times the time of the leaf that the tree "
                  f"takes here, {geometric_mean(ratios):.2f} times that of the fastest leaf" if of_tree else "-",
-                 (CONFIRMED if geometric_mean(of_tree) <= 1 else REFUTED) if of_tree else NOT_COMPARABLE,
+                 verdict(geometric_mean(of_tree) <= 1) if of_tree else NOT_COMPARABLE,
                  f"holds: ahead of the tree's leaf; geometric means of {len(of_tree)} cases" if of_tree
                  else "no cuSPARSE was measured")
     report.claim("cuSPARSE Library", "auto format selection/conversion; CSR, CSC, COO, ELL, HYB",
@@ -318,7 +313,7 @@ def claim_of_memory(report, runs):
     report.claim("Conclusion", "memory-bound operations",
                  f"the fastest leaf moves CSR's bytes at {100 * middle:.0f} % of the copy bandwidth, the median of "
                  f"{len(roofs)}" if roofs else "-",
-                 (CONFIRMED if middle >= 0.5 else REFUTED) if roofs else NOT_COMPARABLE,
+                 verdict(middle >= 0.5) if roofs else NOT_COMPARABLE,
                  "half and more counts as confirmed; small matrices lie in the cache" if roofs
                  else "no GPU was measured")
 
@@ -343,11 +338,11 @@ def claims_of_fill_in(report, results):
                     f"{last['rows']} rows")
         grows.append(growth[1] > 2 * growth[0])
     report.claim("Sparse Matrix", "elimination can create too many fill-in elements and explode the size of the matrix",
-                 "; ".join(told), CONFIRMED if all(grows) else REFUTED,
+                 "; ".join(told), verdict(all(grows)),
                  "in a minimum-degree order; the natural one is worse")
     report.claim("Sparse Matrix", "iterative Conjugate Gradient solvers are preferred",
                  f"less memory than the factors on {lighter} of {len(pairs)} grids, less time than factors and one "
-                 f"solve on {faster}", CONFIRMED if 2 * min(lighter, faster) > len(pairs) else REFUTED,
+                 f"solve on {faster}", verdict(2 * min(lighter, faster) > len(pairs)),
                  "holds: both on most grids; minimum-degree order, one right-hand side, no preconditioner, one thread")
 
 
