@@ -17,6 +17,11 @@ TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssr
 TUNED = 3  # every third matrix is tuned with all sizes
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
+# Rows of equal length, for the length from which threads should share a row (section 3).
+LENGTHS = {"banded": {2 * half + 1: f"gen:banded,rows=500000,half={half}" for half in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)},
+           "uniform": {degree: f"gen:uniform,rows=500000,degree={degree}" for degree in (2, 4, 6, 8, 10, 12, 16, 24, 32, 48)}}
+QUICK_LENGTHS = {"banded": {3: "gen:banded,rows=2000,half=1", 17: "gen:banded,rows=2000,half=8"}}
+INNER = ("csr3_gpuspmv3_cuda", "csr3_gpuspmv35_cuda")
 # The list "mesh" of the benchmark, on which listing 1 is held against balanced csr.
 MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
 MESH_SIZES = (24, 96, 384, 1536, 3072)
@@ -129,6 +134,16 @@ def sizes_on_gpu(options):
     return measure
 
 
+def inner_products(options):
+    """A row by one thread and by several, from rows of two entries on."""
+    def measure(run):
+        for family, matrices in (QUICK_LENGTHS if options.quick else LENGTHS).items():
+            names = {f"{family} {length}": matrix for length, matrix in matrices.items()}
+            yield from bench(run, names, "--device", "cuda", "--type", "all", "--formats", "csr3", "--kernels",
+                             ",".join(INNER), *(runs(options) if options.quick else []))
+    return measure
+
+
 def recorded_elsewhere(options):
     def measure(run):
         which = list(printed.RECORDED)[-1:] if options.quick else list(printed.RECORDED)
@@ -202,5 +217,6 @@ def jobs(options):
     if options.device != "cpu" and has_gpu(options):
         found += [common.Job(f"gpu, {part}", on_gpu(options, some)) for part, some in shares(matrices, parts["gpu"])]
         found += [common.Job("sizes on the gpu", sizes_on_gpu(options)),
+                  common.Job("inner products", inner_products(options)),
                   common.Job("recorded elsewhere", recorded_elsewhere(options))]
     return found

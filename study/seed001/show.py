@@ -244,6 +244,7 @@ def report(results, to):
     sizes.show_cpu(to, results)
     sizes.show_mesh(to, results)
     sizes.show_gpu(to, results)
+    sizes.show_inner(to, results)
     show_recorded(to, results)
     for r in results.records:
         if r.get("status") in ("wrong", "failed"):

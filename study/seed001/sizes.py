@@ -4,7 +4,7 @@ import re
 from common import figures
 from common.numbers import geometric_mean
 from common.report import verdict
-from seed001 import printed, suite
+from seed001 import measure, printed, suite
 
 WITHIN = 1.01  # of the fastest: sizes that count as best, of which the geometric mean is taken
 
@@ -182,3 +182,37 @@ def show_longest(report, rates, what):
                      f"{what}: {gain:.2f} times as fast on the five that csr3 is slowest on, "
                      f"{geometric_mean(ratios.values()):.2f} on all", verdict(gain > 1.05),
                      "confirmed: by over 5 %")
+
+
+def inner_ratios(results):
+    """{family and type: [(entries a row, time of one thread a row over that of several)]}."""
+    times = {(r["matrix"], r["type"], r["kernel"]): r["time_us"] for r in results.timed(job="inner products")}
+    found = {}
+    for matrix, kind in sorted({(matrix, kind) for matrix, kind, _ in times}):
+        family, length = matrix.split()
+        one, several = (times.get((matrix, kind, kernel)) for kernel in measure.INNER)
+        if one and several:
+            found.setdefault(f"{family}, {kind}", []).append((int(length), one / several))
+    return {name: sorted(points) for name, points in found.items()}
+
+
+def show_inner(report, results):
+    """Section 3: from which length on threads should share a row."""
+    found = inner_ratios(results)
+    if not found:
+        return
+    report.heading("A parallel inner product on the GPU")
+    lengths = sorted({length for points in found.values() for length, _ in points})
+    report.table("inner", "GPUSpMV-3's time over GPUSpMV-3.5's", ["entries a row"] + list(found),
+                 [[length] + [dict(points).get(length) for points in found.values()] for length in lengths],
+                 "Above 1 the parallel inner product (3.5) is the faster. Rows of equal length; sizes of groups by this "
+                 "library's formula; 3.5 has the block that section 4.1 gives the length, 4 x 8 x 12 where it gives none.")
+    report.figure("inner", "One thread a row over several threads a row, time",
+                  lambda axes: figures.lines(axes, found, "entries a row", "GPUSpMV-3 over GPUSpMV-3.5", logs="xy"))
+    for name, points in found.items():
+        over = [ratio > 1 for length, ratio in points if length > 8]
+        under = [ratio < 1 for length, ratio in points if length < 8]
+        first = next((length for length, ratio in points if ratio > 1), None)
+        report.claim("section 3", "a parallel inner product pays from 8 entries a row on",
+                     f"{name}: first ahead at {first} entries a row" if first else f"{name}: never ahead",
+                     verdict(all(over) and all(under)), "holds: ahead at all longer rows, behind at all shorter ones")
