@@ -80,6 +80,13 @@ def _row_of(matrix, times, constant, csr):
             max(times.values()) / least, csr[matrix] / least if matrix in csr else None]
 
 
+def _one_for_all(sweeps):
+    """The size that loses least against each matrix's best, of those that all were measured with, and what it loses."""
+    shared = set.intersection(*(set(times) for times in sweeps.values()))
+    lost = {at[0]: geometric_mean(times[at] / min(times.values()) for times in sweeps.values()) for at in shared}
+    return min(lost.items(), key=lambda item: item[1])
+
+
 def _curves(sweeps):
     return {matrix: [(at[0], us / min(times.values())) for at, us in times.items()]
             for matrix, times in list(sweeps.items())[:8]}
@@ -89,12 +96,15 @@ def _show_sweep(report, kernel, sweeps, csr):
     constant = geometric_mean(_best(times, 0) for times in sweeps.values())
     rows = [_row_of(matrix, times, constant, csr) for matrix, times in sweeps.items()]
     lost, refitted = geometric_mean(row[4] for row in rows), geometric_mean(row[5] for row in rows)
+    one, one_lost = _one_for_all(sweeps)
     columns = ["matrix", "class", "best SRS", "time at it, us", f"time at SRS {printed.SRS}", f"at {constant:.0f}",
                "at the worst", "balanced csr's time"]
     report.table(f"sizes-{kernel}", f"CSR-2 by `{kernel}`: the best SRS", columns, rows,
                  "Times but the first are multiples of the best size's. f64, as given. Geometric mean of the best SRS: "
                  f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} loses {100 * (lost - 1):.1f} % against "
-                 f"each matrix's best, {constant:.0f} {100 * (refitted - 1):.1f} %, over {len(rows)} matrices.")
+                 f"each matrix's best, {constant:.0f} {100 * (refitted - 1):.1f} %, and {one}, which loses least, "
+                 f"{100 * (one_lost - 1):.1f} %, over {len(rows)} matrices. The best of 18 times is low by chance too, "
+                 "so that a part of each loss is noise.")
     report.figure(f"sizes-{kernel}", f"CSR-2 by {kernel}: time against SRS",
                   lambda axes: figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's",
                                              logs="x"), size=(7, 4))
@@ -104,8 +114,10 @@ def _show_sweep(report, kernel, sweeps, csr):
                  f"{kernel}: {inside} of {len(rows)}", verdict(2 * inside > len(rows)),
                  "sizes within 1 % of the fastest, geometric mean")
     report.claim("section 4.2", f"SRS = {printed.SRS} for all is often good enough",
-                 f"{kernel}: loses {100 * (lost - 1):.1f} %", verdict(lost <= 1.1),
-                 "good enough: within a tenth of the best, geometric mean")
+                 f"{kernel}: loses {100 * (lost - 1):.1f} %; {one}, which loses least, {100 * (one_lost - 1):.1f} %",
+                 verdict(lost <= 1.1 * one_lost),
+                 "good enough: within a tenth of what the best size for all takes; losses against each matrix's best "
+                 "of 18 times, a part of which is noise")
 
 
 def _show_pairs(report, results):
