@@ -183,6 +183,9 @@ typedef struct spry_feature {
  * Ranks the formats for A as "auto" does, and looks at A in any case, also where "auto" would not for want of calls.
  * A is sound. O(rows) and samples of the columns; what is not CSR in host memory is converted or copied for that.
  * The explanation is the caller's and refers to nothing of A.
+ * Where not even csr keeps to memory_limit_bytes, it fails with SPRY_TOO_LARGE as the plan does, and the message names
+ * the format that would own less, if there is one. On a class that is named a plan owns at least its storage and
+ * copies of vectors in host memory; what kernels keep beside them is counted where the device is the plan's own.
  */
 SPRY_API spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
                                        const spry_explain_options *options, spry_error *err);

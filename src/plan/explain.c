@@ -119,28 +119,110 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
     csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
 }
 
-/* csr in place of a format that would pass the limit, by the sizes of a build on the host; a GPU's plan owns it all. */
-static spry_status keep_to_limit(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
-                                 const spryi_device_class *device, spry_error *err)
+/* ---- the memory limit ---- */
+
+/* What is asked, of which device, whether that is the plan's own, where one can be made, and if A is a container's. */
+typedef struct question {
+    const spry_matrix *A;
+    const spry_spmv_options *o;
+    const spryi_device_class *device;
+    int here, stored;
+} question;
+
+/* Bytes of copies that a plan of a GPU has of vectors in host memory. */
+static int64_t copied_vectors(const question *q)
+{
+    const spry_spmv_options *o = q->o;
+    const int there = o->vector_device == SPRY_DEVICE_DEFAULT ? q->A->a.device : spryi_device_number(o->vector_device);
+    if (spryi_class_is_cpu(q->device) || there != 0) return 0;
+    return (q->A->a.rows + q->A->a.cols) * (int64_t)spry_type_bytes(o->vector_type) * (o->row_major ? 2 : 1);
+}
+
+/* Of its storage a plan owns, by the sizes of a build on the host; on a device that is not here it owns it all. */
+static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const question *q, const char *format,
+                                spry_error *err)
 {
     spry_storage storage = SPRY_INIT(spry_storage);
-    spry_spmv_options named = *o;
-    named.format = e->choice.format->name;
-    if (o->memory_limit_bytes == 0 || strcmp(named.format, "csr") == 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(spry_spmv_predict_storage(e->context, &storage, A, &named, err));
-    if ((spryi_class_is_cpu(device) ? storage.owned_bytes : storage.bytes) > o->memory_limit_bytes)
-        spryi_choose_instead(&e->choice, named.format);
+    spry_spmv_options named = *q->o;
+    named.format = format;
+    SPRYI_OK_OR_RETURN(spry_spmv_predict_storage(e->context, &storage, q->A, &named, err));
+    *bytes = spryi_class_is_cpu(q->device) || q->here ? storage.owned_bytes : storage.bytes;
     return SPRY_OK;
 }
 
-static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
-                           const spryi_device_class *device, spry_error *err)
+/* SPRY_TOO_LARGE where a plan in csr would pass the limit: as a plan tells it, which is made where it can be. */
+static spry_status try_csr(spry_explanation *e, const question *q, spry_error *why)
 {
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options named = *q->o;
+    int64_t bytes = 0;
+    named.format = "csr";
+    if (q->here) {
+        named.kernel = e->choice.kernel;
+        const spry_status status = spry_spmv_plan_create(e->context, &plan, q->A, &named, why);
+        spry_spmv_plan_destroy(plan);
+        return status == SPRY_TOO_LARGE || status == SPRY_OUT_OF_MEMORY ? status : SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, "csr", why));
+    SPRYI_OK_OR_RETURN(spryi_check_memory_limit(q->o, "csr", bytes, why));
+    return spryi_check_memory_limit(q->o, "csr", bytes + copied_vectors(q), why);
+}
+
+/* Nothing fits: what csr needs, and which of the ranked formats needs the least if that is less. */
+static spry_status fail_over_limit(spry_explanation *e, const question *q, const spry_error *why, spry_error *err)
+{
+    const spryi_ranking *r = &e->ranking;
+    spry_spmv_options unlimited = *q->o;
+    question needs = *q; /* whatever the limit */
+    const char *least = NULL;
+    int64_t fewest = why->value;
+    unlimited.memory_limit_bytes = INT64_MAX;
+    needs.o = &unlimited;
+    for (int k = 0; k < r->allowed; k++) {
+        int64_t bytes = 0;
+        const char *format = r->list[k].format;
+        if (strcmp(format, "csr") == 0 || bytes_to_own(&bytes, e, &needs, format, NULL) != SPRY_OK) continue;
+        bytes += copied_vectors(q);
+        if (bytes >= fewest) continue;
+        fewest = bytes;
+        least = format;
+    }
+    if (!least) return spryi_hand_on(err, why);
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", why->value, why->limit,
+                            "%s; one in %s the least, %lld", why->message, least, (long long)fewest);
+}
+
+/* csr in place of a format that would pass the limit; SPRY_TOO_LARGE where csr would, too, as from a plan. */
+static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_error *err)
+{
+    const char *format = e->choice.format->name;
+    spry_error why = SPRY_ERROR_INIT;
+    int64_t bytes = 0;
+    if (q->o->memory_limit_bytes == 0) return SPRY_OK;
+    if (strcmp(format, "csr") != 0) {
+        SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, format, err));
+        if (bytes + copied_vectors(q) <= q->o->memory_limit_bytes) return SPRY_OK;
+        spryi_choose_instead(&e->choice, format);
+        e->choice.kernel = NULL;
+    }
+    if (spryi_is_measured(q->o->policy) || q->stored) return SPRY_OK; /* its plan will tell; storage that is there */
+    const spry_status status = try_csr(e, q, &why);
+    if (status == SPRY_TOO_LARGE) return fail_over_limit(e, q, &why, err);
+    return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
+}
+
+/* ---- all of it ---- */
+
+static spry_status explain(spry_explanation *e, const question *q, spry_error *err)
+{
+    const spry_matrix *A = q->A;
+    const spry_spmv_options *o = q->o;
+    const spryi_device_class *device = q->device;
     const spry_arrays *a = &A->a;
     const int has_entries = a->nnz > 0;
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
-    SPRYI_OK_OR_RETURN(keep_to_limit(e, A, o, device, err));
+    SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
     if (has_entries) spare_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);
@@ -175,7 +257,12 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     *made = (spry_explanation){.context = spryi_context_retain(context)};
     spryi_copy_class(&made->own, device);
-    SPRYI_TRY(explain(made, entries, &o, &made->own.c, err));
+    const question q = {.A = entries,
+                        .o = &o,
+                        .device = &made->own.c,
+                        .here = !given.device_class,
+                        .stored = A->stored != NULL};
+    SPRYI_TRY(explain(made, &q, err));
     *explanation = made;
     made = NULL;
 done:

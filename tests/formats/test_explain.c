@@ -146,6 +146,60 @@ static void the_plan_agrees(void **state)
     spry_matrix_destroy(A);
 }
 
+/* Where csr does not fit either there is no choice: the plan's failure, of the device that is here, and of others. */
+static void nothing_fits(void **state)
+{
+    static const char *const specs[] = {"rmat16,scale=8", "grid5,x=60,y=50", "empty,rows=90,cols=90"};
+    int failed = 0;
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
+            for (int64_t limit = 1; limit < 100000; limit *= 3) {
+                spry_matrix *A = generated(*state, specs[s]);
+                spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+                spry_explain_options asked = SPRY_INIT(spry_explain_options);
+                spry_error err = SPRY_ERROR_INIT, why = SPRY_ERROR_INIT;
+                spry_explanation *e = NULL;
+                spry_spmv_plan *plan = NULL;
+                o.op = (spry_op)op;
+                o.memory_limit_bytes = limit;
+                asked.spmv = &o;
+                const spry_status status = spry_spmv_plan_create(*state, &plan, A, &o, &why);
+                assert_int_equal(spry_spmv_explain(*state, &e, A, &asked, &err), status);
+                assert_int_equal(e != NULL, status == SPRY_OK);
+                if (status != SPRY_OK) {
+                    assert_int_equal(status, SPRY_TOO_LARGE);
+                    assert_string_equal(err.argument, "memory_limit_bytes");
+                    assert_string_equal(err.message, why.message);
+                    assert_true(err.value == why.value && err.limit == limit);
+                    failed++;
+                }
+                spry_explanation_destroy(e);
+                spry_spmv_plan_destroy(plan);
+                spry_matrix_destroy(A);
+            }
+    assert_true(failed > 0);
+    spry_matrix *A = generated(*state, "grid5,x=60,y=50");
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    o.format = "csr";
+    assert_int_equal(spry_spmv_predict_storage(*state, &storage, A, &o, NULL), SPRY_OK);
+    for (int c = 0; c < 4; c++) { /* of a GPU's plan all is its own: the storage, and copies of both vectors */
+        const int64_t vectors = 2 * 8 * 3000, all = storage.bytes + vectors;
+        spry_explain_options asked = SPRY_INIT(spry_explain_options);
+        spry_error err = SPRY_ERROR_INIT;
+        spry_explanation *e = NULL;
+        asked.spmv = &o;
+        asked.device_class = "h200";
+        o.memory_limit_bytes = c == 0 ? 1 : c == 1 ? storage.bytes : c == 2 ? all - 1 : all;
+        const spry_status status = spry_spmv_explain(*state, &e, A, &asked, &err);
+        assert_int_equal(status, c < 3 ? SPRY_TOO_LARGE : SPRY_OK);
+        if (c < 3) assert_true(err.value == (c == 0 ? storage.bytes : all) && err.limit == o.memory_limit_bytes);
+        if (c == 3) assert_string_equal(info_of(e).format, "csr");
+        spry_explanation_destroy(e);
+    }
+    spry_matrix_destroy(A);
+}
+
 /* csr that is taken for want of calls has no set-up that others are ahead of. */
 static void few_calls(void **state)
 {
@@ -352,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(candidates_are_ranked, setup, teardown),
         cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_fits, setup, teardown),
         cmocka_unit_test_setup_teardown(few_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
         cmocka_unit_test_setup_teardown(few_rows_are_compared, setup, teardown),
