@@ -90,6 +90,9 @@ typedef struct bench_options {
     void *user;
 } bench_options;
 
+/* 1: the format, or a kernel of it, is named, or all are. Of csr2, csr3 and csr4. */
+int bench_asks_for(const bench_options *options, const char *format);
+
 /* SPRY_OK even when cases fail; otherwise what stopped it. */
 spry_status bench_run(const bench_options *options, spry_error *err);
 

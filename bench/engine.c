@@ -52,8 +52,7 @@ static void add_numbering(prepared *p, const char *ordering, bench_part part, co
     if (is_bandk(ordering) && ordering[5]) n->subject.k = ordering[5] - '0';
 }
 
-/* 1: a format, or a kernel of it, is named. */
-static int is_asked_for(const bench_options *o, const char *format)
+int bench_asks_for(const bench_options *o, const char *format)
 {
     int named = o->all_kernels || text_list_names(&o->formats, format);
     for (int i = 0; i < o->kernels.count; i++)
@@ -66,12 +65,12 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
     const int both = strcmp(o->device, "all") == 0 && bench_device_is_there(session, "cuda");
-    const int csrk = is_asked_for(o, "csr2") || is_asked_for(o, "csr3");
+    const int csrk = bench_asks_for(o, "csr2") || bench_asks_for(o, "csr3");
     add_numbering(p, "none", EVERYBODY, o->device);
     add_numbering(p, "rcm", CSRK_NOT, o->device);
     if (csrk) add_numbering(p, "bandk", CSRK_ALONE, both ? "cpu" : o->device);
     if (csrk && both) add_numbering(p, "bandk", CSRK_ALONE, "cuda");
-    if (is_asked_for(o, "csr4") && strcmp(o->device, "cuda") != 0) add_numbering(p, "bandk4", EVERYBODY, "cpu");
+    if (bench_asks_for(o, "csr4") && strcmp(o->device, "cuda") != 0) add_numbering(p, "bandk4", EVERYBODY, "cpu");
 }
 
 /* The same, but that csr2, csr3 and csr4 have a Band-k each, of as many levels as they have. */
@@ -83,7 +82,7 @@ static void add_numberings_by_k(prepared *p, const bench_session *session)
     add_numbering(p, "none", EVERYBODY, o->device);
     add_numbering(p, "rcm", CSRK_NOT, o->device);
     for (int f = 0; f < (on_gpu ? 2 : 3); f++)
-        if (is_asked_for(o, formats[f])) add_numbering(p, orderings[f], EVERYBODY, on_gpu ? "cuda" : "cpu");
+        if (bench_asks_for(o, formats[f])) add_numbering(p, orderings[f], EVERYBODY, on_gpu ? "cuda" : "cpu");
 }
 
 static void add_numberings(prepared *p, const bench_session *session)

@@ -2,6 +2,7 @@
 #include "bench/internal.h"
 #include "spry/tools.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The cases of a group that are being listed: of one device, or of "all". */
@@ -120,6 +121,20 @@ static int add_peers(const choice *c)
     return 1;
 }
 
+/* Why the group is empty. */
+static int add_nothing(const choice *c)
+{
+    const char *device = strcmp(c->device, "all") == 0 ? "" : c->device;
+    char format[8], reason[160];
+    if (c->subject->k == 0)
+        return spmv_add_skipped(c->group, "", "", device,
+                                "no kernel of the chosen formats is there for the chosen device");
+    snprintf(format, sizeof format, "csr%d", c->subject->k);
+    snprintf(reason, sizeof reason, "%s is the ordering of %s alone, of which no kernel is chosen for the device",
+             c->subject->ordering, format);
+    return spmv_add_skipped(c->group, format, "", device, reason);
+}
+
 static int add_cases(const choice *c)
 {
     const text_list *formats = &c->options->formats;
@@ -129,10 +144,7 @@ static int add_cases(const choice *c)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
     if (good && c->options->kernels.count > 0 && !c->options->all_kernels) good = add_kernels(c, 0);
     if (good) good = add_peers(c);
-    if (good && c->group->case_count == 0 && c->subject->part == EVERYBODY && c->subject->k == 0)
-        good = spmv_add_skipped(c->group, "", "", strcmp(c->device, "all") == 0 ? "" : c->device,
-                                "no kernel of the chosen formats is there for the chosen device");
-    return good;
+    return good && c->group->case_count == 0 && c->subject->part == EVERYBODY ? add_nothing(c) : good;
 }
 
 /* The CPU's cases once more for each smaller number of threads. */

@@ -335,6 +335,22 @@ static int check_spgemm_formats(const arguments *a)
     return CLI_GO_ON;
 }
 
+/* An ordering of one format, without it, would measure nothing after minutes of ordering. */
+static int check_orderings(const arguments *a)
+{
+    for (int i = 0; i < a->o.orderings.count; i++) {
+        const char *ordering = a->o.orderings.items[i];
+        char format[8];
+        if (strncmp(ordering, "bandk", 5) != 0 || !ordering[5]) continue;
+        snprintf(format, sizeof format, "csr%s", ordering + 5);
+        if (!bench_asks_for(&a->o, format))
+            return cli_usage_error("--ordering is '%s', which is of %s alone, but neither --formats nor --kernels "
+                                   "has %s: expected it there, or bandk, which all formats may have",
+                                   ordering, format, format);
+    }
+    return CLI_GO_ON;
+}
+
 /* Every kernel runs, and plans are told numbers of calls of its own. */
 static int check_regret(const arguments *a)
 {
@@ -377,7 +393,8 @@ static int take_defaults(arguments *a)
     if (status == CLI_GO_ON && is_spgemm(a)) return check_spgemm_formats(a);
     if (status != CLI_GO_ON || o->all_kernels) return status;
     if (o->formats.count == 0 && o->kernels.count == 0) status = cli_take_list("formats", "csr,auto", &o->formats);
-    return status == CLI_GO_ON ? check_formats(a) : status;
+    if (status == CLI_GO_ON) status = check_formats(a);
+    return status == CLI_GO_ON ? check_orderings(a) : status;
 }
 
 /* ---- the benchmark's callbacks ------------------------------------------------------------------ */

@@ -164,6 +164,35 @@ static void orderings(void **state)
     }
 }
 
+/* Orderings of one format each: without it they are refused, and where it has no kernel the record says so. */
+static void orderings_of_one_format(void **state)
+{
+    (void)state;
+    static const mistake cases[] = {{"--formats csr --ordering bandk4",
+                                     "--ordering is 'bandk4', which is of csr4 alone, but neither --formats"},
+                                    {"--formats csr2,auto --ordering bandk2,bandk3",
+                                     "--ordering is 'bandk3', which is of csr3 alone"},
+                                    {"--kernels csr3_listing_cpu --ordering bandk2",
+                                     "neither --formats nor --kernels has csr2: expected it there"},
+                                    {"--ordering none,bandk3", "or bandk, which all formats may have"}};
+    expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
+    static const char *const commands[] =
+        {"bench gen:grid5,x=30,y=20 --device cpu --runs 1 --formats csr,csr4 --ordering bandk4 --json",
+         "bench gen:grid5,x=30,y=20 --device cpu --runs 1 --kernels csr4_listing_cpu:srs=8 --ordering bandk4 --json",
+         "bench gen:grid5,x=30,y=20 --device cuda --runs 1 --formats all --ordering bandk4 --json"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        cJSON *records = records_of(commands[c], 0);
+        assert_int_equal(cJSON_GetArraySize(records), 1);
+        const cJSON *r = cJSON_GetArrayItem(records, 0);
+        assert_string_equal(text_of(r, "format"), "csr4");
+        assert_string_equal(text_of(r, "status"), c < 2 ? "ok" : "skipped");
+        if (c == 2)
+            assert_string_equal(text_of(r, "reason"), "bandk4 is the ordering of csr4 alone, of which no kernel is "
+                                                      "chosen for the device");
+        cJSON_Delete(records);
+    }
+}
+
 static void cold(void **state)
 {
     (void)state;
@@ -407,13 +436,21 @@ static void memory_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_record),     cmocka_unit_test(types_and_indices),
-        cmocka_unit_test(patterns),       cmocka_unit_test(all_kernels),
-        cmocka_unit_test(cases_of_a_gpu), cmocka_unit_test(orderings),
-        cmocka_unit_test(cold),           cmocka_unit_test(suites),
-        cmocka_unit_test(short_runs),     cmocka_unit_test(parts_of_suites),
-        cmocka_unit_test(mistakes),       cmocka_unit_test(bad_matrix_among_good_ones),
-        cmocka_unit_test(spmv),           cmocka_unit_test(memory_limits),
+        cmocka_unit_test(one_record),
+        cmocka_unit_test(types_and_indices),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(all_kernels),
+        cmocka_unit_test(cases_of_a_gpu),
+        cmocka_unit_test(orderings),
+        cmocka_unit_test(orderings_of_one_format),
+        cmocka_unit_test(cold),
+        cmocka_unit_test(suites),
+        cmocka_unit_test(short_runs),
+        cmocka_unit_test(parts_of_suites),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(bad_matrix_among_good_ones),
+        cmocka_unit_test(spmv),
+        cmocka_unit_test(memory_limits),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }
