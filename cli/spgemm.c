@@ -62,7 +62,11 @@ static const cli_option options[] = {
     {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
     {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
-    {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
+    {"kernel", 0, "NAME",
+     "a kernel of 'spry kernels' whose operation is spgemm, with parameters\n"
+     "if wanted, as spgemm_seed_getvals_cuda:rows=4; 'spry kernels --long'\n"
+     "tells which there are",
+     CLI_TEXT, CLI_AT(kernel)},
     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
      CLI_AT(index)},
@@ -437,6 +441,7 @@ const cli_command cli_spgemm =
               "also with -o, which never writes C piece by piece around the limit.",
      .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
                  "  spry spgemm gen:rmat16 --estimate\n"
+                 "  spry spgemm matrix.mtx --device cuda --kernel spgemm_seed_getvals_cuda:rows=4\n"
                  "  spry spgemm A.mtx B.mtx --transpose-b --memory-limit 4G --verify -o C.spry\n",
      .options = options,
      .least = 1,

@@ -32,8 +32,14 @@ static const cli_option options[] = {
     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
      CLI_AT(index)},
-    {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
-    {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
+    {"format", 0, "NAME",
+     "a format of 'spry kernels', with parameters if wanted (sell:c=16),\n"
+     "or auto (default: auto)",
+     CLI_TEXT, CLI_AT(format)},
+    {"kernel", 0, "NAME",
+     "a kernel of 'spry kernels', with parameters if wanted, as\n"
+     "csr_vector_cuda:lanes=32; 'spry kernels --long' tells which there are",
+     CLI_TEXT, CLI_AT(kernel)},
     CLI_POLICY_OPTIONS,
     CLI_MEMORY_LIMIT_OPTION(memory_limit),
     {"ordering", 0, "none|rcm|bandk|degree|bfs",
@@ -320,6 +326,7 @@ const cli_command cli_spmv =
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n"
+                 "  spry spmv matrix.mtx.gz --device cuda --kernel csr_vector_cuda:lanes=32\n"
                  "  spry spmv matrix.mtx.gz --policy measure --budget 200ms --cache choices.txt\n",
      .options = options,
      .run = run};

@@ -30,6 +30,10 @@ static void help_and_version(void **state)
         }
         expect("--help", 0, commands[c], NULL);
     }
+    expect("spmv --help", 0, "with parameters if wanted (sell:c=16)", NULL);
+    expect("spmv --help", 0, "csr_vector_cuda:lanes=32; 'spry kernels --long' tells which there are", NULL);
+    expect("spmv --help", 0, "--device cuda --kernel csr_vector_cuda:lanes=32\n", NULL);
+    expect("kernels --long --format csr", 0, "parameters: lanes=2|4|8|16|32", NULL);
 }
 
 static void unknown_words(void **state)

@@ -94,6 +94,8 @@ static void says_what_it_did(void **state)
     expect("spgemm gen:grid5,x=20,y=20 gen:random,rows=400,cols=30,density=0.1 --verify=exact --type f32", 0,
            "in the worst row: correct", NULL);
     expect("spgemm --help", 0, "spry spgemm gen:rmat16 --estimate", NULL);
+    expect("spgemm --help", 0, "if wanted, as spgemm_seed_getvals_cuda:rows=4; 'spry kernels --long'", NULL);
+    expect("spgemm --help", 0, "--device cuda --kernel spgemm_seed_getvals_cuda:rows=4\n", NULL);
     expect("--help", 0, "spgemm    multiply two sparse matrices", NULL);
 }
 
