@@ -1,10 +1,10 @@
-"""Reports: report.md with all tables, verdicts and figures, and each table as Markdown and CSV."""
+"""Reports: report.md with its words, all tables, verdicts and figures, and each table as Markdown and CSV."""
 import csv
 import math
 import os
 from collections import namedtuple
 
-from common import figures
+from common import figures, words
 from common.figures import can_draw
 from common.records import Results
 
@@ -142,11 +142,12 @@ def write(options, study, envelopes, out):
         text.append("**A quick run: it shows that everything works, and measures nothing.**")
     if results.mock:
         text.append("**A mock in host memory stood for the GPU.**")
-    text += [study.ABOUT, _machines(results), _spread(results)]
+    head, body = [study.ABOUT], [_machines(results), _spread(results)]
     if report.claims:
-        text.append("## What the document says\n\n" + markdown(
+        body.append("## What the document says\n\n" + markdown(
             ["item", "the document", "here", "verdict", "why"], report.claims))
-    text += report.parts
+    body += report.parts
+    told = words.section(study.WORDS, "\n".join(head + body))
     with open(os.path.join(out, "report.md"), "w", encoding="utf-8") as file:
-        file.write("\n\n".join(text) + "\n")
+        file.write("\n\n".join(text + head + [told] * bool(told) + body) + "\n")
     return report.problems

@@ -8,4 +8,12 @@ ABOUT = ("Speed-ups are over the textbook CSR loop on one thread of the same mac
          "ELL and HYB may take 8 GB, which the document's GPU had. Real matrices are those of the folder that was "
          "named; the others are generated.")
 
-__all__ = ["TITLE", "ABOUT", "jobs", "report"]
+WORDS = {
+    "speed-up": "the time of the textbook CSR loop on one thread over that of the kernel.",
+    "set": "the matrices with at least the entries of the line on which the kernel ran; avg and max are over these.",
+    "common set": "those on which every kernel of tables 1 to 8 ran.",
+    "leader": "the fastest of the document's own kernels on a matrix.",
+    "lanes": "threads that share a row.",
+}
+
+__all__ = ["TITLE", "ABOUT", "WORDS", "jobs", "report"]

@@ -11,4 +11,19 @@ ABOUT = (
     "matrix that is not in the folder is a twin: generated, of the printed sizes, row lengths, symmetry and kind. A "
     "class's means are over those of its matrices on which everybody ran.")
 
-__all__ = ["TITLE", "ABOUT", "jobs", "report"]
+WORDS = {
+    "as given": "in the numbering that the file or the generator has.",
+    "reordered": "rows and columns renumbered alike before the product, which is timed in the new numbering.",
+    "better": "of as given and reordered the one with the higher rate, for each kernel and matrix by itself.",
+    "Band-k": "the document's ordering, which makes the groups of csr-k, too.",
+    "RCM": "reverse Cuthill-McKee, an ordering that draws the entries to the diagonal.",
+    "listing": "a kernel as the document prints it: each thread has as many of the outermost groups.",
+    "balanced": "by this library's own kernels of a format, whose threads share blocks of rows of about equal work.",
+    "tuned": "by the fastest of the listing with every size of groups that was tried, for each matrix by itself.",
+    "SRS, SSRS": "rows of a super-row, and super-rows of a super-super-row, the groups of csr-k.",
+    "regular, irregular": "the document's classes: the variance of the rows' lengths is at most 10, or above.",
+    "sym.": "those whose pattern the document takes for symmetric; \"other\" are the rest of the class.",
+    "packed": "a format of this library: slices of rows with columns stored as short differences.",
+}
+
+__all__ = ["TITLE", "ABOUT", "WORDS", "jobs", "report"]

@@ -11,4 +11,21 @@ ABOUT = (
     "GPU's stream. What is compared is of one machine: the GPU and the processor of its host. The older method is read "
     "as `src/studies/spgemm/older_cuda.cu` tells.")
 
-__all__ = ["TITLE", "ABOUT", "jobs", "report"]
+WORDS = {
+    "seed's kernels": "the document's, as it prints them: GetNNZ, GetVals and SortCols.",
+    "GetNNZ": "the stage that counts the entries of each row of the product.",
+    "GetVals": "the stage that fills these rows, in the order in which columns turn up.",
+    "SortCols": "the stage that sorts the columns of each row.",
+    "older method": "the one that the document sets out to improve: rows times columns on a GPU.",
+    "load": "reading the matrix from a Matrix Market file.",
+    "products": "multiplications of an entry with an entry, of which there may be many for an entry of A*A.",
+    "resetting what was touched": "clearing, after each row, those places of its table alone that the row used.",
+    "claimed": "taken by a block of threads when it has done the rows before.",
+    "all improvements": "what the document's conclusion asks for together: several rows a block, threads by the rows' "
+                        "lengths, rows that are claimed, tables cleared where they were touched.",
+    "array of all columns": "the document's sequential product: each row is added up in an array of a place a column.",
+    "rows times columns": "the textbook's product, each entry of A*A by itself.",
+    "warm": "after runs that are not timed.",
+}
+
+__all__ = ["TITLE", "ABOUT", "WORDS", "jobs", "report"]

@@ -8,6 +8,15 @@ TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
 ABOUT = ("The tutorial asks its readers to compare a thread a row (scalar) with a warp a row (vector) on different "
          "matrices, one that is a diagonal among them, and to rank the nodes of a graph. It prints no figures; its "
          "type is float.")
+WORDS = {
+    "scalar": "a thread a row, CSR Kernel 1.",
+    "vector": "a warp, 32 threads, a row, CSR Kernel 2.",
+    "shuffles": "adding up the 32 sums of a row from register to register, in place of shared memory.",
+    "lanes": "the threads of a warp, or those of them that share a row.",
+    "lanes by the mean row": "2 to 32 threads a row, as many as the mean row can use.",
+    "sector": "32 bytes, the least that a GPU reads of its memory.",
+    "step": "what the 32 threads of a warp read at once; of PageRank one of those that the tutorial prints.",
+}
 TYPES = ("f32", "f64")
 SHORT = {rows.SCALAR: "scalar", rows.SHARED: "vector, shared memory", rows.SHUFFLE: "vector, shuffles",
          rows.BY_MEAN: "lanes by the mean row", rows.ELL: "ELLPACK", rows.LIBRARY: "csr_merge_cuda"}

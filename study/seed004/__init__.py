@@ -11,6 +11,17 @@ from seed004 import leaves, report as told
 TITLE = "Seed 004: Sparse Methods (lecture 10 of GP-GPU and High Performances Computing)"
 ABOUT = ("The lecture shows the layouts of sparse matrices and their kernels on one example, a table of storage, a "
          "tree that chooses the format, and has conjugate gradients preferred to elimination. It prints no times.")
+WORDS = {
+    "tree": "the lecture's decision tree by the lengths of the rows, with this library's thresholds.",
+    "leaf, leaves": "a format that the tree may end at: ELL, HYB, COO or CSR.",
+    "words": "units that an array's numbers take, as the lecture counts storage: a value or an index is one.",
+    "atomics": "additions by several threads to one number of y, in an order that changes from run to run.",
+    "segmented": "by sums of the entries of each row within a piece of the matrix, which need no atomics.",
+    "example": "the matrix of five rows on which the lecture shows the layouts.",
+    "factors": "the triangular matrices that elimination makes of A.",
+    "fill-in": "entries of the factors where A has none.",
+    "CG": "conjugate gradients, which multiply with A alone.",
+}
 KNOWN = ("rows", "cols", "nnz", "mean_row", "max_row", "empty_rows", "storage")
 GRIDS = {2: (32, 64, 128, 256, 512), 3: (8, 12, 16, 24, 32)}
 QUICK_GRIDS = {2: (8, 16, 32), 3: (4, 6, 8)}

@@ -39,6 +39,7 @@ quick=(--no-figures)
 "$python" "$root/study/run" "$seed" --quick "${quick[@]}" --out "$folder/first" 2>"$folder/log" ||
     fail "study/run $seed --quick ended with status $?: $(tail -5 "$folder/log")"
 grep -q 'A quick run' "$folder/first/report.md" || fail "report.md does not say that it is no result"
+grep -q '^## Words$' "$folder/first/report.md" || fail "report.md does not tell what its words mean"
 ls "$folder"/first/tables/*.md "$folder"/first/tables/*.csv >/dev/null || fail "there are no tables"
 for picture in "$folder"/first/figures/*.png; do
     [ -e "$picture" ] || continue

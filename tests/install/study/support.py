@@ -20,10 +20,24 @@ def product(matrix, kernel, us, kind="product", **others):
             "reason": "", "asked": "kernel", "max_error": 0.1, "bytes": 4000, "roof": 0.5, **others}
 
 
+def envelopes_of(records, seed):
+    return [{"seed": seed, "job": "j", "quick": False, "mock": False, "date": "2026-01-01", "machine": MACHINE,
+             "clocks": "", "command": "c", "record": record} for record in records]
+
+
+def words_of(study, records, seed):
+    """Those that report.md explains, before it uses them in tables."""
+    with tempfile.TemporaryDirectory() as out:
+        reports.write(argparse.Namespace(seed=seed, no_figures=True, quick=False), study, envelopes_of(records, seed),
+                      out)
+        with open(os.path.join(out, "report.md"), encoding="utf-8") as file:
+            head = file.read().partition("\n| ")[0]
+    return [line.split("**")[1] for line in head.partition("## Words\n")[2].splitlines() if line.startswith("- **")]
+
+
 def report_of(study, records, seed):
     """{item and text: claim}, and the problems, of a study's report of these records."""
-    envelopes = [{"seed": seed, "job": "j", "quick": False, "mock": False, "date": "2026-01-01", "machine": MACHINE,
-                  "clocks": "", "command": "c", "record": record} for record in records]
+    envelopes = envelopes_of(records, seed)
     with tempfile.TemporaryDirectory() as out:
         options = argparse.Namespace(seed=seed, no_figures=True, quick=False)
         results = reports.Results(envelopes)

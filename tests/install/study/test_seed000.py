@@ -7,10 +7,10 @@ import os
 import tempfile
 import unittest
 
-from support import MACHINE, product, report_of
+from support import MACHINE, product, report_of, words_of
 
 import seed000
-from common import jobs
+from common import jobs, words
 from common import records as stored
 from common.records import Results
 from seed000 import measure, show
@@ -78,6 +78,25 @@ class Figures(unittest.TestCase):
         found = made_up()
         found[1]["status"] = "wrong"
         self.assertTrue(any("small: a kernel was wrong" in problem for problem in report_of(seed000, found, "000")[1]))
+
+
+class Words(unittest.TestCase):
+    def test_those_that_are_used(self):
+        told = words_of(seed000, made_up(), "000")
+        self.assertIn("speed-up", told)
+        self.assertIn("leader", told)
+        self.assertIn("confirmed, refuted", told)
+        self.assertNotIn("padding guard", told)
+        self.assertEqual(len(told), len(set(told)))
+
+    def test_forms(self):
+        for word, text, used in (("twin", "64 of them twins.", True), ("twin", "between", False),
+                                 ("leaf, leaves", "Which leaves hold", True), ("set", "a sub-set", False),
+                                 ("sym.", "regular, sym. (3)", True), ("lanes", "`csr_vector_cuda:lanes=2`", True),
+                                 ("scalar", "csr_scalar_cuda", False), ("Band-k", "by band-k", True)):
+            self.assertEqual(words.is_used(word, text), used, (word, text))
+        self.assertEqual(words.section({"tuned": "t."}, "nothing of them"), "")
+        self.assertEqual(words.section({"twin": "another."}, "a twin"), "## Words\n\n- **twin**: another.")
 
 
 class Merging(unittest.TestCase):

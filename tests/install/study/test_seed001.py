@@ -5,7 +5,7 @@ import os
 import tempfile
 import unittest
 
-from support import MACHINE, reports
+from support import MACHINE, reports, words_of
 
 import seed001
 from common import records
@@ -107,6 +107,12 @@ class Tables(unittest.TestCase):
                                       ("better", "csr2_listing_cpu", "2.0"), ("as-given", "csr5", "0.5")):
             row = self.one.row(f"classes-cpu-f64-{numbering}", f"`{name}`")
             self.assertEqual(row[1:], [rate, "", rate, "", "", "", rate])
+
+    def test_words(self):
+        told = words_of(seed001, [r for found in ONE.values() for r in found], "001")
+        for word in ("as given", "reordered", "better", "balanced", "listing", "twin"):
+            self.assertIn(word, told)
+        self.assertNotIn("padding guard", told)
 
     def test_tuned_is_the_best_of_the_sizes(self):
         row = self.one.row("ratios-cpu-f64", "`csr2 tuned`", "`csr5`")
