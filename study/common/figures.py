@@ -70,6 +70,16 @@ def _label(axes, series, xlabel, ylabel, logs):
     axes.legend()
 
 
+def name_places(axes):
+    """Of a small picture of a matrix: few numbers, as 500k and 1M, that are read at its size, and what they count."""
+    from matplotlib import ticker
+    for axis, name in ((axes.xaxis, "column"), (axes.yaxis, "row")):
+        axis.set_major_locator(ticker.MaxNLocator(4, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(ticker.EngFormatter(sep=""))
+        axis.set_label_text(name, fontsize=8)
+    axes.tick_params(labelsize=7)
+
+
 def lines(axes, series, xlabel, ylabel, logs="xy"):
     """series: {label: [(x, y), ...]}; logs: which axes are logarithmic."""
     for index, (label, points) in enumerate(series.items()):

@@ -177,10 +177,10 @@ def table9(report, types, results):
             axis.imshow([[math.log1p(n) for n in line] for line in r["picture"]], cmap="Greys", aspect="auto",
                         interpolation="nearest", extent=(0, r["cols"], r["rows"], 0))
             axis.set_title(r["matrix"], fontsize=8)
-            axis.tick_params(labelsize=5)
+            figures.name_places(axis)
     wide = 4 if len(structures) > 2 else 2
     report.figure("table9", "Table 9: pictures", draw, rows=-(-len(structures) // wide) or 1, columns=wide,
-                  size=(8, 2 * (-(-len(structures) // wide) or 1)))
+                  size=(8, 2.3 * (-(-len(structures) // wide) or 1)))
     names = [r["matrix"] for r in structures]
     for s, (_, name), letter in zip(types, TYPES, "cd"):
         kernels = [k for k in measure.KERNELS if k in s.kernels]

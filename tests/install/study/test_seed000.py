@@ -7,7 +7,7 @@ import os
 import tempfile
 import unittest
 
-from support import MACHINE, product, report_of, words_of
+from support import MACHINE, product, report_of, reports, words_of
 
 import seed000
 from common import jobs, words
@@ -97,6 +97,22 @@ class Words(unittest.TestCase):
             self.assertEqual(words.is_used(word, text), used, (word, text))
         self.assertEqual(words.section({"tuned": "t."}, "nothing of them"), "")
         self.assertEqual(words.section({"twin": "another."}, "a twin"), "## Words\n\n- **twin**: another.")
+
+
+class Pictures(unittest.TestCase):
+    @unittest.skipUnless(reports.can_draw(), "no Matplotlib")
+    def test_axes_have_names(self):
+        shown = [{"kind": "structure", "matrix": name, "rows": 1600000, "cols": 900, "nnz": 9, "mean_row": 1,
+                  "max_row": 3, "picture": [[1, 0], [0, 2]], "status": "ok"} for name in ("one", "two", "three")]
+        with tempfile.TemporaryDirectory() as out:
+            options = argparse.Namespace(seed="000", no_figures=False, quick=False)
+            results = Results([envelope(record) for record in made_up() + shown])
+            report = reports.Report(options, results, out)
+            show.table9(report, [show.Speedups(results, kind) for kind, _ in show.TYPES], results)
+            with open(os.path.join(out, "figures", "table9.svg"), encoding="utf-8") as file:
+                drawn = file.read()
+        for text, times in ((">row<", 3), (">column<", 3), (">500k<", 3), (">1M<", 3), (">1.5M<", 3)):
+            self.assertEqual(drawn.count(text), times, text)
 
 
 class Merging(unittest.TestCase):
