@@ -72,6 +72,8 @@ MATRICES = [Matrix(*(int(word) if word.isdigit() else word for word in line.spli
     i29 vas_stokes_1M 1090600 34769400 1000 40 ball3 1 1
 """.strip().splitlines()]
 BY_NAME = {m.name: m for m in MATRICES}
+# Printed as 1.0, by rounding: it stands among those whose pattern is not symmetric.
+NEARLY_SYMMETRIC = ("Freescale2",)
 # Of every class one or two, which quick runs shrink.
 QUICK = ("roadNet-TX", "thermal2", "Hamrle3", "as-Skitter", "webbase-1M")
 SMALLER = 200
@@ -82,7 +84,7 @@ def is_regular(name):
 
 
 def is_symmetric(name):
-    return BY_NAME[name].symmetry == 100
+    return BY_NAME[name].symmetry == 100 and name not in NEARLY_SYMMETRIC
 
 
 def classes(names):

@@ -204,7 +204,14 @@ class Suite(unittest.TestCase):
     def test_matrices(self):
         self.assertEqual(len(suite.BY_NAME), 64)
         parts = suite.classes([m.name for m in suite.MATRICES])
-        self.assertEqual([len(names) for _, names in parts], [31, 4, 35, 14, 15, 29, 64])
+        self.assertEqual([len(names) for _, names in parts], [31, 4, 35, 13, 16, 29, 64])
+
+    def test_symmetric_ones_come_first(self):
+        """As printed: figures part them from the others by a line."""
+        for letter in "ri":
+            of_class = [suite.is_symmetric(m.name) for m in suite.MATRICES if m.id[0] == letter]
+            self.assertEqual(of_class, sorted(of_class, reverse=True))
+        self.assertFalse(suite.is_regular("Freescale2") or suite.is_symmetric("Freescale2"))
 
     def test_a_file_comes_before_a_twin(self):
         with tempfile.TemporaryDirectory() as folder:
