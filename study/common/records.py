@@ -94,10 +94,12 @@ class Results:
         """Of those the ones that ran and were right, with a time."""
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
-    def machines(self):
-        """{id: (description, dates)}."""
+    def machines(self, jobs=""):
+        """{id: (description, dates, clocks)} of those that measured the jobs whose names begin so."""
         found = {}
         for line in self.envelopes:
+            if not line["job"].startswith(jobs):
+                continue
             found.setdefault(line["machine"]["id"], (line["machine"], set(), set()))
             found[line["machine"]["id"]][1].add(line["date"])
             if line.get("clocks"):

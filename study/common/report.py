@@ -44,16 +44,19 @@ class Report:
         self.parts, self.problems, self.claims = [], [], []
         self.draws = not options.no_figures and can_draw()
 
-    def note(self, on="all"):
-        """One line under every picture and table: what measured it, when, and that quick results are none."""
+    def measured_on(self, on="all", jobs=""):
+        """The machines of these jobs, and when."""
         def told_of(about):
             processor = f"{about['processor']}, {about['cores']} cores"
             return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, beside {processor}"
-        told = "; ".join(dict.fromkeys(f"{told_of(about)} ({', '.join(sorted(dates))})"
-                                       for about, dates, _ in self.results.machines().values()))
+        return "; ".join(dict.fromkeys(f"{told_of(about)} ({', '.join(sorted(dates))})"
+                                       for about, dates, _ in self.results.machines(jobs).values()))
+
+    def note(self, on="all", jobs=""):
+        """One line under every picture and table: what measured it, when, and that quick results are none."""
         quick = "QUICK RUN, NO RESULT. " if self.results.quick else ""
         return quick + ("A MOCK STANDS FOR THE GPU. " if self.results.mock else "") + \
-            f"study/run {self.options.seed}; {told}"
+            f"study/run {self.options.seed}; {self.measured_on(on, jobs)}"
 
     def text(self, text):
         self.parts.append(text)
@@ -61,8 +64,11 @@ class Report:
     def heading(self, text):
         self.parts.append("## " + text)
 
-    def table(self, name, title, columns, rows, about=""):
-        """A table as the seed has it: tables/NAME.md and .csv. Rows of None and numbers that are none are a problem."""
+    def table(self, name, title, columns, rows, about="", on="all", jobs=""):
+        """
+        A table as the seed has it: tables/NAME.md and .csv. Rows of None and numbers that are none are a problem. jobs:
+        how the names of those that measured it begin, whose machines are told above it.
+        """
         rows = [list(row) for row in rows]
         for row in rows:
             if len(row) != len(columns):
@@ -73,24 +79,28 @@ class Report:
             self.problem(f"table {name} is empty")
         folder = os.path.join(self.out, "tables")
         os.makedirs(folder, exist_ok=True)
+        about = " ".join(filter(None, (about, f"Measured on: {self.measured_on(on, jobs)}." if jobs else "")))
         text = f"### {title}\n\n" + (about + "\n\n" if about else "") + markdown(columns, rows)
         with open(os.path.join(folder, name + ".md"), "w", encoding="utf-8") as file:
-            file.write(text + f"\n\n{self.note()}\n")
+            file.write(text + f"\n\n{self.note(on, jobs)}\n")
         with open(os.path.join(folder, name + ".csv"), "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(rows)
         self.parts.append(text)
 
-    def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6), on="all"):
-        """draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png; on "cpu": no GPU took part."""
+    def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6), on="all", jobs=""):
+        """
+        draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png. on "cpu": no GPU took part; jobs: how
+        the names of those that measured it begin, whose machines are told below it.
+        """
         self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
                                                "(not drawn: without Matplotlib, or left out)"))
         if not self.draws:
             return
         picture, axes = figures.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
         draw(*axes.flat)
-        figures.save(picture, os.path.join(self.out, "figures"), name, self.note(on))
+        figures.save(picture, os.path.join(self.out, "figures"), name, self.note(on, jobs))
 
     def claim(self, item, text, found, verdict, why=""):
         """What the seed says, what was found here, and whether that confirms it."""

@@ -18,8 +18,9 @@ TUNED = 3  # every third matrix is tuned with all sizes
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
 # Rows of equal length, for the length from which threads should share a row (section 3).
-LENGTHS = {"banded": {2 * half + 1: f"gen:banded,rows=500000,half={half}" for half in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)},
-           "uniform": {degree: f"gen:uniform,rows=500000,degree={degree}" for degree in (2, 4, 6, 8, 10, 12, 16, 24, 32, 48)}}
+HALVES, DEGREES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24), (2, 4, 6, 8, 10, 12, 16, 24, 32, 48)
+LENGTHS = {"banded": {2 * half + 1: f"gen:banded,rows=500000,half={half}" for half in HALVES},
+           "uniform": {degree: f"gen:uniform,rows=500000,degree={degree}" for degree in DEGREES}}
 QUICK_LENGTHS = {"banded": {3: "gen:banded,rows=2000,half=1", 17: "gen:banded,rows=2000,half=8"}}
 INNER = ("csr3_gpuspmv3_cuda", "csr3_gpuspmv35_cuda")
 # The list "mesh" of the benchmark, on which listing 1 is held against balanced csr.

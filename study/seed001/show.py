@@ -42,7 +42,8 @@ def show_figure_2(report, results):
         report.text("Figure 1 (the pointers of CSR-3) is a test: tests/formats/test_csrk_groups_mock.c. Figures 3 and "
                     "4 are diagrams without data: docs/csr-k.md and the comments of src/formats/csrk/csr3_cuda.cu.")
         report.figure("figure2", "Figure 2: Band-k on a circuit of about 200 nodes",
-                      lambda *axes: stages.draw(record, axes), rows=2, columns=2, size=(7, 7))
+                      lambda *axes: stages.draw(record, axes), rows=2, columns=2, size=(7, 7),
+                      on="cpu", jobs="figure 2")
         report.table("figure2", "Figure 2: its four stages", ["stage", "rows", "entries", "bandwidth"],
                      [[title, size, len(positions), stages.bandwidth(positions)] for title, size, positions in drawn])
         report.check(len(drawn[0][2]) == len(drawn[3][2]), "figure 2: the reordered matrix has other entries")
@@ -117,7 +118,8 @@ def show_bars(report, rates, series, number, where):
         if names:
             report.figure(f"figure{number}{letter}-{rates.kind}",
                           f"Figure {number}{letter}: {where}, {rates.kind}, {kind}",
-                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4), on=rates.device)
+                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4), on=rates.device,
+                          jobs=rates.device + ",")
 
 
 def show_spread(report, rates, what):
@@ -199,10 +201,10 @@ def show_scalability(report, results):
     report.table("figure5", f"Figure 5: speed-up over {base} with {teams[0]} thread, f64",
                  ["threads"] + names, [[t] + [dict(found[name])[t] for name in names] for t in teams],
                  f"Geometric mean over {len(ran)} matrices as given, on which everybody ran with every number of "
-                 f"threads.")
+                 f"threads.", on="cpu", jobs="threads,")
     report.figure("figure5", "Figure 5: scalability",
                   lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"),
-                  on="cpu")
+                  on="cpu", jobs="threads,")
     claims.scalability(report, found, teams, base)
 
 
@@ -228,7 +230,8 @@ def show_recorded(report, results):
                  "matrices than table 1's. They are told as recorded, beside ours, and nothing is divided by them. On "
                  "CPUs CSR5 is run, from this library's own implementation of its paper.")
     report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON}), f64",
-                  lambda axes: draw_recorded(axes, [row for row in rows if row[1] == "f64"], columns), size=(7, 4))
+                  lambda axes: draw_recorded(axes, [row for row in rows if row[1] == "f64"], columns), size=(7, 4),
+                  jobs="recorded elsewhere")
     for name in ("TileSpMV", "Kokkos Kernels", "CSR5"):
         report.claim("figure 7", f"CSR-3 beside {name} on GPUs", "recorded on other matrices, table above",
                      NOT_COMPARABLE, "not built here: its times are of another day and machine")

@@ -65,7 +65,8 @@ def show_mesh(report, results):
     if not rows:
         return
     report.table("mesh", "Listing 1 at its best SRS beside balanced csr", [
-        "matrix", "csr, us", "best as printed", "over csr", "best of all", "over csr"], rows, "f64, as given.")
+        "matrix", "csr, us", "best as printed", "over csr", "best of all", "over csr"], rows, "f64, as given.",
+        "cpu", "mesh ")
     over = geometric_mean(row[5] for row in rows)
     report.claim("not the document's", "listing 1 at its best SRS is within 1.1 of balanced csr on mesh",
                  f"{over:.2f} times csr's time, {max(row[5] for row in rows):.2f} at most; as printed "
@@ -104,10 +105,10 @@ def _show_sweep(report, kernel, sweeps, csr):
                  f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} loses {100 * (lost - 1):.1f} % against "
                  f"each matrix's best, {constant:.0f} {100 * (refitted - 1):.1f} %, and {one}, which loses least, "
                  f"{100 * (one_lost - 1):.1f} %, over {len(rows)} matrices. The best of 18 times is low by chance too, "
-                 "so that a part of each loss is noise.")
+                 "so that a part of each loss is noise.", "cpu", "sizes of ")
     report.figure(f"sizes-{kernel}", f"CSR-2 by {kernel}: time against SRS",
                   lambda axes: figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's",
-                                             logs="x"), size=(7, 4))
+                                             logs="x"), size=(7, 4), on="cpu", jobs="sizes of ")
     least, most = printed.PREFERRED
     inside = sum(least <= row[2] <= most for row in rows)
     report.claim("section 4.2", f"most matrices prefer an SRS of {least} to {most} on CPUs",
@@ -129,7 +130,7 @@ def _show_pairs(report, results):
         report.table(f"sizes-{kernel}", f"CSR-3 by `{kernel}`: the best SRS and SSRS",
                      ["matrix", "best SRS", "best SSRS", "time at it, us", "time at the worst"], rows,
                      f"Geometric means: SRS {geometric_mean(row[1] for row in rows):.0f}, SSRS "
-                     f"{geometric_mean(row[2] for row in rows):.1f}.")
+                     f"{geometric_mean(row[2] for row in rows):.1f}.", "cpu", "sizes of ")
 
 
 def _row_of_sweep(r):
@@ -148,7 +149,7 @@ def show_gpu(report, results):
     report.heading("Sizes of groups on the GPU")
     report.table("sizes-gpu", "CSR-3: all pairs of sizes, and constant-time tuning", columns, rows,
                  "fit: regression as the document makes it, its steepness lowered by rule; search: the formula that "
-                 "loses least.")
+                 "loses least.", jobs="sizes on the gpu")
     regression = [row[8] for row in rows if row[0] == "regression"]
     if regression:
         lost = geometric_mean(regression)
@@ -217,10 +218,12 @@ def show_inner(report, results):
     lengths = sorted({length for points in found.values() for length, _ in points})
     report.table("inner", "GPUSpMV-3's time over GPUSpMV-3.5's", ["entries a row"] + list(found),
                  [[length] + [dict(points).get(length) for points in found.values()] for length in lengths],
-                 "Above 1 the parallel inner product (3.5) is the faster. Rows of equal length; sizes of groups by this "
-                 "library's formula; 3.5 has the block that section 4.1 gives the length, 4 x 8 x 12 where it gives none.")
+                 "Above 1 the parallel inner product (3.5) is the faster. Rows of equal length; sizes of groups by "
+                 "this library's formula. 3.5 has the block that section 4.1 gives the length, or else 4 x 8 x 12.",
+                 jobs="inner products")
     report.figure("inner", "One thread a row over several threads a row, time",
-                  lambda axes: figures.lines(axes, found, "entries a row", "GPUSpMV-3 over GPUSpMV-3.5", logs="xy"))
+                  lambda axes: figures.lines(axes, found, "entries a row", "GPUSpMV-3 over GPUSpMV-3.5", logs="xy"),
+                  jobs="inner products")
     for name, points in found.items():
         over = [ratio > 1 for length, ratio in points if length > 8]
         under = [ratio < 1 for length, ratio in points if length < 8]

@@ -53,6 +53,12 @@ def mesh():
     return [case(kernel, "none", mean, "grid5") for kernel, mean in times]
 
 
+def inner(seven, nine):
+    """Rows of seven and of nine entries: one thread's time over that of several."""
+    return [case(kernel, "none", mean, f"banded {length}") for length, ratio in ((7, seven), (9, nine))
+            for kernel, mean in (("csr3_gpuspmv3_cuda", 1000 * ratio), ("csr3_gpuspmv35_cuda", 1000))]
+
+
 TABLE_1 = {"kind": "table 1", "matrix": "debr", "rows": 1048000, "nnz": 4192000, "max_row": 4, "mean_row": 4,
            "variance_row": 0.5, "pattern_symmetry": 0.975, "class": "regular", "twin": True, "status": "ok"}
 # 0-2 and 1-3 are joined; both groups of two lie beside each other once they are in order.
@@ -130,7 +136,9 @@ class Tables(unittest.TestCase):
         row = self.one.row("sizes-csr2_listing_cpu", "debr")
         self.assertAlmostEqual(float(row[2]), 362.04, places=2)
         self.assertEqual(row[3:5] + row[6:], ["1000", "1.1", "3.0", "1.0"])
-        self.assertEqual(self.one.claim("SRS = 96").found, "csr2_listing_cpu: loses 10.0 %")
+        claim = self.one.claim("SRS = 96")
+        self.assertEqual((claim.found, claim.verdict), ("csr2_listing_cpu: loses 10.0 %; 256, which loses least, 0.0 %",
+                                                        "confirmed"))
         self.assertEqual(self.one.claim("prefer an SRS of 40 to 1000").found, "csr2_listing_cpu: 1 of 1")
 
     def test_mesh(self):
@@ -184,6 +192,21 @@ class Merged(unittest.TestCase):
     def test_a_wrong_result_is_a_problem(self):
         wrong = {**case("csr5", "none", None, "debr"), "status": "wrong"}
         self.assertTrue(any("wrong: debr f64 csr5" in p for p in Made(jobs({"cpu, 1": [wrong]})).problems))
+
+    def test_inner_products(self):
+        made = Made(jobs({"inner products": inner(0.5, 2)}))
+        self.assertEqual(made.tables["inner"], [["entries a row", "banded, f64"], ["7", "0.5"], ["9", "2.0"]])
+        claim = made.claim("parallel inner product")
+        self.assertEqual((claim.found, claim.verdict), ("banded, f64: first ahead at 9 entries a row", "confirmed"))
+        for ratios in ((2, 2), (0.5, 0.5)):
+            self.assertEqual(Made(jobs({"inner products": inner(*ratios)})).claim("inner product").verdict, "refuted")
+
+    def test_a_table_names_its_machines(self):
+        there = jobs({"mesh grid5": mesh()}, "b")
+        there = [{**line, "machine": {**line["machine"], "processor": "q"}} for line in there]
+        text = Made(jobs({"threads, 1": threads()}) + there).text
+        self.assertIn("f64, as given. Measured on: q, 1 cores (2026-01-01).", text)
+        self.assertIn("number of threads. Measured on: p, 1 cores (2026-01-01).", text)
 
 
 class Stages(unittest.TestCase):
