@@ -13,8 +13,9 @@ TYPES = (("f64", "double"), ("f32", "single"))
 
 
 def _row_of_table_1(m, r):
-    return [m.id, 100 * r["pattern_symmetry"], m.symmetry, m.name, r["rows"] / 1e6, r["nnz"] / 1e6, r["max_row"],
-            m.longest, r["mean_row"], r["variance_row"], r["class"], "twin" if r["twin"] else "the matrix"]
+    rows, entries = printed.SIZES.get(m.name, (m.rows, m.entries))
+    return [m.id, 100 * r["pattern_symmetry"], m.symmetry, m.name, r["rows"] / 1e6, f"{rows / 1e6:.2f}",
+            r["nnz"] / 1e6, f"{entries / 1e6:.2f}", r["max_row"], m.longest, r["mean_row"], r["variance_row"], r["class"], "twin" if r["twin"] else "the matrix"]
 
 
 def show_table_1(report, results):
@@ -24,8 +25,8 @@ def show_table_1(report, results):
         return
     rows = [_row_of_table_1(m, found[m.name]) for m in there]
     same = sum((found[m.name]["class"] == "regular") == suite.is_regular(m.name) for m in there)
-    columns = ["ID", "SY, %", "document's SY, %", "matrix", "N (M)", "NZ (M)", "MAX", "document's MAX", "R", "variance",
-               "class", "is"]
+    columns = ["ID", "SY, %", "document's SY, %", "matrix", "N (M)", "document's N", "NZ (M)", "document's NZ", "MAX",
+               "document's MAX", "R", "variance", "class", "is"]
     report.heading("Table 1")
     report.table("table1", "Table 1: the matrices", columns, rows,
                  f"SY is the share of the entries off the diagonal whose mirror image is stored. {same} of {len(rows)} "
@@ -209,8 +210,15 @@ def show_scalability(report, results):
 
 
 def draw_recorded(axes, rows, columns):
-    series = {title.removesuffix(", us"): [row[2 + at] for row in rows] for at, title in enumerate(columns[2:])}
-    figures.bars(axes, [row[0] for row in rows], series, "microseconds", log=True)
+    """One type an axes; those that were recorded say when."""
+    for axis, kind in zip(axes, ("f64", "f32")):
+        of_type = [row for row in rows if row[1] == kind]
+        series = {}
+        for at, title in enumerate(columns[2:]):
+            name = title.removesuffix(", us")
+            name += "" if name.endswith(" here") else f", {printed.RECORDED_DATE}"
+            series[name] = [row[2 + at] for row in of_type]
+        figures.bars(axis, [row[0] for row in of_type], series, f"microseconds, {kind}", log=True)
 
 
 def show_recorded(report, results):
@@ -229,8 +237,8 @@ def show_recorded(report, results):
                  f"The last three: {printed.RECORDED_ON}, public sources built outside of this repository, on other "
                  "matrices than table 1's. They are told as recorded, beside ours, and nothing is divided by them. On "
                  "CPUs CSR5 is run, from this library's own implementation of its paper.")
-    report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON}), f64",
-                  lambda axes: draw_recorded(axes, [row for row in rows if row[1] == "f64"], columns), size=(7, 4),
+    report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON})",
+                  lambda *axes: draw_recorded(axes, rows, columns), columns=2, size=(12, 4.4),
                   jobs="recorded elsewhere")
     for name in ("TileSpMV", "Kokkos Kernels", "CSR5"):
         report.claim("figure 7", f"CSR-3 beside {name} on GPUs", "recorded on other matrices, table above",

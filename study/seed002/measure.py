@@ -19,11 +19,12 @@ GPU_PEERS, CPU_PEERS = ("cusparse_spgemm_alg1",), ("octave", "scipy_smmp")
 MOST_DOT, MOST_DENSE = 1 << 12, 1 << 13
 MANY_PRODUCTS = 4e6  # from here on half as many runs
 
-# Even rows, and rows from empty to thousands of entries.
+# Even rows, rows from empty to thousands of entries, and few entries a row, which leave most of its threads idle.
 EVEN = {"even 16384": "gen:random,rows=16384,cols=16384,density=1e-3",
         "even 65536": "gen:random,rows=65536,cols=65536,density=1e-4"}
 IRREGULAR = {"rmat 8192": "gen:rmat,scale=13",
              "web 30000": "gen:twin,rows=30000,entries=300000,longest=3000,kind=web,symmetry=40"}
+SPARSE = {"sparse 65536": "gen:random,rows=65536,cols=65536,density=1e-5"}
 QUICK_WAYS = {"even 512": "gen:random,rows=512,cols=512,density=1e-2", "rmat 256": "gen:rmat,scale=8"}
 # What is varied of the printed kernel, and of all improvements together.
 WAYS = {
@@ -100,7 +101,7 @@ def _ways(options, name, matrix):
 def jobs(options):
     """A job a product, with everyone on the same machine; one a file; one a matrix of the improvements."""
     loaded = {density: powers[-1:] for density, powers in QUICK_SIZES.items()} if options.quick else LOADED
-    ways = QUICK_WAYS if options.quick else {**EVEN, **IRREGULAR}
+    ways = QUICK_WAYS if options.quick else {**EVEN, **IRREGULAR, **SPARSE}
     found = [_product(options, density, size) for density, size in points(options)]
     found += [_load(options, density, 2 ** k) for density in LOADED for k in loaded[density]]
     if options.device != "cpu":

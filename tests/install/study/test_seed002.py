@@ -49,7 +49,7 @@ def as_the_seed_says():
         found += everyone(1e-5, size, 100, 20, 20, reset=50, together=10)
     for density in (1e-3, 1e-4):
         found += load(density, 512, 10, 5) + load(density, 1024, 20, 9)
-    for matrix in (*measure.EVEN, *measure.IRREGULAR):
+    for matrix in (*measure.EVEN, *measure.IRREGULAR, *measure.SPARSE):
         found += way(matrix, measure.PRINTED, 100) + way(matrix, measure.TOGETHER, 20)
         for setting in ("rows=4", "claim=4", "lanes=64"):
             found += way(matrix, f"{measure.PRINTED}:{setting}", 60)
@@ -104,7 +104,7 @@ class Verdicts(unittest.TestCase):
             records += everyone(1e-4, size, 10, 20, 20, older=9, counts=(3, 2))
             records += everyone(1e-5, size, 10, 12, 12)
         records += load(1e-3, 512, 100, 5) + load(1e-4, 512, 100, 5)
-        for matrix in measure.IRREGULAR:
+        for matrix in (*measure.IRREGULAR, *measure.SPARSE):
             records += way(matrix, measure.PRINTED, 100) + way(matrix, measure.TOGETHER, 120)
             for setting in ("rows=4", "claim=4", "lanes=64"):
                 records += way(matrix, f"{measure.PRINTED}:{setting}", 100)
