@@ -42,7 +42,7 @@ def _nearest(times, size):
 
 
 def _repeats(results):
-    """How many times as long a kernel takes with the same size and matrix in jobs `sizes of` and `cpu`, the longer way."""
+    """Of a kernel with the same size and matrix in jobs `sizes of` and `cpu`: the longer time over the shorter."""
     times = {}
     for r in results.timed(type="f64", ordering="none"):
         if r["job"].startswith(("sizes of ", "cpu,")) and _sizes(r["kernel"]):
@@ -166,8 +166,9 @@ def show_gpu(report, results):
                "fitted over best", "this library's formula over best"]
     report.heading("Sizes of groups on the GPU")
     report.table("sizes-gpu", "CSR-3: all pairs of sizes, and constant-time tuning", columns, rows,
-                 "Ten generated matrices of up to four million entries, which about fit the cache. fit: regression as the "
-                 "document makes it, its steepness lowered by rule; search: the formula that loses least.", jobs="sizes on the gpu")
+                 "Ten generated matrices of up to four million entries, which about fit the cache. fit: regression as "
+                 "the document makes it, its steepness lowered by rule; search: the formula that loses least.",
+                 jobs="sizes on the gpu")
     regression = [row[8] for row in rows if row[0] == "regression"]
     if regression:
         lost = geometric_mean(regression)
@@ -213,8 +214,8 @@ def show_longest(report, rates, what):
         named = [ratios[m] for m in printed.WORST_ON_GPU if m in ratios]
         beside = f", {geometric_mean(named):.2f} on {' '.join(printed.WORST_ON_GPU)}" if named else ""
         report.claim("section 7", "selecting by the longest row may help the most irregular matrices (future work)",
-                     f"{what}: {gain:.2f} times as fast on the {len(worst)} that csr3 is slowest on ({' '.join(worst)}), "
-                     f"{geometric_mean(ratios.values()):.2f} on all{beside}", verdict(gain > 1.05),
+                     f"{what}: {gain:.2f} times as fast on the {len(worst)} that csr3 is slowest on "
+                     f"({' '.join(worst)}), {geometric_mean(ratios.values()):.2f} on all{beside}", verdict(gain > 1.05),
                      "confirmed: by over 5 %")
 
 

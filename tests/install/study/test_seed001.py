@@ -161,12 +161,12 @@ class Tables(unittest.TestCase):
         # 800 us at the best size as given, 1000 by Band-k
         claim = self.one.claim("CSR-2 is faster by Band-k")
         self.assertEqual((claim.found, claim.verdict), (
-            "double on the CPU: 0.80 times as fast as in the order given, over 5 % faster on 0, over 5 % slower on 1 of "
-            "1", "refuted"))
+            "double on the CPU: 0.80 times as fast as in the order given, over 5 % faster on 0, over 5 % slower on 1 "
+            "of 1", "refuted"))
 
     def test_table_1(self):
-        self.assertEqual(self.one.row("table1", "r8"), ["r8", "97.5", "100", "debr", "1.048", "1.05", "4.192", "4.19", "4", "4", "4",
-                                                       "0.5", "regular", "twin"])
+        self.assertEqual(self.one.row("table1", "r8"), ["r8", "97.5", "100", "debr", "1.048", "1.05", "4.192", "4.19",
+                                                       "4", "4", "4", "0.5", "regular", "twin"])
 
     def test_claims_that_fail(self):
         slow = {"cpu, 1": [{**c, "mean_us": 9 * c["mean_us"]} if c["kernel"].startswith("csr2") else c
