@@ -45,6 +45,16 @@ QUICK = ("grid5-48", "rmat-10", "dense-120")
 # Of different structure, for table 9 and figures 8c, 8d; of the real ones those that are there.
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
+# Where real matrices are from: where each is to be had by its name.
+SOURCES = {
+    "SuiteSparse Matrix Collection": ("Andrews", "G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "luxembourg_osm",
+                                      "memplus", "s3rmq4m1"),
+    "SNAP, and SuiteSparse's group of that name": ("email-Enron", "p2p-Gnutella31", "soc-Slashdot0902", "wiki-Vote"),
+    "KKT systems of Maros and Meszaros's quadratic programs BOYD1 and CONT-300": ("boyd1_kkt", "cont-300_kkt"),
+    "IBM's power grid benchmarks": ("ibmpg1_mna",), "MIPLIB 3, nw04": ("mip_nw04",),
+    "Titan23 benchmarks, nets by cells": ("titan23_SLAM_spheric",),
+}
+
 BASELINE = "csr_reference_cpu"
 # In the order of the document's tables; the variants that it names beside.
 KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_atomic_cuda:nnz_per_wg=256:vector=64",
@@ -57,6 +67,11 @@ VARIANTS = ("csr_vector_shared_cuda", "csr_vector_cuda", "csr_vector_cuda:lanes=
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
+
+
+def source(matrix):
+    """Where a real matrix is from."""
+    return next((place for place, names in SOURCES.items() if matrix in names), "the folder that was named")
 
 
 def _arguments(options):

@@ -13,7 +13,7 @@ import seed000
 from common import jobs, words
 from common import records as stored
 from common.records import Results
-from seed000 import measure, show
+from seed000 import claims, measure, show, speedups
 
 BASE = measure.BASELINE
 SCALAR, VECTOR, ADAPTIVE, ELL, COO, SCOO, HYB, CUSPARSE = measure.KERNELS
@@ -61,9 +61,20 @@ class Figures(unittest.TestCase):
         self.assertEqual(s.ratio(HYB, ADAPTIVE, ["mid"]), 1)
 
     def test_ranks(self):
-        self.assertEqual(show.correlation([(1, 9), (2, 5), (3, 1)]), -1)
-        self.assertEqual(show.correlation([(1, 1), (2, 5), (30, 9)]), 1)
-        self.assertIsNone(show.correlation([(1, 1), (2, 5)]))
+        for pairs, found in (([(1, 9), (2, 5), (3, 1)], -1), ([(1, 1), (2, 5), (30, 9)], 1),
+                             ([(1, 1), (1, 2), (2, 1), (2, 2)], 0), ([(1, 1), (1, 1), (2, 2)], 1),
+                             ([(1, 3), (1, 1), (2, 2), (3, 4)], 0.6325)):
+            for turned in (pairs, pairs[::-1]):  # ties do not follow the order of the matrices
+                self.assertAlmostEqual(claims.correlation(turned), found, 4)
+        self.assertIsNone(claims.correlation([(1, 1), (2, 5)]))
+        self.assertIsNone(claims.correlation([(1, 1), (1, 2), (1, 3)]))
+
+    def test_order(self):
+        for ratios, expected, found in (((1.06, 1.2), (1, 1), "confirmed"), ((1.04, 1.2), (1, 1), "not comparable"),
+                                        ((1.2, 0.94), (1, 1), "refuted"), ((0.97, 0.5), (1, 1), "refuted"),
+                                        ((1.2, 0.9), (1, -1), "confirmed"), ((1.2, 1.0), (1, -1), "not comparable"),
+                                        ((1.2, 1.1), (1, -1), "refuted")):
+            self.assertEqual(claims.order(ratios, expected), found, ratios)
 
     def test_verdicts(self):
         claims, problems = report_of(seed000, made_up(), "000")
@@ -73,6 +84,66 @@ class Figures(unittest.TestCase):
         self.assertEqual(found["cuSPARSE has a better average speed-up than CSR-Scalar"], "refuted")
         self.assertEqual(found["the leader changes with the type"], "refuted")
         self.assertEqual(found["speed-ups of 4 to 15 on average over one thread"], "not comparable")
+
+    def claim(self, records, start):
+        found = report_of(seed000, records, "000")[0]
+        return next(claim for (_, text), claim in found.items() if text.startswith(start))
+
+    def test_by_means(self):
+        """HYB's mean is that of CSR-Adaptive, though it takes ten times as long on the small one."""
+        found = made_up()
+        for record in found:
+            slow = {HYB: {"mid": 1000, "large": 250 / 1.2}, ADAPTIVE: {"mid": 100}}.get(record["kernel"], {})
+            record["mean_us"] = slow.get(record["matrix"], record["mean_us"])
+        claim = self.claim(found, "HYB is quite close")
+        self.assertEqual(claim.verdict, "confirmed")
+        self.assertIn("float: 0.98 and 1.20 times its mean, geometric mean 0.35", claim.found)
+        found += [of(m, nnz, speedups.LARGER, us, kind) for kind in ("f32", "f64")
+                  for m, nnz, us in (("mid", 10000, 2), ("large", 100000, 20))]
+        claim = self.claim(found, "HYB is quite close")
+        self.assertEqual(claim.verdict, "confirmed")
+        self.assertIn("By blocks of 1024 entries refuted: float: 0.05", claim.found)
+
+    def test_rows(self):
+        """On longer rows COO falls behind segmented sums, ELL behind CSR-Scalar; CSR-Vector gets ahead."""
+        found = []
+        for kind, size in (("f32", 8), ("f64", 12)):
+            for row, longest, times in ((4, 4, {SCALAR: 9.8}), (10, 12, {COO: 20}),
+                                        (40, 400, {ELL: 80, COO: 40, ADAPTIVE: 12})):
+                matrix, rows = f"rows of {row}", 100000 // row
+                for kernel in (BASE, *measure.KERNELS, speedups.SEGMENTED):
+                    found.append({**of(matrix, 100000, kernel, 100 if kernel == BASE else times.get(kernel, 10), kind),
+                                  "rows": rows, "bytes": rows * (longest * size + 4)})
+        s = show.Speedups(Results([envelope(record) for record in found]), "f64")
+        self.assertEqual(s.longest, {"rows of 4": 4, "rows of 10": 12, "rows of 40": 400})
+        for start, told in (("the wider the rows", "+1.00 (float), +1.00 (double)"),
+                            ("ELL is most efficient", "float: 0.99 times CSR-Scalar's speed there, 0.13 elsewhere"),
+                            ("padding by a few long", "float: on 1 of 1, of the others on 0 of 2"),
+                            ("CSR-Adaptive might be", "float: CSR-Vector is ahead on 1 of 1, behind on 0")):
+            claim = self.claim(found, start)
+            self.assertIn(told, claim.found)
+            self.assertEqual(claim.verdict, "confirmed", start)
+
+    def test_what_was_measured(self):
+        """Few trials, the baseline's noise, kinds and sources are told of what was measured."""
+        found = [{**record, "spread_us": 0.3 * record["time_us"], "runs": 12 if record["kernel"] == BASE else 30}
+                 for record in made_up()]
+        for record in found:
+            record["matrix"] = {"mid": "G3_circuit", "large": "mesh2-large"}.get(record["matrix"], record["matrix"])
+            record["twin"] = record["matrix"] == "mesh2-large"
+            if record["type"] == "f32" and record["kernel"] == BASE:
+                record["mean_us"] *= 1.2
+        with tempfile.TemporaryDirectory() as out:
+            report = reports.Report(argparse.Namespace(seed="000", no_figures=True, quick=False),
+                                    Results([envelope(record) for record in found]), out)
+            seed000.report(report.results, report)
+        text = "\n".join(report.parts)
+        for told in ("2 matrices from 10000 entries on: 1 generated, 1 of them of a twin's kind; 1 real: G3_circuit "
+                     "(SuiteSparse Matrix Collection).", "4 have fewer than 30 trials, 12 at the least",
+                     "4 of them are the baseline", "30.0 % of its time apart in the median of 4 cases, over 25 % in 4; "
+                     "those of other cases 30.0 %",
+                     "On 2 of 2 matrices it takes over 10 % longer in float", "(0: over 30 %, at most 1.20 times"):
+            self.assertIn(told, text)
 
     def test_wrong_results_are_problems(self):
         found = made_up()

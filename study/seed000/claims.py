@@ -1,0 +1,206 @@
+"""What the document says, and whether it holds here."""
+from bisect import bisect_left, bisect_right
+
+from common.numbers import mean
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
+from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, MARGIN, SCALAR, SCOO, SEGMENTED,
+                              SHARED, TYPES, VECTOR, changes, leading, short)
+
+LONG, EVEN = 32, 1.5  # entries of a mean row that fills a warp; longest over mean row of a matrix with even rows
+# Of arithmetic means: 1: the document has the first ahead in this type, -1: behind.
+MEANS = (
+    ("2.1", "CSR-Vector has a better speed-up than CSR-Scalar, on average, in both types", VECTOR, SCALAR, (1, 1)),
+    ("2.1", "CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR,
+     (1, 1)),
+    ("2.1", "cuSPARSE has a better average speed-up than CSR-Scalar", CUSPARSE, SCALAR, (1, 1)),
+    ("2.1", "CSR-Vector is ahead of cuSPARSE for float matrices, and not for double ones", VECTOR, CUSPARSE, (1, -1)),
+    ("2.1", "reduction by shuffles is more efficient than through shared memory", VECTOR, SHARED, (1, 1)),
+    ("2.2", "ELL outperforms CSR-Scalar on many matrices (on average)", ELL, SCALAR, (1, 1)),
+)
+
+
+def correlation(pairs):
+    """Of ranks (Spearman's); equal numbers share the mean of their ranks. None: of too few, or of all alike."""
+    if len(pairs) < 3:
+        return None
+    deviations = []
+    for numbers in zip(*pairs):
+        order = sorted(numbers)
+        deviations.append([(bisect_left(order, n) + bisect_right(order, n) - len(order)) / 2 for n in numbers])
+    one, other = deviations
+    squares = sum(a * a for a in one) * sum(b * b for b in other)
+    return sum(a * b for a, b in zip(one, other)) / squares ** 0.5 if squares else None
+
+
+def order(ratios, expected):
+    """Refuted by a type that is the other way round, not comparable where one is within the margin."""
+    signs = [(ratio > MARGIN) - (ratio < 1 / MARGIN) for ratio in ratios]
+    if any(sign == -wanted for sign, wanted in zip(signs, expected)):
+        return REFUTED
+    return CONFIRMED if signs == list(expected) else NOT_COMPARABLE
+
+
+def _told(texts):
+    return "; ".join(f"{name}: {text}" for (_, name), text in zip(TYPES, texts))
+
+
+def _of_adaptive(report, types, item, text, judge, why):
+    """A claim on CSR-Adaptive, judged by table 4's blocks; what those of 1024 entries make of it stands beside."""
+    found, held = judge(ADAPTIVE)
+    if all(LARGER in s.kernels for s in types):
+        other, verdict_of_other = judge(LARGER)
+        found += f". By blocks of 1024 entries {verdict_of_other}: {other}"
+    report.claim(item, text, found, held, why)
+
+
+def _beaten(report, types):
+    """Figures 5c, 5d."""
+    f32 = types[0]
+    shares = [(len(f32.beaten(limit)), len(f32.both(SCALAR, VECTOR, limit))) for limit in LIMITS]
+    report.claim("5c, 5d", "CSR-Scalar outperforms CSR-Vector on 33 % of float matrices from 10 000 entries, 40 % from "
+                 "100 000", " and ".join(f"{100 * part / whole:.0f} % of {whole}" for part, whole in shares if whole),
+                 NOT_COMPARABLE, "the share follows from the matrices that were chosen")
+    beaten = [s.beaten(LIMITS[0]) for s in types]
+    if not beaten[0]:
+        return
+    scalar, vector = (mean(f32.values(k, beaten[0])) for k in (SCALAR, VECTOR))
+    report.claim("5c, 5d", "there CSR-Scalar has 8.57 and CSR-Vector 4.80, 1.79 times",
+                 f"{scalar:.4g} and {vector:.4g}, {scalar / vector:.2f} times", verdict(scalar / vector > 1.4),
+                 "the ratio of the means; over 1.4 counts as confirmed")
+
+    def judge(adaptive):
+        wins = [len(s.ahead(adaptive, SCALAR, there)) for s, there in zip(types, beaten)]
+        return (_told(f"on {won} of {len(there)}" for won, there in zip(wins, beaten)),
+                verdict(wins[0] == len(beaten[0])))
+    _of_adaptive(report, types, "5c, 5d", "CSR-Adaptive outperforms CSR-Scalar on all of those", judge,
+                 "of the float ones, as the document has it")
+
+
+def _means(report, types):
+    for item, text, one, other, expected in MEANS:
+        if any(k not in s.kernels for s in types for k in (one, other)):
+            continue
+
+        def judge(adaptive, one=one, other=other, expected=expected):
+            first, found = adaptive if one == ADAPTIVE else one, []
+            for s in types:
+                both = s.both(first, other)
+                found.append(f"{mean(s.values(first, both)):.4g} and {mean(s.values(other, both)):.4g}, ahead on "
+                             f"{len(s.ahead(first, other, both))} of {len(both)}")
+            return _told(found), order([s.of_means(first, other) for s in types], expected)
+        why = "means over the matrices on which both ran; within 5 % is no difference"
+        if one == ADAPTIVE:
+            _of_adaptive(report, types, item, text, judge, why)
+        else:
+            report.claim(item, text, *judge(ADAPTIVE), why)
+
+
+def _long_rows(report, types):
+    def judge(adaptive):
+        found, some = [], True
+        for s in types:
+            long = [m for m in s.both(VECTOR, adaptive) if s.mean_row(m) >= LONG]
+            won, lost = s.ahead(VECTOR, adaptive, long, MARGIN), s.ahead(adaptive, VECTOR, long, MARGIN)
+            far = max((s.of(adaptive, m) / s.of(VECTOR, m) for m in lost), default=1)
+            found.append(f"CSR-Vector is ahead on {len(won)} of {len(long)}, behind on {len(lost)}" +
+                         (f" (up to {far:.2g} times)" if lost else "") + "; on "
+                         f"{len(s.ahead(VECTOR, adaptive, s.both(VECTOR, adaptive), MARGIN))} of all {len(s.matrices)}")
+            some = some and bool(won)
+        return _told(found), verdict(some)
+    _of_adaptive(report, types, "2.1", "CSR-Adaptive might be outperformed by CSR-Vector on some long-row matrices",
+                 judge, f"mean rows of {LONG} entries and more; by over 5 % on some in both types counts as confirmed")
+
+
+def _ell(report, types):
+    """By how even the rows are."""
+    ratios, shares, counts = [], [], []
+    for s in types:
+        both = [m for m in s.both(ELL, SCALAR) if m in s.longest]
+        even = [m for m in both if s.longest[m] <= EVEN * s.mean_row(m)]
+        sets = even, [m for m in both if m not in even]
+        if not all(sets):
+            return
+        ratios.append([s.ratio(ELL, SCALAR, part) for part in sets])
+        won = [len(s.ahead(SCALAR, ELL, part, MARGIN)) for part in sets]
+        shares.append([n / len(part) for n, part in zip(won, sets)])
+        counts.append(f"on {won[1]} of {len(sets[1])}, of the others on {won[0]} of {len(sets[0])}; by however little "
+                      f"on {len(s.ahead(SCALAR, ELL, both))} of all {len(both)}")
+    report.claim("2.2", "ELL is most efficient where the longest row does not substantially differ from the average",
+                 _told(f"{even:.2f} times CSR-Scalar's speed there, {rest:.2f} elsewhere" for even, rest in ratios),
+                 verdict(all(even > MARGIN * rest for even, rest in ratios)),
+                 f"geometric means; there: the longest row has at most {EVEN} mean rows")
+    report.claim("2.2", "padding by a few long rows leads to CSR-Scalar outperforming ELL in some cases", _told(counts),
+                 verdict(all(rest > even for even, rest in shares)),
+                 f"by over 5 % where the longest row has over {EVEN} mean rows; a larger share of these than of the "
+                 "others counts as confirmed. The kernel reads no padding: a warp lasts as long as its longest row")
+
+
+def _scoo(report, types):
+    found = [(name, limit, s.of_means(SCOO, COO, limit)) for limit in LIMITS for s, (_, name) in zip(types, TYPES)]
+    if None not in (ratio for _, _, ratio in found):
+        report.claim("tables 6, 7", "SCOO is ahead of COO in float from 100 000 entries alone", "; ".join(
+            f"{name} from {limit}: {ratio:.2f} times" for name, limit, ratio in found),
+            order([ratio for _, _, ratio in found], (-1, -1, 1, -1)), "the ratio of the means; within 5 % is no "
+            "difference")
+
+
+def _hyb(report, types):
+    def judge(adaptive):
+        found, close = [], True
+        for s in types:
+            ratios = [s.of_means(HYB, adaptive, limit) for limit in LIMITS]
+            found.append(" and ".join(f"{ratio:.2f}" for ratio in ratios if ratio) + f" times its mean, geometric mean "
+                         f"{s.ratio(HYB, adaptive, s.both(HYB, adaptive)):.2f}")
+            close = close and all(ratio is None or 0.8 < ratio < 1.25 for ratio in ratios)
+        return _told(found), verdict(close)
+    _of_adaptive(report, types, "table 8", "HYB is quite close to CSR-Adaptive, on average", judge,
+                 "ratios of arithmetic means from 10 000 and from 100 000 entries, as in the tables; within 1.25 is "
+                 "close. Geometric means stand beside: HYB is slower on most matrices, by a table of its own")
+
+
+def _coo(report, types):
+    if any(SEGMENTED not in s.kernels for s in types):
+        return
+
+    def ranks(limit, value, kernel):
+        return [correlation([(s.mean_row(m), value(s, m)) for m in s.set_of(kernel, limit)]) for s in types]
+
+    def both(pair):
+        return f"{pair[0]:+.2f} (float), {pair[1]:+.2f} (double)"
+    times = [ranks(limit, lambda s, m: s.times[COO, m] / s.times[SEGMENTED, m], COO) for limit in LIMITS]
+    speeds = {k: ranks(LIMITS[0], lambda s, m, k=k: s.of(k, m), k) for k in (COO, SCALAR)}
+    larger = ranks(LIMITS[1], lambda s, m: s.of(COO, m), COO)
+    if None in sum(times, []) + sum(speeds.values(), []) + larger:
+        return
+    report.claim("figure 7", "the wider the rows, the more serialised COO is",
+                 "rank correlation with the mean row of its time over that of segmented sums " + both(times[0]) +
+                 ", from 100 000 entries " + both(times[1]) + "; of its speed-up " + both(speeds[COO]) +
+                 ", from 100 000 entries " + both(larger) + "; of CSR-Scalar's speed-up " + both(speeds[SCALAR]),
+                 verdict(min(times[0]) > 0.3), f"over +0.3 in both types from 10 000 entries counts as confirmed: "
+                 f"`{SEGMENTED}` reads what COO does and has no atomics. Speed-ups of small matrices follow from a "
+                 "launch's time and the baseline's")
+
+
+def _leaders(report, types):
+    def judge(adaptive):
+        changing, whole = changes(types, leading(adaptive))
+        return f"on {changing} of {whole} matrices", verdict(changing > 0)
+    _of_adaptive(report, types, "8c, 8d", "the leader changes with the type", judge,
+                 "by over 5 % in both types; one such matrix counts as confirmed")
+
+    def judge_most(adaptive):
+        most = [s.most_leads(leading(adaptive)) for s in types]
+        return (_told(f"{short(k)} leads on {n} of {len(s.matrices)}, none on more" for (k, n), s in zip(most, types)),
+                verdict(all(n < 0.75 * len(s.matrices) for (_, n), s in zip(most, types))))
+    _of_adaptive(report, types, "table 9", "there is no silver bullet", judge_most,
+                 "under three quarters in both types counts as confirmed")
+
+
+def claims(report, types):
+    if any(k not in s.kernels for s in types for k in (SCALAR, VECTOR, ADAPTIVE, COO, SCOO, HYB)):
+        report.claim("all", "findings about kernels of a GPU", "no GPU took part", NOT_COMPARABLE)
+        return
+    report.claim("tables 1 to 8", "speed-ups of 4 to 15 on average over one thread", "see the tables", NOT_COMPARABLE,
+                 "another GPU, another processor, other matrices: the order of the kernels compares, speed-ups do not")
+    for tell in (_beaten, _means, _long_rows, _ell, _scoo, _hyb, _coo, _leaders):
+        tell(report, types)
