@@ -1,6 +1,7 @@
 """Figures by Matplotlib: colours that the colour-blind tell apart, and marks and dashes that print without them."""
 import math
 import os
+import statistics
 
 # Okabe and Ito's colours, but for yellow, which paper swallows.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
@@ -106,7 +107,7 @@ def distribution(axes, values, xlabel, ylabel="matrices"):
     low, high = math.floor(math.log2(min(values)) * 2), math.ceil(math.log2(max(values)) * 2) + 1
     axes.hist(values, bins=[2 ** (b / 2) for b in range(low, high + 1)], color=COLOURS[0], edgecolor="white")
     axes.axvline(sum(values) / len(values), color=COLOURS[1], linestyle="--", label="mean")
-    axes.axvline(sorted(values)[len(values) // 2], color=COLOURS[6], linestyle=":", label="median")
+    axes.axvline(statistics.median(values), color=COLOURS[6], linestyle=":", label="median")
     axes.set_xscale("log")
     plain_ticks(axes.xaxis)
     axes.set_xlabel(xlabel)

@@ -95,13 +95,16 @@ class Results:
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
     def machines(self, jobs=""):
-        """{id: (description, dates, clocks)} of those that measured the jobs whose names begin so."""
+        """
+        {id: (description, dates, clocks)} of those that measured the jobs whose names begin so. Clocks are asked for
+        when a job has ended: those of a job without the GPU are an idle one's, and are left out.
+        """
         found = {}
         for line in self.envelopes:
             if not line["job"].startswith(jobs):
                 continue
             found.setdefault(line["machine"]["id"], (line["machine"], set(), set()))
             found[line["machine"]["id"]][1].add(line["date"])
-            if line.get("clocks"):
+            if line.get("clocks") and line["record"].get("device") == "cuda":
                 found[line["machine"]["id"]][2].add(line["clocks"])
         return found

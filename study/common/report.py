@@ -2,16 +2,17 @@
 import csv
 import math
 import os
+import re
+import statistics
 from collections import namedtuple
 
 from common import figures, words
 from common.figures import can_draw
 from common.records import Results
 
-__all__ = ["can_draw", "write", "Report", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
+__all__ = ["can_draw", "write", "Report", "runs_of", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
 
 CONFIRMED, REFUTED, NOT_COMPARABLE = "confirmed", "refuted", "not comparable"
-
 
 
 def verdict(holds):
@@ -119,13 +120,23 @@ class Report:
             self.problem(text)
 
 
+def runs_of(results, cases):
+    """Of how many runs the times of these cases are medians, by the commands; what takes long ends before."""
+    commands = {line["command"] for line in results.envelopes}
+    asked = max((int(number) for text in commands for number in re.findall(r"--runs (\d+)", text)), default=0)
+    fewer = [r for r in cases if 0 < (r.get("runs") or 0) < asked]
+    told = ", ".join(f"{r['kernel']} on {r['matrix']} ({r['runs']})" for r in sorted(fewer, key=lambda r: r["runs"]))
+    text = f"Median of {asked} runs; on a GPU a run is a batch of short products." if asked else "Median of the runs."
+    return text + (f" Slow cases have fewer: {told}." if told else "")
+
+
 def _machines(results):
     rows = []
     for key, (about, dates, clocks) in results.machines().items():
         rows.append([key, about["processor"], about["cores"], about["gpu"] or "-", about["library"],
                      ", ".join(sorted(dates)), "; ".join(sorted(clocks)[:2]) or "-"])
     return markdown(["machine", "processor", "cores", "GPU, driver", "library", "dates",
-                     "clocks of the GPU, MHz (multiprocessors, memory, most of each)"], rows)
+                     "clocks of the GPU after jobs that used it, MHz (multiprocessors, memory, most of each)"], rows)
 
 
 def _spread(results):
@@ -134,7 +145,7 @@ def _spread(results):
                     if r.get("status") == "ok" and (r.get("time_us") or 0) > 0 and r.get("spread_us") is not None)
     text = f"{len(results.records)} records."
     if shares:
-        text += (f" The quartiles of a case's runs are {shares[len(shares) // 2]:.1f} % of its time apart in the "
+        text += (f" The quartiles of a case's runs are {statistics.median(shares):.1f} % of its time apart in the "
                  f"median, {shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
     commands = [line["command"] for line in results.envelopes if line["command"]]
     return text + (f" Each record has its command, the first `{commands[0]}`." if commands else "")
