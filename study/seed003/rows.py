@@ -25,7 +25,7 @@ def band(half, entries):
 
 
 # flickr.mtx of the assignment (Gleich/flickr) has 820 878 rows and 9 837 214 entries. The twin has these; its longest
-# row and its share of mirrored entries are ours.
+# row, its share of mirrored entries and its kind are ours.
 FLICKR = "gen:twin,rows=820878,entries=9837214,longest=10000,kind=social,symmetry=50,diagonal=0"
 QUICK_FLICKR = "gen:twin,rows=3000,entries=36000,longest=700,kind=social,symmetry=50,diagonal=0"
 
@@ -53,6 +53,14 @@ def groups(quick, folder=None):
     uneven = {"uniform, 12 a row": f"gen:uniform,rows={3000 if quick else 820878},degree=12", name: source}
     others = {} if quick else {other: {other: source} for other, source in OTHERS.items()}
     return {"bands": bands, "even and uneven": uneven, "my.mtx": {"my.mtx": EXAMPLE}, **others}
+
+
+def settled_here(info):
+    """What the longest row of a twin stands on; "": the matrix is real."""
+    if not info.get("source", "").startswith("gen:twin,"):
+        return ""
+    return (f"the longest row of {info['matrix']}, {info['max_row']} entries, is this study's choice, not the real "
+            "matrix's, and the verdict rests on it")
 
 
 # ptr of the tutorial's example data, and what it prints of it.
@@ -95,6 +103,11 @@ def scalar_sectors(info):
 def vector_sectors(info):
     """Sectors of columns that a warp of the vector kernel meets in a step, neighbouring entries of one row."""
     return max(1, busy_lanes(info) * COLUMN / SECTOR)
+
+
+def result_sectors(neighbours):
+    """Sectors of y that 32 rows meet, `neighbours` of them in one access."""
+    return WARP // neighbours * max(1, neighbours * COLUMN // SECTOR)
 
 
 def used(entries, sectors):

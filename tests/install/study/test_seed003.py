@@ -1,10 +1,20 @@
 """Seed 003's study: PageRank in plain Python, what is counted of rows, and verdicts on times that were made up."""
 import unittest
 
-from support import product, report_of
+from support import envelopes_of, product, report_of
 
 import seed003
+from common.records import Results
+from common.report import runs_of
 from seed003 import pagerank, rows
+
+
+SLOWER = "and so scalar is the slower one on rows of 32 entries and more"
+UNEVEN = "non-uniform distribution of nonzeros may lead to serialization"
+
+
+def results_of(found):
+    return Results(envelopes_of(found, "003"))
 
 
 def info(histogram, **others):
@@ -51,6 +61,14 @@ class Rows(unittest.TestCase):
         self.assertAlmostEqual(rows.busy_lanes(long), 65 / 3)
         self.assertEqual(rows.used(32, 4), 1)
 
+    def test_sectors_of_y(self):
+        self.assertEqual((rows.result_sectors(32), rows.result_sectors(1)), (4, 32))
+
+    def test_what_stands_on_our_own_longest_row_says_so(self):
+        real, twin = matrix("flickr.mtx", 12), matrix("flickr's twin", 12, longest=900)
+        self.assertEqual(rows.settled_here({**real, "source": "flickr.mtx"}), "")
+        self.assertIn("900 entries, is this study's choice", rows.settled_here({**twin, "source": "gen:twin,rows=9"}))
+
     def test_reason_names_the_faster(self):
         self.assertTrue(rows.reason(matrix("d", 1), 0.5).startswith("scalar: "))
         self.assertTrue(rows.reason(matrix("d", 1), 2.0).startswith("vector: "))
@@ -60,7 +78,7 @@ class Rows(unittest.TestCase):
 def records(diagonal=(1, 5), long=(5, 1), even=(1, 1), uneven=(9, 2)):
     """(scalar, vector) microseconds of each matrix, in both types."""
     found = [matrix("row length 1", 1), matrix("row length 65", 65), matrix("uniform, 12 a row", 12),
-             matrix("flickr's twin", 12, longest=900)]
+             {**matrix("flickr's twin", 12, longest=900), "source": "gen:twin,longest=900"}]
     for entry, times in zip(list(found), (diagonal, long, even, uneven)):
         for kind in ("f32", "f64"):
             for kernel, us in zip((rows.SCALAR, rows.SHUFFLE, rows.SHARED, rows.BY_MEAN, rows.ELL),
@@ -72,33 +90,70 @@ def records(diagonal=(1, 5), long=(5, 1), even=(1, 1), uneven=(9, 2)):
     return found
 
 
+class Told(unittest.TestCase):
+    """What reports say of runs and clocks (study/common)."""
+
+    def test_slow_cases_have_fewer_runs(self):
+        cases = [product("short", "a", 1, runs=60), product("long", "b", 1, runs=12),
+                 product("none", "c", 1, runs=None)]
+        lines = [{**line, "command": "spry bench m --runs 30 --json"} for line in envelopes_of(cases, "003")]
+        text = runs_of(Results(lines), cases)
+        self.assertTrue(text.startswith("Median of 30 runs;"), text)
+        self.assertTrue(text.endswith("Slow cases have fewer: b on long (12)."), text)
+        self.assertNotIn("fewer", runs_of(Results(lines), cases[:1]))
+        quick = [{**line, "command": "spry bench m --runs 3"} for line in lines]
+        self.assertTrue(runs_of(Results(quick), cases).startswith("Median of 3 runs;"))
+        self.assertEqual(runs_of(results_of(cases), cases), "Median of the runs.")
+
+    def test_clocks_are_of_jobs_that_used_the_gpu(self):
+        lines = envelopes_of([product("m", "a", 1), product("m", "b", 1, device="cpu"), {"kind": "matrix"}], "003")
+        for line, clocks in zip(lines, ("1980", "345", "360")):
+            line["clocks"] = clocks
+        self.assertEqual(Results(lines).machines()["1"][2], {"1980"})
+
+
 class Verdicts(unittest.TestCase):
     def verdicts(self, **times):
-        claims, problems = report_of(seed003, records(**times), "003")
+        self.claims, problems = report_of(seed003, records(**times), "003")
         self.assertEqual(problems, [])
-        return {text: claim.verdict for (_, text), claim in claims.items()}
+        return {text: claim.verdict for (_, text), claim in self.claims.items()}
 
     def test_as_the_tutorial_says(self):
         verdicts = self.verdicts()
-        for text in ("what about diagonal matrices?", "non-coalesced memory access to indices and data", "steps a to e",
+        for text in ("non-coalesced memory access to indices and data", "steps a to e", SLOWER,
                      "non-uniform distribution of nonzeros may lead to serialization",
                      "non-uniform distribution of nonzeros is handled to some degree"):
             self.assertEqual(verdicts[text], "confirmed", text)
+        self.assertIn("slower from 65 on", self.claims["not the tutorial's", SLOWER].found)
+        self.assertIn("this study's choice", self.claims["CSR Kernel 1, observations", UNEVEN].why)
 
     def test_and_as_it_does_not(self):
-        self.assertEqual(self.verdicts(diagonal=(1, 1))["what about diagonal matrices?"], "refuted")
-        self.assertEqual(self.verdicts(long=(1, 1))["and so scalar is the slower one on rows of 32 entries and more"],
-                         "refuted")
+        self.assertEqual(self.verdicts(long=(1, 1))[SLOWER], "refuted")
+        self.assertEqual(self.verdicts(long=(1.04, 1))[SLOWER], "refuted")
         verdicts = self.verdicts(uneven=(1, 2))
-        self.assertEqual(verdicts["non-uniform distribution of nonzeros may lead to serialization"], "refuted")
+        self.assertEqual(verdicts[UNEVEN], "refuted")
         self.assertEqual(verdicts["non-uniform distribution of nonzeros is handled to some degree"], "refuted")
 
+    def test_one_band_that_is_not_slower_refutes(self):
+        between = [{**matrix("row length 33", 33)}] + [product("row length 33", kernel, us, type=kind)
+                                                       for kernel, us in ((rows.SCALAR, 1), (rows.SHUFFLE, 2))
+                                                       for kind in ("f32", "f64")]
+        claims, _ = report_of(seed003, between + records(), "003")
+        self.assertEqual(claims["not the tutorial's", SLOWER].verdict, "refuted")
+
+    def test_questions_are_answered_without_a_verdict(self):
+        self.assertFalse([text for text in self.verdicts() if text.endswith("?")])
+        products = {kind: seed003.Products(results_of(records()), kind) for kind in ("f32", "f64")}
+        self.assertIn("takes 5.0 times as long as a thread a row", seed003.answer_on_diagonals(products["f32"]))
+        self.assertIn("f64: vector is ahead by over 5 % on 2 of 4 matrices, of bands from 65 entries a row on",
+                      seed003.answer_on_matrices(products))
+        nothing = {kind: seed003.Products(results_of([]), kind) for kind in ("f32", "f64")}
+        self.assertEqual(seed003.answer_on_diagonals(nothing["f32"]), "not measured")
+
     def test_crossing(self):
-        from common.records import Results
-        envelope = {"job": "j", "machine": {"id": "1"}, "date": "d", "quick": False, "mock": False}
-        for times, length in (({}, 65), ({"diagonal": (5, 1)}, 1), ({"long": (1, 5)}, None)):
-            results = Results([{**envelope, "record": record} for record in records(**times)])
-            self.assertEqual(seed003.crossing(seed003.Products(results, "f32")), length)
+        for times, length in (({}, 65), ({"diagonal": (5, 1)}, 1), ({"long": (1, 5)}, None),
+                              ({"long": (1.04, 1)}, None)):
+            self.assertEqual(seed003.crossing(seed003.Products(results_of(records(**times)), "f32")), length)
 
     def test_a_step_that_differs_is_a_problem(self):
         found = records()
