@@ -15,6 +15,7 @@ WORDS = {
     "tree": "the lecture's decision tree by the lengths of the rows, with this library's thresholds.",
     "leaf, leaves": "a format that the tree may end at: ELL, HYB, COO or CSR.",
     "words": "units that an array's numbers take, as the lecture counts storage: a value or an index is one.",
+    "foretold": "what the library says of a format's storage before anything is built.",
     "atomics": "additions by several threads to one number of y, in an order that changes from run to run.",
     "segmented": "by sums of the entries of each row within a piece of the matrix, which need no atomics.",
     "example": "the matrix of five rows on which the lecture shows the layouts.",

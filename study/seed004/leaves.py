@@ -13,6 +13,7 @@ PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not
 # COO and HYB with atomics, beside those without. Not the lecture's CSR kernel, one of whose threads would have a row of
 # millions.
 KERNELS = ("coo_atomic_cuda", "hyb_atomic_cuda", "hyb_one_launch_cuda")
+# cuSPARSE's; the first is what its default takes of a matrix in CSR.
 LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -64,8 +65,9 @@ class Timed:
         self.records = records
         self.good = [r for r in records if r["status"] == "ok"]
         self.tree = next((r for r in self.good if r["policy"] == "tree"), None)
-        self.times = {r["format"]: r["time_us"] for r in self.good
-                      if r["format"] in LEAVES and r["asked"] == "format"}
+        self.leaves = {r["format"]: r for r in self.good if r["format"] in LEAVES and r["asked"] == "format"}
+        self.times = {form: r["time_us"] for form, r in self.leaves.items()}
+        self.peers = {r["kernel"]: r["time_us"] for r in self.good if r["peer"]}
 
     @property
     def taken(self):
@@ -80,6 +82,11 @@ class Timed:
         """Time of the leaf over that of the fastest; None: it has none."""
         return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
 
+    def over_by_any(self):
+        """The same by the leaf's fastest kernel, with atomics or without."""
+        own = min(r["time_us"] for r in self.good if r["format"] == self.taken and not r["peer"])
+        return own / min(own, *self.times.values())
+
     def kernel(self, name):
         return next((r["time_us"] for r in self.good if r["kernel"] == name and r["asked"] == "kernel"), None)
 
@@ -88,6 +95,5 @@ class Timed:
 
     def library(self):
         """Of cuSPARSE the fastest kernel, and its time."""
-        peers = [r for r in self.good if r["peer"]]
-        best = min(peers, key=lambda r: r["time_us"], default=None)
-        return (best["kernel"], best["time_us"]) if best else (None, None)
+        best = min(self.peers, key=self.peers.get, default=None)
+        return best, self.peers.get(best)

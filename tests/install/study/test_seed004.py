@@ -8,6 +8,8 @@ from support import ROOT, product, report_of
 import seed004
 from seed004 import fill_in, leaves, storage
 
+BALANCED = "insensitive to row length distribution: perfect load balance "
+
 # The lecture's 5 x 5 example: M = N = 5, K = 4, nnz = 12, W = 2, rest 3.
 LECTURE = {"kind": "matrix", "matrix": "lecture", "rows": 5, "cols": 5, "nnz": 12, "mean_row": 2.4, "max_row": 4,
            "empty_rows": 0, "storage": [{"format": "csr", "words": 30, "bytes": 120, "parameters": ""},
@@ -46,30 +48,96 @@ class Leaves(unittest.TestCase):
         self.assertEqual((found.taken, found.fastest, found.over()), ("hyb", "ell", 1.2))
         self.assertEqual(found.library(), (None, None))
 
-    def verdicts(self, times, taken):
+    def verdicts(self, times, taken, more=(), atomic=1.1):
         others = [product("alike", k, 1, kind="balance")
                   for k in ("coo_atomic_cuda", "coo_segmented_cuda", "csr_scalar_cuda")]
         others += [product("uneven", k, us, kind="balance") for k, us in
-                   (("coo_atomic_cuda", 1.1), ("coo_segmented_cuda", 1.1), ("csr_scalar_cuda", 4))]
-        others += [product("lecture", "coo_atomic_cuda", 3, kind="leaf")]
+                   (("coo_atomic_cuda", atomic), ("coo_segmented_cuda", 1.1), ("csr_scalar_cuda", 4))]
+        others += [product("lecture", "coo_atomic_cuda", 3, kind="leaf", deterministic=False)]
         others += [product("lecture", f"{form}_y_cuda", us, kind="transposed", format=form) for form, us in
                    (("csr", 3), ("csc", 2))]
-        both = [{**record, "type": kind} for kind in ("f32", "f64") for record in timed(times, taken)]
-        claims, problems = report_of(seed004, [LECTURE, *both, *others], "004")
+        both = [{**record, "type": kind} for kind in ("f32", "f64") for record in timed(times, taken) + list(more)]
+        self.claims, problems = report_of(seed004, [LECTURE, *both, *others], "004")
         self.assertEqual(problems, [])
-        return {text: claim.verdict for (_, text), claim in claims.items()}
+        return {text: claim.verdict for (_, text), claim in self.claims.items()}
 
     def test_a_leaf_holds_or_not(self):
         holds = self.verdicts({"csr": 10, "ell": 5, "hyb": 6, "coo": 20}, "ell")
         self.assertEqual(holds["uniform, max ~ avg: ELL"], "confirmed")
         self.assertEqual(holds["uniform, max > avg: HYB"], "not comparable")
-        self.assertEqual(holds["insensitive to row length distribution: perfect load balance"], "confirmed")
+        self.assertEqual((holds[BALANCED + "(as printed, by atomics)"], holds[BALANCED + "(by segmented reduction)"]),
+                         ("confirmed", "confirmed"))
         self.assertEqual(holds["Column ops? CSC"], "confirmed")
         self.assertEqual(holds["HYB > 3 nnz, < 2 M K words"], "refuted")
         fails = self.verdicts({"csr": 10, "ell": 15, "hyb": 6, "coo": 20}, "ell")
         self.assertEqual(fails["uniform, max ~ avg: ELL"], "refuted")
         varied = self.verdicts({"csr": 10, "coo": 20, "hyb": 30}, "csr")
         self.assertEqual(varied["Unpredictable? HYB (tree:unpredictable)"], "refuted")
+
+    def test_each_way_of_coo_has_its_verdict(self):
+        found = self.verdicts({"csr": 10, "coo": 0.5}, "csr", atomic=1.3)
+        self.assertEqual((found[BALANCED + "(as printed, by atomics)"], found[BALANCED + "(by segmented reduction)"]),
+                         ("refuted", "confirmed"))
+        claim = self.claims["COO for Maximal Parallelism", BALANCED + "(as printed, by atomics)"]
+        self.assertIn("1.30 times as long", claim.found)
+        self.assertIn("6 to 6 times the time of segmented sums on the 1 matrices", claim.found)
+
+    def test_atomics_are_required_where_no_kernel_does_without(self):
+        self.assertEqual(self.verdicts({"csr": 10}, "csr")["requires atomic operations"], "confirmed")
+        without = product("lecture", "coo_segmented_cuda", 2, kind="leaf", deterministic=True)
+        self.assertEqual(self.verdicts({"csr": 10}, "csr", [without])["requires atomic operations"], "refuted")
+
+    def test_cusparse_is_judged_by_its_default(self):
+        text = "Using library? cuSPARSE: production code, optimized kernels"
+        for default, verdict in ((10, "confirmed"), (11, "refuted")):
+            peers = [product("lecture", name, us, kind="leaf", peer=True, asked="")
+                     for name, us in (("cusparse_csr_alg1", default), ("cusparse_coo_alg1", 5))]
+            self.assertEqual(self.verdicts({"csr": 10}, "csr", peers)[text], verdict)
+            found = self.claims["Considerations", text].found
+            self.assertIn(f"cusparse_csr_alg1 {default / 10:.2f} (2 cases), cusparse_coo_alg1 0.50 (2 cases)", found)
+            self.assertIn("takes 0.50 times the time of that leaf, 0.50 times that of the fastest", found)
+        features = "auto format selection/conversion; CSR, CSC, COO, ELL, HYB"
+        self.assertEqual(self.claims["cuSPARSE Library", features].verdict, "not comparable")
+
+    def test_a_leaf_by_its_fastest_kernel(self):
+        atomic = product("lecture", "hyb_atomic_cuda", 12, kind="leaf")
+        self.verdicts({"csr": 10, "hyb": 20}, "hyb", [atomic])
+        claim = self.claims["Decision Tree", "uniform, max > avg: HYB"]
+        self.assertIn("2.00 times its time in the geometric mean (1.20 by the leaf's fastest kernel", claim.found)
+        self.assertIn("by hyb_x_cuda", claim.why)
+
+    def test_storage_goes_by_what_was_built(self):
+        built = {"csr": 120, "coo": 144, "ell": 200, "hyb": 500}
+        sizes = [product("lecture", f"{form}_x_cuda", 10, kind="leaf", asked="format", bytes=size)
+                 for form, size in built.items()]
+        found = self.verdicts({}, "csr", sizes)
+        self.assertEqual(found["CSR 2 nnz + M + 1, COO 3 nnz words"], "confirmed")
+        self.assertEqual(found["ELL 2 M K words"], "not comparable")
+        self.assertIn("1.25 to 1.25 times", self.claims["Storage Requirements", "ELL 2 M K words"].found)
+        self.assertEqual(found["Memory constrained? CSR"], "confirmed")
+        sizes[0]["bytes"] += 100
+        found = self.verdicts({}, "csr", sizes)
+        self.assertEqual(found["CSR 2 nnz + M + 1, COO 3 nnz words"], "refuted")
+        self.assertEqual(found["Memory constrained? CSR"], "refuted")
+
+    def test_the_median_of_an_even_number(self):
+        roofs = [{**LECTURE, "matrix": name} for name in "ab"]
+        for name, roof in (("a", 0.2), ("b", 0.6)):
+            for kind in ("f32", "f64"):
+                roofs += [{**r, "matrix": name, "type": kind, "roof": roof} for r in timed({"csr": 10}, "csr")]
+        roofs += [product("a", f"{form}_y_cuda", 1, kind="transposed", format=form) for form in ("csr", "csc")]
+        claims, _ = report_of(seed004, roofs, "004")
+        claim = claims["Conclusion", "memory-bound operations"]
+        self.assertIn("at 40 % of the copy bandwidth, the median of 4 cases of 20 to 60 %; 2 are below", claim.found)
+        self.assertEqual(claim.verdict, "refuted")
+
+    def test_hardware(self):
+        text = "hardware characteristics influence format choice"
+        for csr, ell, spread, verdict in ((10, 20, 1, "confirmed"), (20, 10, 1, "refuted"), (10, 11, 3, "refuted")):
+            cpu = [{**record, "device": "cpu", "spread_us": spread}
+                   for record in timed({"csr": csr, "ell": ell}, "csr")]
+            self.assertEqual(self.verdicts({"csr": 20, "ell": 10}, "ell", cpu)[text], verdict, (csr, ell))
+        self.assertEqual(self.verdicts({"csr": 20, "ell": 10}, "ell")[text], "not comparable")
 
     def test_a_wrong_product_is_a_problem(self):
         wrong = {"kind": "y", "format": "csr", "status": "ok", "y": [2.0, 8.0, 25.0, 14.0, 24.0]}
@@ -101,16 +169,17 @@ class FillIn(unittest.TestCase):
                     "nnz": 100, "matrix_bytes": 1, "order": "minimum degree", "factor_entries": 100 * growth,
                     "fill_in": 1,
                     "factor_bytes": 1000, "factor_us": 50, "solve_us": 1, "cg_bytes": 10, "cg_us": cg_us,
-                    "cg_iterations": 3, "distance": 1e-12, "status": "ok", "reason": ""}
-        for growth, cg_us, verdicts in ((9, 5, ["confirmed", "confirmed"]), (3, 500, ["refuted", "refuted"])):
+                    "cg_iterations": 3, "cg_format": "csr", "distance": 1e-12, "status": "ok", "reason": ""}
+        for growth, cg_us, verdicts in ((9, 53, ["confirmed", "confirmed"]), (3, 54, ["refuted", "refuted"])):
             claims, problems = report_of(seed004, [record(8, 2, 1), record(64, growth, cg_us)], "004")
             self.assertEqual(problems, [])
             self.assertEqual([claim.verdict for claim in claims.values()], verdicts)
+            self.assertIn("4096 rows (0.9", list(claims.values())[1].found)
 
     def test_factors_that_shrink_are_a_problem(self):
         record = {"kind": "fill-in", "grid": "g", "dimensions": 2, "nnz": 100, "matrix_bytes": 1, "order": "natural",
                   "fill_in": 1, "factor_bytes": 1000, "factor_us": 50, "solve_us": 1, "cg_bytes": 10, "cg_us": 3,
-                  "cg_iterations": 3, "distance": 1e-12, "status": "ok", "reason": ""}
+                  "cg_iterations": 3, "cg_format": "csr", "distance": 1e-12, "status": "ok", "reason": ""}
         _, problems = report_of(seed004, [{**record, "side": 8, "rows": 64, "factor_entries": 900},
                                           {**record, "side": 16, "rows": 256, "factor_entries": 800}], "004")
         self.assertTrue(any("factors do not grow" in problem for problem in problems))
