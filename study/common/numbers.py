@@ -1,5 +1,6 @@
-"""Means of what was measured; None: of nothing."""
+"""Means and correlations of what was measured; None: of nothing."""
 import math
+from bisect import bisect_left, bisect_right
 
 
 def mean(numbers):
@@ -13,16 +14,13 @@ def geometric_mean(numbers):
 
 
 def rank_correlation(pairs):
-    """Spearman's, of (x, y); those that are equal are ranked in their order. None: fewer than three."""
+    """Spearman's; equal numbers share the mean of their ranks. None: of too few, or of all alike."""
     if len(pairs) < 3:
         return None
-    ranks = []
-    for place in (0, 1):
-        order = sorted(range(len(pairs)), key=lambda i: pairs[i][place])
-        rank = [0] * len(pairs)
-        for position, i in enumerate(order):
-            rank[i] = position
-        ranks.append(rank)
-    middle = (len(pairs) - 1) / 2
-    top = sum((a - middle) * (b - middle) for a, b in zip(*ranks))
-    return top / sum((a - middle) ** 2 for a in ranks[0])
+    deviations = []
+    for numbers in zip(*pairs):
+        order = sorted(numbers)
+        deviations.append([(bisect_left(order, n) + bisect_right(order, n) - len(order)) / 2 for n in numbers])
+    one, other = deviations
+    squares = sum(a * a for a in one) * sum(b * b for b in other)
+    return sum(a * b for a, b in zip(one, other)) / squares ** 0.5 if squares else None

@@ -1,7 +1,5 @@
 """What the document says, and whether it holds here."""
-from bisect import bisect_left, bisect_right
-
-from common.numbers import mean
+from common.numbers import mean, rank_correlation
 from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, MARGIN, SCALAR, SCOO, SEGMENTED,
                               SHARED, TYPES, VECTOR, changes, leading, short)
@@ -17,19 +15,6 @@ MEANS = (
     ("2.1", "reduction by shuffles is more efficient than through shared memory", VECTOR, SHARED, (1, 1)),
     ("2.2", "ELL outperforms CSR-Scalar on many matrices (on average)", ELL, SCALAR, (1, 1)),
 )
-
-
-def correlation(pairs):
-    """Of ranks (Spearman's); equal numbers share the mean of their ranks. None: of too few, or of all alike."""
-    if len(pairs) < 3:
-        return None
-    deviations = []
-    for numbers in zip(*pairs):
-        order = sorted(numbers)
-        deviations.append([(bisect_left(order, n) + bisect_right(order, n) - len(order)) / 2 for n in numbers])
-    one, other = deviations
-    squares = sum(a * a for a in one) * sum(b * b for b in other)
-    return sum(a * b for a, b in zip(one, other)) / squares ** 0.5 if squares else None
 
 
 def order(ratios, expected):
@@ -163,7 +148,7 @@ def _coo(report, types):
         return
 
     def ranks(limit, value, kernel):
-        return [correlation([(s.mean_row(m), value(s, m)) for m in s.set_of(kernel, limit)]) for s in types]
+        return [rank_correlation([(s.mean_row(m), value(s, m)) for m in s.set_of(kernel, limit)]) for s in types]
 
     def both(pair):
         return f"{pair[0]:+.2f} (float), {pair[1]:+.2f} (double)"

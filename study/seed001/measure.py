@@ -14,6 +14,7 @@ PEERS = {"mkl": ("mkl_csr", "mkl_csr_optimized"), "csr5": ("csr5",),
 LEVELS = ("csr{k}_listing_cpu", "csr{k}_listing_avx2_cpu", "csr{k}_listing_avx512_cpu")  # the later the faster
 TRIED = {2: ("srs=24", "srs=384", "srs=1536"), 3: ("srs=24:ssrs=8", "srs=384:ssrs=4", "srs=1536:ssrs=2"),
          4: ("srs=24:ssrs=4:sssrs=4", "srs=384:ssrs=2:sssrs=2", "srs=768:ssrs=2:sssrs=2")}
+BANDS = 4  # of every fourth matrix the band is looked at
 TUNED = 3  # every third matrix is tuned with all sizes
 GPU_FORMATS = ("csr", "csr2", "csr3", "csr3:by=longest", "csr3:tuning=volta", "csr3:tuning=volta-ssrs",
                "csr3:tuning=ampere", "csr3:tuning=ampere-ssrs", "packed")
@@ -189,6 +190,16 @@ def figure_2(run):
            "rcm_bandwidth": rcm, "sr_ptr": groups["sr_ptr"], "ssr_ptr": groups["ssr_ptr"]}
 
 
+def bands(matrices):
+    """How wide RCM and Band-k leave them."""
+    def measure(run):
+        for name, matrix in matrices.items():
+            rcm, bandk = (run.lines("reorder", matrix, "--method", method)[0] for method in ("rcm", "bandk"))
+            yield {"kind": "band", "matrix": name, "status": "ok", "given": rcm["bandwidth_before"],
+                   "rcm": rcm["bandwidth_after"], "bandk": bandk["bandwidth_after"]}
+    return measure
+
+
 def shares(matrices, parts):
     names = list(matrices)
     for part in range(min(parts, len(names))):
@@ -207,6 +218,7 @@ def jobs(options):
     found = []
     if options.device != "cuda":
         found += [common.Job("figure 2", figure_2)]
+        found += [common.Job("bands", bands(dict(list(matrices.items())[::BANDS])))]
         found += [common.Job(f"table 1, {part}", table_1(some)) for part, some in shares(matrices, parts["table 1"])]
         found += [common.Job(f"cpu, {part}", on_cpu(options, some)) for part, some in shares(matrices, parts["cpu"])]
         tuned = dict(list(matrices.items())[::TUNED])

@@ -1,5 +1,6 @@
 """Sizes of groups: sweeps on CPU and GPU, constants, formulas, two readings of case 2, cases by the longest row."""
 import re
+import statistics
 
 from common import figures
 from common.numbers import geometric_mean
@@ -58,7 +59,7 @@ def show_cpu(report, results):
     again = _repeats(results)
     if again:
         report.text(f"Noise: of {len(again)} pairs of a kernel, size and matrix that two jobs measured, one time is "
-                    f"{again[len(again) // 2]:.2f} times the other in the median and {again[-1]:.2f} times at most. "
+                    f"{statistics.median(again):.2f} times the other in the median and {again[-1]:.2f} times at most. "
                     "Curves jump by as much.")
     for kernel, sweeps in found.items():
         _show_sweep(report, kernel, sweeps, csr)

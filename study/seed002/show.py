@@ -1,4 +1,6 @@
 """The document's figures 1 to 11, their tables, and the improvements that its conclusion asks for."""
+import statistics
+
 from common import figures
 from seed002 import claims, measure
 from seed002.points import NAMES, STAGES, TYPES, Points, stage, stage_sum, who, whole, without_sort
@@ -182,7 +184,7 @@ def spread_table(report, results):
     for record in results.timed():
         if who(record) and not record["matrix"].startswith(("load", "ways")):
             found.setdefault(who(record), []).append(100 * record["spread_us"] / record["time_us"])
-    rows = [[NAMES[name], len(all_of), sorted(all_of)[len(all_of) // 2], max(all_of)] for name, all_of in found.items()]
+    rows = [[NAMES[name], len(all_of), statistics.median(all_of), max(all_of)] for name, all_of in found.items()]
     report.table("spread", "Quartiles apart, per cent of the median", ["who", "times", "median", "most"], rows)
 
 

@@ -172,6 +172,20 @@ static void words_of_the_table(void **state)
     spry_matrix_destroy(A);
 }
 
+/* Lane and Booth 2022, section 2.3: a longest row of 40 entries and a mean of 10 cost ELL 300 % over the entries. */
+static void overhead_of_ell(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 40, 40, 40, 40};
+    static double values[40];
+    int32_t indices[40];
+    spry_matrix *A = NULL;
+    for (int32_t j = 0; j < 40; j++) indices[j] = j;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 40, offsets, indices, values, NULL), SPRY_OK);
+    assert_int_equal(words(A, "ell"), (1 + 3) * 2 * 40);
+    spry_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +195,7 @@ int main(void)
         cmocka_unit_test(slots),
         cmocka_unit_test(hybrid),
         cmocka_unit_test(words_of_the_table),
+        cmocka_unit_test(overhead_of_ell),
     };
     context = context_of(2);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@ import unittest
 from support import MACHINE, product, report_of, reports, words_of
 
 import seed000
-from common import jobs, words
+from common import jobs, numbers, words
 from common import records as stored
 from common.records import Results
 from seed000 import claims, measure, show, speedups
@@ -65,9 +65,9 @@ class Figures(unittest.TestCase):
                              ([(1, 1), (1, 2), (2, 1), (2, 2)], 0), ([(1, 1), (1, 1), (2, 2)], 1),
                              ([(1, 3), (1, 1), (2, 2), (3, 4)], 0.6325)):
             for turned in (pairs, pairs[::-1]):  # ties do not follow the order of the matrices
-                self.assertAlmostEqual(claims.correlation(turned), found, 4)
-        self.assertIsNone(claims.correlation([(1, 1), (2, 5)]))
-        self.assertIsNone(claims.correlation([(1, 1), (1, 2), (1, 3)]))
+                self.assertAlmostEqual(numbers.rank_correlation(turned), found, 4)
+        self.assertIsNone(numbers.rank_correlation([(1, 1), (2, 5)]))
+        self.assertIsNone(numbers.rank_correlation([(1, 1), (1, 2), (1, 3)]))
 
     def test_order(self):
         for ratios, expected, found in (((1.06, 1.2), (1, 1), "confirmed"), ((1.04, 1.2), (1, 1), "not comparable"),
