@@ -48,7 +48,8 @@ static void types_and_indices(void **state)
     static const char *const pairs[] = {"32/32", "64/32", "64/64"};
     for (int p = 0; p < 3; p++) {
         char command[128];
-        snprintf(command, sizeof command, "bench $D/sym.mtx --formats csr,coo --type all --index %s --json", pairs[p]);
+        snprintf(command, sizeof command, "bench $D/sym.mtx --formats csr,coo --type all --index %s --runs 3 --json",
+                 pairs[p]);
         cJSON *records = records_of(command, 0);
         int f32 = 0, f64 = 0;
         const cJSON *r;
@@ -96,7 +97,7 @@ static void all_kernels(void **state)
     (void)state;
     outcome o = spry("kernels --json");
     for (int squares = 0; squares < 2; squares++) {
-        cJSON *records = records_of(squares ? "bench gen:rmat,scale=9 --op spgemm --formats all --runs 3 --json"
+        cJSON *records = records_of(squares ? "bench gen:rmat,scale=8 --op spgemm --formats all --runs 1 --json"
                                             : "bench gen:rmat,scale=11 --formats all --runs 3 --json",
                                     0);
         int expected = 0;
@@ -147,8 +148,7 @@ static void orderings(void **state)
         char command[160];
         snprintf(command, sizeof command,
                  "bench gen:grid5,x=90,y=80,shuffle=3 $D/small.mtx --device cpu --formats csr --kernels csr_plain "
-                 "--peers "
-                 "--type all --ordering %s --json",
+                 "--peers --type all --ordering %s --runs 3 --json",
                  names[c]);
         cJSON *records = records_of(command, 0);
         assert_true(cJSON_GetArraySize(records) >= 4);

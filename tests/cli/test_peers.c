@@ -117,7 +117,7 @@ static void wrong_peer_is_found_out(void **state)
 static void peers_beside_the_program(void **state)
 {
     (void)state;
-    cJSON *records = records_of("bench gen:grid7,x=9,y=8,z=7 --peers --type all --json", 0);
+    cJSON *records = records_of("bench gen:grid7,x=9,y=8,z=7 --peers --type all --runs 3 --json", 0);
     const cJSON *r = find(records, "kernel", "csr_plain");
     assert_non_null(r);
     assert_string_equal(text_of(r, "status"), "ok");
@@ -129,12 +129,12 @@ static void peers_beside_the_program(void **state)
     assert_int_equal(cJSON_GetArraySize(records), 2);
     cJSON_Delete(records);
     /* Peers stand beside the chosen formats. */
-    records = records_of("bench $D/small.mtx --peers --formats coo --json", 0);
+    records = records_of("bench $D/small.mtx --peers --formats coo --runs 3 --json", 0);
     assert_null(find(records, "kernel", "csr_plain"));
     cJSON_Delete(records);
     for (int p = 0; p < 2; p++) {
-        records = records_of(p == 0 ? "bench $D/small.mtx --peers --index 64/32 --json"
-                                    : "bench $D/small.mtx --peers --index 64/64 --json",
+        records = records_of(p == 0 ? "bench $D/small.mtx --peers --index 64/32 --runs 3 --json"
+                                    : "bench $D/small.mtx --peers --index 64/64 --runs 3 --json",
                              0);
         assert_string_equal(text_of(find(records, "kernel", "csr_plain"), "status"), "ok");
         static const char *const narrow[] = {"mkl_csr", "mkl_csr_optimized", "mkl_csc", "mkl_coo", "mkl_bsr",
@@ -162,7 +162,7 @@ static void peers_multiply_both_ways(void **state)
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
         for (int t = 0; t < 2; t++) {
             char command[160];
-            snprintf(command, sizeof command, "bench %s --op %s --type %s --peers --json", matrices[m],
+            snprintf(command, sizeof command, "bench %s --op %s --type %s --peers --runs 3 --json", matrices[m],
                      t ? "spmv_t" : "spmv", (m + (size_t)t) % 2 ? "f32" : "f64");
             cJSON *records = records_of(command, 0);
             const cJSON *r;
@@ -258,8 +258,8 @@ static void csr5_is_right(void **state)
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
         for (int threads = 1; threads <= 5; threads += 2) {
             char command[160];
-            snprintf(command, sizeof command, "bench %s --peers --kernels csr5 --type all --threads %d --json",
-                     matrices[m], threads);
+            snprintf(command, sizeof command,
+                     "bench %s --peers --kernels csr5 --type all --threads %d --runs 20 --json", matrices[m], threads);
             cJSON *records = records_of(command, 0);
             const cJSON *r;
             assert_int_equal(cJSON_GetArraySize(records), 2);
