@@ -64,15 +64,16 @@ def _arguments(options, kernels, runs=10):
 
 
 def _product(options, density, size):
-    kernels = [SMMP, *CPU_PEERS]
+    peers = not options.quick or size == 512  # some need seconds to start
+    kernels = [SMMP, *(CPU_PEERS if peers else ())]
     kernels += [DOT] if size <= MOST_DOT else []
     kernels += [DENSE] if size <= MOST_DENSE else []
     if options.device != "cpu":
-        kernels += [OLDER, PRINTED, RESET, TOGETHER, *GPU_PEERS]
+        kernels += [OLDER, PRINTED, RESET, TOGETHER, *(GPU_PEERS if peers else ())]
     name = point_name(density, size)
     runs = 10 if density ** 2 * size ** 3 < MANY_PRODUCTS else 5
     return common.bench(name, generated(density, size), *_arguments(options, kernels, runs), "--formats", "auto",
-                        "--peers", label=name)
+                        *(["--peers"] if peers else ()), label=name)
 
 
 def _load(options, density, size):
