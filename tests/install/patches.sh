@@ -2,7 +2,7 @@
 # patches.sh ROOT WORK CMAKE CC: applies tests/patches/*.patch, the worked examples of CONTRIBUTING.md, to a copy of the
 # tree, builds it and runs the tests that go over all formats and kernels, unedited, and those that the patches bring.
 # A new format or device may cost one line of a file that was there. Where little was built before it takes half a
-# minute on two cores; INSTRUMENTED makes tests as short as under sanitizers.
+# minute on two cores; INSTRUMENTED and RACES_ALONE make tests as short as under ThreadSanitizer.
 set -eu
 root=$1 work=$2/patches cmake=$3 cc=$4
 tests=(formats_formats kernels_kernels kernels_transposed io_container io_there_and_back core_plan)
@@ -33,7 +33,7 @@ if command -v ccache >/dev/null; then
     export CCACHE_BASEDIR=$work CCACHE_NOHASHDIR=1
 fi
 if ! { "$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" "${launcher[@]}" \
-    -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -DINSTRUMENTED=1" -DSPRY_WERROR=ON -DSPRY_CUDA=OFF \
+    -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 -DINSTRUMENTED=1 -DRACES_ALONE=1" -DSPRY_WERROR=ON -DSPRY_CUDA=OFF \
     -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_PEERS=OFF &&
     "$cmake" --build "$work/build" --parallel 2 --target spry_tables "${tests[@]/#/test_}"; } >"$work/log" 2>&1; then
     cat "$work/log" >&2
