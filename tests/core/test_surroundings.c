@@ -1,5 +1,6 @@
 /* What the caller's thread brings along: numbers are read, written and told alike in every floating-point environment
    and every locale, and both are the caller's again afterwards. */
+#include "instrumented.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 #include "support.h"
@@ -119,6 +120,7 @@ static void reading_knows_no_environment(void **state)
         spry_context *context = make_context(NULL, 3), *alone = make_context(NULL, 1);
         spry_matrix *right = read_in(alone, text, (spry_type)type);
         for (int environment = 1; environment < 8; environment++) {
+            if (INSTRUMENTED && environment % 2 != type % 2) continue; /* the types take turns */
             enter(environment);
             const unsigned before = control();
             spry_matrix *A = read_in(alone, text, (spry_type)type), *B = read_in(context, text, (spry_type)type);

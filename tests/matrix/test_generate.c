@@ -1,3 +1,4 @@
+#include "instrumented.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 #include "support.h"
@@ -214,6 +215,7 @@ static void twins_of_any_size(void **state)
 /* The parameters shown are the defaults. */
 static void shown_parameters_are_the_defaults(void **state)
 {
+    if (RACES_ALONE) skip(); /* one matrix after another */
     static const char *const names[] = {"rmat16", "laplace5", "diagonal"};
     for (int n = 0; n < TEST_COUNT(names); n++)
         for (int g = 0; g < spry_generator_count(); g++) {
@@ -233,6 +235,7 @@ static void shown_parameters_are_the_defaults(void **state)
 
 static void presets_are_their_parameters(void **state)
 {
+    if (RACES_ALONE) skip(); /* one matrix after another */
     static const char *const same[][2] = {{"rmat16", "rmat,scale=16,edges=16"},
                                           {"rmat16:d", "rmat,scale=16,order=degree"},
                                           {"fem3s", "fem3,x=40,y=40,z=40"},

@@ -115,6 +115,7 @@ static void by_groups(void **unused)
     uint64_t state = 11;
     for (int s = 0; s < 3; s++)
         for (int t = 0; t < 2; t++) {
+            if (TEST_SANITIZED && (s + t) % 2) continue; /* the types take turns */
             test_entries b = clustered(shapes[s][0], shapes[s][1], 4, shapes[s][2], &state);
             check(&b, t ? SPRY_F32 : SPRY_F64, &state);
             test_discard(&b);

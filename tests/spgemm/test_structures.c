@@ -33,7 +33,7 @@ static void structures(void **unused)
     (void)unused;
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", "spgemm_smmp_cpu", "spgemm_seed_dense_cpu"};
     spry_context *context = test_context(NULL, 3);
-    for (int trial = 0; trial < 16 * TEST_SPECS; trial++) {
+    for (int trial = 0; trial < (TEST_SANITIZED ? 8 : 16) * TEST_SPECS; trial++) {
         spry_read_options read = SPRY_INIT(spry_read_options);
         read.value_type = trial / 2 % 2 ? SPRY_F32 : SPRY_F64;
         if (trial % 3 == 2) read.offset_type = SPRY_I64;
