@@ -482,6 +482,11 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * A dense vector, or `columns` of them: entry i of column c is data[i*row_stride + c*column_stride]. Columns one behind
  * the other (column-major) have row_stride 1; rows of all columns one behind the other (row-major) column_stride 1. A
  * product takes as many columns of x as of y, each for itself. The data stay the caller's.
+ *
+ * A column's bits are those of the product with it alone, but where a kernel takes row-major columns at once and reads
+ * the matrix once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu,
+ * in plans with row_major and without ordering and scalings. There the bits do not depend on the other columns, nor on
+ * how many there are.
  */
 typedef struct spry_vector {
     void *data;

@@ -32,7 +32,8 @@ typedef struct spryi_rank_request {
     spry_type vector_type;
     const spryi_device_class *device;
     int threads;
-    int64_t calls; /* > 0 */
+    int64_t calls;   /* > 0 */
+    int64_t columns; /* over 1: of x, which lie row by row; column by column they are as many single products */
     spryi_effort effort;
 } spryi_rank_request;
 

@@ -39,6 +39,7 @@ typedef struct spryi_kernel_functions {
     /* Bytes that a run needs beside y; they are zero before the first run and left so. NULL: none. */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm; /* of SpGEMM in device memory (spgemm/spgemm.h) */
+    unsigned several;                                /* as its descriptor's */
 } spryi_kernel_functions;
 
 /* A format's storage that is to be made on the device, of CSR that lies there. */

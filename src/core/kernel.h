@@ -39,12 +39,14 @@ typedef struct spryi_run_args {
     const void *storage; /* the format's own struct, as its build made it */
     const void *alpha;   /* one number of the compute type, host */
     const void *beta;    /* *beta == 0: y is not read */
-    const void *x;       /* one column, host or device as the kernel's device is */
+    const void *x;       /* one column, host or device as the kernel's device is; or several: */
     void *y;
-    void *workspace;         /* workspace_bytes(storage) bytes; no content survives between runs */
-    spry_type vector_type;   /* of alpha, beta, x and y: the compute type */
-    int threads;             /* at most, of `pool` */
-    struct spryi_pool *pool; /* core/pool.h; NULL: one thread */
+    int64_t columns; /* over 1: of x and of y, row by row, for operations that the kernel lists in `several` */
+    int64_t x_stride, y_stride; /* of several: from row to row */
+    void *workspace;            /* workspace_bytes(storage) bytes; no content survives between runs */
+    spry_type vector_type;      /* of alpha, beta, x and y: the compute type */
+    int threads;                /* at most, of `pool` */
+    struct spryi_pool *pool;    /* core/pool.h; NULL: one thread */
     /* of GPUs */
     int scalars_on_device;            /* 1: alpha and beta are device addresses */
     int device;                       /* CUDA's number; it is current while a kernel is launched */
@@ -71,6 +73,7 @@ typedef struct spryi_kernel {
     const spryi_run_table *spmv;                   /* NULL: not offered */
     const spryi_run_table *spmv_t;                 /* NULL: not offered */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
+    unsigned several;    /* operations, SPRYI_OP_ bits, whose functions take several columns at once, row by row */
     unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
     /* As a format's; NULL: none. */
     const spryi_parameter *parameters;

@@ -236,6 +236,8 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
 static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
 {
     plan->run = run_of(plan, plan->format->arrays(plan->stored.storage), plan->value_type);
+    plan->several =
+        (plan->functions.several & (plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV)) != 0;
     if (plan->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,

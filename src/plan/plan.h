@@ -62,6 +62,7 @@ struct spry_spmv_plan {
     char kernel_text[96];             /* the same as they were given: "lanes=32" */
     spryi_kernel_functions functions; /* of the kernel */
     spryi_run_fn run;
+    int several; /* 1: run takes several columns at once */
     spryi_plan_storage stored;
     void *auxiliary; /* the kernel's, beside the storage */
     int64_t auxiliary_bytes;
@@ -195,7 +196,10 @@ spry_status spryi_time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vect
 /* Lists the caller's arrays that runs read beside x, which y must not overlap. */
 void spryi_list_read(spry_spmv_plan *plan);
 
-/* 1: a run in that order (NULL: none) brings x into the workspace first; y takes a pass of its own. */
+/* 1: a run of several columns that lie row by row is one call of the kernel, in that order (NULL: none). */
+int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order);
+
+/* 1: a run in that order (NULL: none) of one column brings x into the workspace first; y takes a pass of its own. */
 int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
 int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
 

@@ -294,12 +294,14 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
 static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
                      const spryi_plan_order *order, double known)
 {
-    const int maps_x = spryi_maps_x(plan, order), maps_y = spryi_maps_y(plan, order);
     const spry_spmv_options *o = &plan->options;
+    const double columns = (double)(o->columns > 1 ? o->columns : 1);
+    const int at_once = columns > 1 && spryi_takes_columns(plan, order);
+    const int maps_x = !at_once && spryi_maps_x(plan, order), maps_y = !at_once && spryi_maps_y(plan, order);
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
     const int host = plan->device->driver->host_memory;
-    double bytes = known > 0 ? 0 : storage + x + y;
+    double bytes = known > 0 ? 0 : (at_once ? storage / columns : storage) + x + y;
     if (maps_x) bytes += 2 * x; /* a copy is written, and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
@@ -307,7 +309,7 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
     double us = known + (known > 0 && bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
     if (!host) us += (maps_x + maps_y) * r->run_us;
     if (o->vector_device != plan->device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
-    return us * (double)(o->columns > 1 ? o->columns : 1);
+    return us * columns;
 }
 
 /*

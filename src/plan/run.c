@@ -245,6 +245,30 @@ static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error 
     return run_mapped(plan, c, known && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0, err);
 }
 
+int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order)
+{
+    return plan->several && plan->options.row_major && plan->device->driver->host_memory &&
+           !(order && (order->x_from || order->y_from)) && !scaling_of_x(plan) && !scaling_of_y(plan);
+}
+
+static int runs_at_once(const spry_spmv_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
+                        const spry_const_vector *y)
+{
+    return x->columns > 1 && x->column_stride == 1 && y->column_stride == 1 && spryi_takes_columns(plan, plan->order) &&
+           spryi_value_at(args->alpha, plan->vector_type, 0) != 0;
+}
+
+static spry_status run_at_once(const spry_spmv_plan *plan, spryi_run_args args, const spry_const_vector *x,
+                               const spry_const_vector *y, void *into, spry_error *err)
+{
+    args.x = x->data;
+    args.y = into;
+    args.columns = x->columns;
+    args.x_stride = x->row_stride;
+    args.y_stride = y->row_stride;
+    return plan->run(&args, err);
+}
+
 /* Entries of a host vector from one stride to another. */
 static spry_status pack(const spry_spmv_plan *plan, void *to, int64_t to_stride, const void *from, int64_t from_stride,
                         int64_t length, spry_error *err)
@@ -354,7 +378,9 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
     holding held = {0};
     SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
     status = take_workspace(plan, &held, &args.workspace, err);
-    for (int64_t k = 0; k < x.columns && status == SPRY_OK; k++) {
+    const int at_once = status == SPRY_OK && runs_at_once(plan, &args, &x, &y);
+    if (at_once) status = run_at_once(plan, args, &x, &y, into.data, err);
+    for (int64_t k = 0; k < x.columns && status == SPRY_OK && !at_once; k++) {
         column c = {args, .x_stride = x.row_stride, .y_stride = y.row_stride};
         c.args.x = k == 0 ? x.data : (const char *)x.data + k * x.column_stride * size;
         c.args.y = k == 0 ? into.data : (char *)into.data + k * y.column_stride * size;

@@ -169,6 +169,32 @@ static void choices_on_a_cpu(void **state)
     check_choices("cpu", SPRYI_AVX2, avx2, sizeof avx2 / sizeof *avx2);
 }
 
+/* Several columns: row by row csr reads the matrix once for all; column by column they are as many single products. */
+static void choices_for_columns(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t columns;
+        int row_major;
+        const char *format;
+    } cases[] = {{0, 0, "packed"}, {0, 1, "packed"}, {8, 0, "packed"}, {8, 1, "csr"}, {32, 1, "csr"}};
+    spry_context *context = chooser(SPRYI_AVX512);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "grid7,x=60,y=60,z=60", NULL, NULL), SPRY_OK);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spryi_choice choice = {0};
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.device = SPRY_CPU;
+        o.vector_type = SPRY_F64;
+        o.columns = cases[c].columns;
+        o.row_major = cases[c].row_major;
+        assert_int_equal(spryi_choose_on(A, &o, spryi_device_class_named("avx512"), NULL, &choice, NULL), SPRY_OK);
+        assert_string_equal(choice.format->name, cases[c].format);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 /* The plain tree: a matrix for each of its leaves, and what the caller says of it. */
 static void choices_of_the_tree(void **state)
 {
@@ -268,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu),      cmocka_unit_test(choices_on_a_cpu),
                                        cmocka_unit_test(kernels_for_few_calls), cmocka_unit_test(choices_of_the_tree),
-                                       cmocka_unit_test(choices_of_blocks),     cmocka_unit_test(refused_choices)};
+                                       cmocka_unit_test(choices_of_blocks),     cmocka_unit_test(choices_for_columns),
+                                       cmocka_unit_test(refused_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

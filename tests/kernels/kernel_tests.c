@@ -412,6 +412,131 @@ void several_columns(void **state)
     spry_context_destroy(context);
 }
 
+/* Columns of x and y that lie row by row, with room behind each row. */
+typedef struct rows_of_columns {
+    int64_t columns;
+    guarded x, y;
+    spry_vector all_x, all_y;
+} rows_of_columns;
+
+enum { MOST_COLUMNS = 33, X_ROOM = 2, Y_ROOM = 3 };
+
+/* Column c of x is x_numbers, from number c on. */
+static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns)
+{
+    const size_t size = spry_type_bytes(s->type);
+    const int64_t m = s->y_length, n = s->x_length, x_stride = columns + X_ROOM, y_stride = columns + Y_ROOM;
+    rows_of_columns r = {.columns = columns};
+    r.x = guarded_make((size_t)(n > 0 ? (n - 1) * x_stride + columns : 0) * size, AT_END);
+    r.y = guarded_make((size_t)(m > 0 ? (m - 1) * y_stride + columns : 0) * size, AT_END);
+    memset(r.x.data, 0xff, r.x.bytes);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t c = 0; c < columns; c++) set_number(r.x.data, s->type, j * x_stride + c, x_numbers[j + c]);
+    r.all_x = (spry_vector){r.x.data, n, columns, x_stride, 1, s->type, 0, {0, 0}};
+    r.all_y = (spry_vector){r.y.data, m, columns, y_stride, 1, s->type, 0, {0, 0}};
+    return r;
+}
+
+static void rows_free(rows_of_columns *r)
+{
+    guarded_free(&r->x);
+    guarded_free(&r->y);
+}
+
+/* y's numbers are s->y_numbers in every column before; afterwards column c is in column[c]. */
+static void run_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const rows_of_columns *r,
+                     const double scaling[2], guarded *column)
+{
+    const size_t size = spry_type_bytes(s->type);
+    const int64_t m = s->y_length, stride = r->all_y.row_stride;
+    float single[2] = {(float)scaling[0], (float)scaling[1]};
+    const void *alpha = s->type == SPRY_F32 ? (const void *)&single[0] : &scaling[0];
+    const void *beta = s->type == SPRY_F32 ? (const void *)&single[1] : &scaling[1];
+    memset(r->y.data, 0xff, r->y.bytes);
+    for (int64_t i = 0; i < m && scaling[1] != 0; i++)
+        for (int64_t c = 0; c < r->columns; c++) set_number(r->y.data, s->type, i * stride + c, s->y_numbers[i]);
+    assert_int_equal(spry_spmv_plan_run(plan, r->all_y, alpha, spry_vector_as_const(r->all_x), beta, NULL, NULL),
+                     SPRY_OK);
+    for (int64_t i = 0; i < m; i++) {
+        const char *row = (const char *)r->y.data + (size_t)(i * stride) * size;
+        for (int64_t c = 0; c < r->columns; c++)
+            memcpy((char *)column[c].data + (size_t)i * size, row + (size_t)c * size, size);
+        for (size_t b = (size_t)r->columns * size; i + 1 < m && b < (size_t)stride * size; b++)
+            if (row[b] != (char)0xff) fail_msg("%s: wrote behind a row of columns", describe(t));
+    }
+    if (!guarded_intact(&r->y)) fail_msg("%s: wrote beside the columns", describe(t));
+}
+
+/* Every column within the bound, and of the same bits as among the most columns. */
+static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers)
+{
+    static const int64_t counts[] = {MOST_COLUMNS, 2, 3, 7, 8, 9, 17};
+    static const double scalings[][2] = {{1, 0}, {-0.5, 2}};
+    guarded most[MOST_COLUMNS], column[MOST_COLUMNS];
+    const size_t bytes = (size_t)s->y_length * spry_type_bytes(s->type);
+    for (int c = 0; c < MOST_COLUMNS; c++) most[c] = guarded_make(bytes, ON_HEAP);
+    for (int c = 0; c < MOST_COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
+    for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
+        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2]);
+        const double *scaling = scalings[k % 2];
+        if (k < 2 || k % 2 == 1) run_rows(s, t, plan, &r, scaling, k < 2 ? most : column);
+        for (int64_t c = 0; c < r.columns && k < 2; c += MOST_COLUMNS / 3) {
+            reference exact =
+                reference_make(&s->f, t->how->pattern ? NULL : s->values, x_numbers + c, tested_op == SPRY_TRANSPOSE);
+            const comparison found =
+                reference_compare(&exact, s->type, scaling[0], scaling[1], s->before.data, most[c].data);
+            if (found.wrong > 0) fail_msg("%s: column %d of several is wrong", describe(t), (int)c);
+            reference_free(&exact);
+        }
+        for (int64_t c = 0; c < r.columns && k > 2 && k % 2 == 1; c++)
+            if (memcmp(column[c].data, most[c].data, bytes) != 0)
+                fail_msg("%s: column %d of %d differs", describe(t), (int)c, (int)r.columns);
+        rows_free(&r);
+    }
+    for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&most[c]);
+    for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
+}
+
+/* The kernels that take several columns at once, on one and two threads. */
+void columns_row_by_row(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    const int turns = tested_briefly ? 17 + 17 * RACES_ALONE : 7;
+    for (int number = 0; number < family_count(); number = next_met(number)) {
+        material s;
+        set_up(&s, number, number % 4 == 0 ? SPRY_F32 : SPRY_F64, tested_op);
+        double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
+        const form *how = &forms[number / 2 % 3 == 2 ? FORMS - 3 : 0]; /* CSR, or a pattern of it */
+        given g = given_make(&s.f, s.values, how, s.type, number % pairs_there_are());
+        for (int k = 0; k < spry_kernel_count(); k++) {
+            spry_kernel_info kernel = kernel_info(context, k);
+            const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
+            const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
+            if (!is_tested(&kernel) || !(descriptor->several & op) || (k + number / 2) % turns != 0) continue;
+            trial t = {&s.f, how, kernel.name, s.type, number % pairs_there_are(), tested_op};
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.kernel = kernel.name;
+            o.op = tested_op;
+            o.vector_type = s.type;
+            o.row_major = 1;
+            o.threads = 1 + number % 2;
+            spry_spmv_plan *plan = NULL;
+            spry_matrix *A = NULL;
+            assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            spry_matrix_destroy(A);
+            assert_true(spryi_takes_columns(plan, plan->order));
+            judge_rows(&s, &t, plan, x_numbers);
+            spry_spmv_plan_destroy(plan);
+        }
+        given_free(&g);
+        free(x_numbers);
+        clear(&s);
+    }
+    spry_context_destroy(context);
+}
+
 /* Under each SPRY_SIMD: the default kernel of each format is right, and none above the level can be had. */
 void every_simd_level(void **state)
 {

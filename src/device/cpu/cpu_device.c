@@ -105,6 +105,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
     *functions = (spryi_kernel_functions){.name = kernel->name,
                                           .spmv = kernel->spmv,
                                           .spmv_t = kernel->spmv_t,
+                                          .several = kernel->several,
                                           .workspace_bytes = workspace_bytes};
     *reason = kernel->simd <= device->context->simd ? ""
               : kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"

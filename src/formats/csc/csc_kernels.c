@@ -16,6 +16,7 @@
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_scatter_##way,                                                                              \
         .spmv_t = &spryi_csr_gather_##way,                                                                             \
+        .several = SPRYI_OP_SPMV_T,                                                                                    \
     };
 
 KERNEL(portable, SPRYI_PORTABLE,

@@ -27,6 +27,8 @@ enum {
     SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four, and saves a fifth to a half of each */
 };
 
+enum { SPRYI_CSR_SUMS = 16 /* columns for which the workspace has the sums of pieces */ };
+
 /* The storage of format csr. */
 typedef struct spryi_csr {
     spry_arrays a;      /* CSR in host memory, borrowed from the matrix or ... */

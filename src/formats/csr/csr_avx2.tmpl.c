@@ -128,12 +128,16 @@ static void SPRY_FN(piece)(const spryi_csr_job *job, const spryi_csr_block *piec
     job->sums[piece->piece] = total;
 }
 
+#include "formats/csr/csr_panel.tmpl.c"
+
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL},
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
+         SPRY_FN(ones_panel_rows), SPRY_FN(ones_panel_piece)},
+        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+         SPRY_FN(values_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }

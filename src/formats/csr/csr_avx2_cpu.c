@@ -11,6 +11,8 @@
 #include "core/simd_x86.h"
 #include "formats/csr/csr_driver.h"
 
+#include <string.h>
+
 enum { SHORT_MEAN = 16 }; /* under this mean row length, rows are taken four entries a step */
 
 /* A sliding window over ones and zeros gives the mask of any count. */
@@ -107,6 +109,9 @@ typedef __m128 four_f32;
 #define GATHER(x, Aj) SPRYI_TYPED(gather)(x, Aj, sizeof(SPRY_J) == 8)
 #define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
 
+/* The first `count` of a register. */
+#define PANEL_LOAD(p, count) MASK_LOAD(p, count)
+
 /* The plain loops, which patterns use; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
@@ -127,4 +132,5 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &spryi_csr_gather_avx2,
     .spmv_t = &spryi_csr_scatter_avx2,
+    .several = SPRYI_OP_SPMV,
 };

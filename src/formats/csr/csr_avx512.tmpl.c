@@ -395,12 +395,16 @@ static void SPRY_FN(span_groups)(const spryi_csr_job *job, int64_t begin, int64_
 
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
+#include "formats/csr/csr_panel.tmpl.c"
+
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(rows_ones), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(piece_ones), NULL, NULL},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), SPRY_FN(span_rows), SPRY_FN(span_groups)},
+        {SPRY_FN(rows_ones), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(piece_ones), NULL, NULL,
+         SPRY_FN(ones_panel_rows), SPRY_FN(ones_panel_piece)},
+        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), SPRY_FN(span_rows), SPRY_FN(span_groups),
+         SPRY_FN(values_panel_rows), SPRY_FN(values_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }

@@ -15,6 +15,8 @@
 #include "core/avx512_lanes.h"
 #include "formats/csr/csr_driver.h"
 
+#include <string.h>
+
 enum {
     SHORT_MEAN = 20, /* under this mean row length, rows are taken by LANES, so that one tree adds all their sums */
     PACKED_f64 = 5,  /* groups of LANES rows of at most so many entries on average are multiplied as one row */
@@ -154,6 +156,9 @@ static inline __m512i index_in_all_f64(int64_t k)
     return _mm512_set1_epi64(k);
 }
 
+/* The first `count` of a register. */
+#define PANEL_LOAD(p, count) MASKZ_LOAD((MASK)first_lanes(count), p)
+
 /* The plain loops, of which patterns use some; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
@@ -175,4 +180,5 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &spryi_csr_gather_avx512,
     .spmv_t = &spryi_csr_scatter_avx512,
+    .several = SPRYI_OP_SPMV,
 };

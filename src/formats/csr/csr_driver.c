@@ -15,6 +15,8 @@ spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
+        .x_stride = args->x_stride,
+        .y_stride = args->y_stride,
     };
     memcpy(&job.alpha, args->alpha, size);
     memcpy(&job.beta, args->beta, size);
@@ -50,6 +52,7 @@ typedef struct product {
     spryi_run_args args; /* first, for the driver of blocks */
     spryi_csr_job job;
     const spryi_csr_loops *loops;
+    int64_t columns; /* of this pass over the matrix */
 } product;
 
 static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
@@ -57,6 +60,32 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
     const product *p = (const product *)args;
     const spryi_csr *s = args->storage;
     for (int64_t b = begin; b < end; b++) spryi_csr_run_block(s, &p->job, p->loops, &s->blocks.list[b]);
+}
+
+/* The job from that column of the pass on. */
+static spryi_csr_job from_column(const product *p, int64_t column)
+{
+    const spryi_csr *s = p->args.storage;
+    const int64_t bytes = column * (int64_t)spry_type_bytes(p->args.vector_type);
+    spryi_csr_job job = p->job;
+    job.x = (const char *)job.x + bytes;
+    job.y = (char *)job.y + bytes;
+    job.sums += column * s->blocks.piece_count;
+    return job;
+}
+
+/* The same for several columns, which are multiplied row by row: a row's entries are in a cache for all of them. */
+static void run_blocks_of_columns(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const product *p = (const product *)args;
+    const spryi_csr *s = args->storage;
+    for (int64_t b = begin; b < end; b++) {
+        const spryi_csr_block *block = &s->blocks.list[b];
+        if (block->piece >= 0)
+            p->loops->panel_piece(&p->job, block, s->blocks.piece_count, p->columns);
+        else
+            p->loops->panel_rows(&p->job, block->begin, block->end, p->columns);
+    }
 }
 
 static int64_t first_block_of(const spryi_csr_blocks *blocks, int64_t unit)
@@ -71,8 +100,8 @@ static void run_units(const spryi_run_args *args, int64_t begin, int64_t end)
     run_blocks(args, first_block_of(blocks, begin), first_block_of(blocks, end));
 }
 
-/* The pieces of each long row, in order. */
-static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type)
+/* The pieces of each long row, in order; rows of y are `stride` apart. */
+static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, int64_t stride)
 {
     const double alpha = spryi_value_at(&job->alpha, type, 0), beta = spryi_value_at(&job->beta, type, 0);
     for (int64_t l = 0; l < s->blocks.long_count; l++) {
@@ -80,8 +109,28 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
         double sum = 0;
         for (int64_t p = 0; p < row->count; p++) sum += job->sums[row->first + p];
         double y = alpha * sum;
-        if (beta != 0) y += beta * spryi_value_at(job->y, type, row->row);
-        spryi_set_value(job->y, type, row->row, y);
+        if (beta != 0) y += beta * spryi_value_at(job->y, type, row->row * stride);
+        spryi_set_value(job->y, type, row->row * stride, y);
+    }
+}
+
+/* As many columns a pass as there are sums for; all where no row is in pieces. */
+static void drive_columns(product *p)
+{
+    const spryi_csr *s = p->args.storage;
+    const spryi_csr_job whole = p->job;
+    const int64_t bytes = (int64_t)spry_type_bytes(p->args.vector_type);
+    const int64_t most = s->blocks.piece_count > 0 ? SPRYI_CSR_SUMS : p->args.columns;
+    for (int64_t first = 0; first < p->args.columns; first += most) {
+        p->columns = p->args.columns - first < most ? p->args.columns - first : most;
+        p->job = whole;
+        p->job.x = (const char *)whole.x + first * bytes;
+        p->job.y = (char *)whole.y + first * bytes;
+        spryi_run_blocks(&p->args, s->blocks.count, run_blocks_of_columns);
+        for (int64_t c = 0; c < p->columns && s->blocks.long_count > 0; c++) {
+            const spryi_csr_job job = from_column(p, c);
+            finish_long_rows(s, &job, p->args.vector_type, p->args.y_stride);
+        }
     }
 }
 
@@ -90,12 +139,17 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     const spryi_csr *s = args->storage;
     product p = {.args = *args, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
     p.job.sums = args->workspace;
-    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 &&
-                     s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_CSR_STREAM_BYTES;
+    const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *
+                            (args->columns > 1 ? args->columns : 1);
+    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 && y_bytes >= SPRYI_CSR_STREAM_BYTES;
+    if (args->columns > 1) {
+        drive_columns(&p);
+        return SPRY_OK;
+    }
     if (s->blocks.units > 0)
         spryi_run_shares(&p.args, s->blocks.units, run_units);
     else
         spryi_run_blocks(&p.args, s->blocks.count, run_blocks);
-    finish_long_rows(s, &p.job, args->vector_type);
+    finish_long_rows(s, &p.job, args->vector_type, 1);
     return SPRY_OK;
 }

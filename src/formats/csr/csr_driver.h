@@ -20,7 +20,10 @@ typedef struct spryi_csr_job {
     spryi_scalar alpha, beta; /* of the vectors' type: SPRY_SCALAR(job->alpha) */
     int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
     double *sums; /* of the pieces of long rows */
+    int64_t x_stride, y_stride; /* of several columns, as in spryi_run_args */
 } spryi_csr_job;
+
+enum { SPRYI_CSR_PANEL = 4 /* columns at once in the plain loops */ };
 
 /*
  * The loops of one level, value type and index pair, over rows begin .. end - 1 of one run.
@@ -36,6 +39,9 @@ typedef struct spryi_csr_loops {
     /* general and shared rows by their spans (spans.h); NULL where a level does not use them */
     void (*span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int least);
     void (*span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int group);
+    /* several columns, row by row: rows of any run, and a piece's sums, those of columns `apart` from one another */
+    void (*panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns);
+    void (*panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart, int64_t columns);
 } spryi_csr_loops;
 
 /* loops[1] are for stored values, loops[0] for patterns, whose entries are ones and have none. */
@@ -85,6 +91,19 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
     static inline void SPRY_FN(kind##_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)                   \
     {                                                                                                                  \
         SPRY_FN(plain_piece)(job, piece, has_values);                                                                  \
+    }
+
+/* The same of way_rows and way_piece, which take several columns. */
+#define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
+    static inline void SPRY_FN(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,                \
+                                                  int64_t columns)                                                     \
+    {                                                                                                                  \
+        SPRY_FN(way##_rows)(job, begin, end, columns, has_values);                                                     \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece,             \
+                                                   int64_t apart, int64_t columns)                                     \
+    {                                                                                                                  \
+        SPRY_FN(way##_piece)(job, piece, apart, columns, has_values);                                                  \
     }
 
 /*

@@ -161,7 +161,7 @@ int64_t spryi_csr_owned_bytes(const void *storage)
 int64_t spryi_csr_workspace_bytes(const void *storage)
 {
     const spryi_csr *s = storage;
-    if (!s->scatters) return s->blocks.piece_count * (int64_t)sizeof(double);
+    if (!s->scatters) return SPRYI_CSR_SUMS * s->blocks.piece_count * (int64_t)sizeof(double);
     int64_t numbers = s->chunks.window_numbers > s->a.cols ? s->chunks.window_numbers : s->a.cols;
     return numbers * (int64_t)spry_type_bytes(s->vector_type);
 }

@@ -120,15 +120,69 @@ SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr
     job->sums[piece->piece] = (double)SPRY_FN(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
+/* ---- several columns, row by row ----------------------------------------------------------------------- */
+
+/* Entries k .. end - 1 times `count` columns of their rows of x. */
+SPRYI_INLINE void SPRY_FN(plain_panel_dot)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, SPRY_C *sum,
+                                           const int has_values, const int count)
+{
+    for (; k < end; k++) {
+        const SPRY_V *x = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride + c;
+        const SPRY_C a = has_values ? (SPRY_C)((const SPRY_S *)job->values)[k] : 1;
+        for (int l = 0; l < count; l++) sum[l] += has_values ? a * (SPRY_C)x[l] : (SPRY_C)x[l];
+    }
+}
+
+/* The same with the columns as a constant where they fill a panel; how many there are. */
+SPRYI_INLINE int SPRY_FN(plain_panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int64_t columns,
+                                           SPRY_C *sum, const int has_values)
+{
+    const int count = columns - c < SPRYI_CSR_PANEL ? (int)(columns - c) : SPRYI_CSR_PANEL;
+    if (count == SPRYI_CSR_PANEL)
+        SPRY_FN(plain_panel_dot)(job, k, end, c, sum, has_values, SPRYI_CSR_PANEL);
+    else
+        SPRY_FN(plain_panel_dot)(job, k, end, c, sum, has_values, count);
+    return count;
+}
+
+SPRYI_INLINE void SPRY_FN(plain_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
+                                            const int has_values)
+{
+    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const SPRY_P *Ap = own.offsets;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
+            SPRY_C sum[SPRYI_CSR_PANEL] = {0};
+            const int count = SPRY_FN(plain_panel_sums)(&own, Ap[i], Ap[i + 1], c, columns, sum, has_values);
+            for (int l = 0; l < count; l++) SPRY_FN(plain_put)(&own, i * own.y_stride + c + l, sum[l]);
+        }
+}
+
+SPRYI_INLINE void SPRY_FN(plain_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
+                                             int64_t columns, const int has_values)
+{
+    for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
+        SPRY_C sum[SPRYI_CSR_PANEL] = {0};
+        const int count = SPRY_FN(plain_panel_sums)(job, piece->begin, piece->end, c, columns, sum, has_values);
+        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)sum[l];
+    }
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------- */
+
 SPRYI_CSR_LOOPS(pattern, 0)
 SPRYI_CSR_LOOPS(value, 1)
+SPRYI_CSR_PANEL_LOOPS(pattern, plain_panel, 0)
+SPRYI_CSR_PANEL_LOOPS(value, plain_panel, 1)
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
-        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL},
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
+         SPRY_FN(pattern_panel_rows), SPRY_FN(pattern_panel_piece)},
+        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL,
+         SPRY_FN(value_panel_rows), SPRY_FN(value_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }

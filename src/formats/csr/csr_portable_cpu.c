@@ -25,4 +25,5 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .simd = SPRYI_PORTABLE,
     .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,
+    .several = SPRYI_OP_SPMV,
 };

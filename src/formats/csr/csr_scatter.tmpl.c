@@ -100,8 +100,10 @@ static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_er
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
-        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL},
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
+         NULL, NULL},
+        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL, NULL,
+         NULL},
     };
     return spryi_csr_drive_scatter(args, loops);
 }

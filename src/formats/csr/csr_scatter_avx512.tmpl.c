@@ -179,8 +179,9 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(rows_ones), SPRY_FN(strided_ones), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL},
+        {SPRY_FN(rows_ones), SPRY_FN(strided_ones), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL, NULL,
+         NULL},
+        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL, NULL, NULL},
     };
     return spryi_csr_drive_scatter(args, loops);
 }

@@ -33,6 +33,7 @@
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_gather_##way,                                                                               \
         .spmv_t = &spryi_csr_scatter_##way,                                                                            \
+        .several = SPRYI_OP_SPMV,                                                                                      \
     };
 
 #define KERNELS(way, level, idea_text)                                                                                 \
