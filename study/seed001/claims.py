@@ -4,10 +4,6 @@ from common.report import NOT_COMPARABLE, verdict
 from seed001 import printed, suite
 
 
-def _rates(rates, series, titles, matrices):
-    return {t: rates.mean(series[t], matrices) for t in titles if t in series}
-
-
 def _told(found):
     return ", ".join(f"{title} {rate:.1f}" for title, rate in found.items())
 

@@ -23,7 +23,6 @@ WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter
 SRS = 96                   # the constant for CPUs
 PREFERRED = (40, 1000)     # "most matrices on CPU using CSR-2 prefer SRS in the range"
 CPU_SIZES = tuple(size for i in range(3, 12) for size in (2 ** i, 3 * 2 ** (i - 1)))
-GPU_SIZES = tuple(size for i in range(2, 6) for size in (2 ** i, 3 * 2 ** (i - 1)))
 
 # Published kernels, measured on another day and on another NVIDIA H200, built from their public sources for it, warm,
 # median of 7 batches, every result checked: microseconds in f64 and f32. They are not linked into anything here.

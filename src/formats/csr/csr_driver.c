@@ -62,15 +62,12 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
     for (int64_t b = begin; b < end; b++) spryi_csr_run_block(s, &p->job, p->loops, &s->blocks.list[b]);
 }
 
-/* The job from that column of the pass on. */
-static spryi_csr_job from_column(const product *p, int64_t column)
+/* The job with x and y from that column on. */
+static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t column)
 {
-    const spryi_csr *s = p->args.storage;
-    const int64_t bytes = column * (int64_t)spry_type_bytes(p->args.vector_type);
-    spryi_csr_job job = p->job;
+    const int64_t bytes = column * (int64_t)spry_type_bytes(type);
     job.x = (const char *)job.x + bytes;
     job.y = (char *)job.y + bytes;
-    job.sums += column * s->blocks.piece_count;
     return job;
 }
 
@@ -119,17 +116,16 @@ static void drive_columns(product *p)
 {
     const spryi_csr *s = p->args.storage;
     const spryi_csr_job whole = p->job;
-    const int64_t bytes = (int64_t)spry_type_bytes(p->args.vector_type);
+    const spry_type type = p->args.vector_type;
     const int64_t most = s->blocks.piece_count > 0 ? SPRYI_CSR_SUMS : p->args.columns;
     for (int64_t first = 0; first < p->args.columns; first += most) {
         p->columns = p->args.columns - first < most ? p->args.columns - first : most;
-        p->job = whole;
-        p->job.x = (const char *)whole.x + first * bytes;
-        p->job.y = (char *)whole.y + first * bytes;
+        p->job = from_column(whole, type, first);
         spryi_run_blocks(&p->args, s->blocks.count, run_blocks_of_columns);
         for (int64_t c = 0; c < p->columns && s->blocks.long_count > 0; c++) {
-            const spryi_csr_job job = from_column(p, c);
-            finish_long_rows(s, &job, p->args.vector_type, p->args.y_stride);
+            spryi_csr_job job = from_column(p->job, type, c);
+            job.sums += c * s->blocks.piece_count;
+            finish_long_rows(s, &job, type, p->args.y_stride);
         }
     }
 }
