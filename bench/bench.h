@@ -27,21 +27,28 @@ typedef struct bench_source {
     char reason[512]; /* for this reason */
 } bench_source;
 
+/* What an operation multiplies A, or its transpose, by: a vector (spmv), several (spmm), or A again (spgemm). */
+typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX } bench_factor;
+bench_factor bench_factor_of(const char *op);
+
 /* ---- peers: other libraries' kernels, in modules that are loaded ---------------------------------- */
 
 typedef struct bench_peers bench_peers;
 /* Loads every module there is and lists those that ought to be there. NULL: out of memory. */
 bench_peers *bench_load_peers(void);
 void bench_release_peers(bench_peers *peers);
-/* The name of kernel number `peer`, NULL behind the last; *squares is 1 where it is one of op spgemm. */
-const char *bench_peer_name(const bench_peers *peers, int peer, int *squares);
+/* The name of kernel number `peer`, NULL behind the last, and what it multiplies A by. */
+const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *factor);
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
 
 typedef struct bench_options {
     const bench_source *sources;
     int source_count;
-    const char *op;           /* "spmv", "spmv_t", "spgemm" */
+    const char *op;           /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm" */
+    const int64_t *columns;   /* numbers of columns, one after another: of op spmm and spmm_t alone, as */
+    int column_counts;        /* so many of them, */
+    int row_major;            /* 1: rows of all columns lie one behind the other; 0: columns do */
     text_list formats;        /* names, with parameters or without, or "auto" */
     int all_kernels;          /* 1: every kernel of every format instead */
     text_list kernels;        /* by name, peers' too */

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+bench_factor bench_factor_of(const char *op)
+{
+    return strncmp(op, "spmm", 4) == 0 ? BY_COLUMNS : strcmp(op, "spgemm") == 0 ? BY_A_MATRIX : BY_A_VECTOR;
+}
+
 int bench_device_is_there(const bench_session *session, const char *kind)
 {
     for (int d = 0; d < spry_device_count(session->context); d++) {
@@ -24,10 +29,9 @@ int bench_wants_peer(const bench_session *session, const char *device, int p)
 {
     const bench_options *options = session->options;
     const bench_peers *peers = options->peers;
-    const int squares = strcmp(options->op, "spgemm") == 0;
     int any_named = 0;
     for (int k = 0; k < peers->count; k++) any_named |= text_list_has(&options->kernels, peers->items[k].name);
-    if (peers->items[p].multiplies_matrices != squares) return 0;
+    if (peers->items[p].factor != bench_factor_of(options->op)) return 0;
     if (any_named && !text_list_has(&options->kernels, peers->items[p].name)) return 0;
     return bench_device_fits(session, device, peers->items[p].device, any_named);
 }

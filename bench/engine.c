@@ -130,8 +130,17 @@ static spry_status find_ordering(spry_context *context, const spry_matrix *A, nu
 
 static spry_status measure_subject(bench_session *session, const bench_subject *subject, spry_error *err)
 {
-    return strcmp(session->options->op, "spgemm") == 0 ? bench_spgemm(session, subject, err)
-                                                       : bench_spmv(session, subject, err);
+    const bench_options *o = session->options;
+    const bench_factor factor = bench_factor_of(o->op);
+    spry_status status = SPRY_OK;
+    if (factor == BY_A_MATRIX) return bench_spgemm(session, subject, err);
+    if (factor == BY_A_VECTOR) return bench_spmv(session, subject, err);
+    for (int c = 0; status == SPRY_OK && c < o->column_counts; c++) {
+        bench_subject columns = *subject;
+        columns.columns = o->columns[c];
+        status = bench_spmv(session, &columns, err);
+    }
+    return status;
 }
 
 /* A under one ordering. Set-up holds what finding it and moving the entries took. */

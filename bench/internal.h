@@ -21,7 +21,7 @@ typedef struct bench_session {
 /* A peer's kernel, or what is known of one that cannot be had. */
 typedef struct bench_peer {
     char module[32], version[32], name[64], format[32], device[32];
-    int multiplies_matrices;        /* 1: for op spgemm, which */
+    bench_factor factor;            /* what it multiplies A by: a matrix */
     const spry_peer_spgemm *spgemm; /* has this, others */
     const spry_peer_kernel *kernel; /* this. Both NULL: not to be had, for this reason: */
     char reason[384];
@@ -56,6 +56,7 @@ typedef struct bench_subject {
     bench_part part;
     int k;              /* 2, 3 or 4: Band-k's of that k (bandk2 and so on), for csr2, csr3 or csr4 alone; 0: any */
     const char *device; /* of the cases */
+    int64_t columns;    /* of x and y, with op spmm and spmm_t; else 0 */
 } bench_subject;
 
 /* ---- choosing cases (choose.c) -------------------------------------------------------------------- */
@@ -122,7 +123,7 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
 void bench_flush_caches(const bench_session *session);
 
-/* All cases of A*x in one type, or of A*A (spgemm.c), and their records. */
+/* All cases of A*x in one type and number of columns, or of A*A (spgemm.c), and their records. */
 spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
 
@@ -175,9 +176,13 @@ typedef struct spmv_group {
     known_product known[MOST_KNOWN_PRODUCTS];
     int known_count;
     int64_t x_length, y_length;
+    int64_t columns; /* of x and y, which lie one behind the other, */
+    int row_major;   /* or 1: rows of all columns do */
     void *x, *y, *y_before;
+    void *column;         /* room for a column of each, copied together from rows to be compared; NULL: not needed */
+    spry_matrix *checked; /* A by columns, that many transposed products are compared with; NULL: A is */
     void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
-    double csr_bytes;          /* of plain CSR: values, columns, offsets, x and y once */
+    double csr_bytes;          /* of plain CSR: values, columns, offsets, and all columns of x and y once */
     spmv_case *cases;
     int case_count;
     double others; /* share of the processors that other programs had while the cases were timed */

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { SPRY_PEER_ABI = 4 };
+enum { SPRY_PEER_ABI = 5 };
 
 /* The answers of a module's functions. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
@@ -90,6 +90,8 @@ typedef struct spry_peer_request {
     spry_peer_matrix matrix;
     int variant;            /* the kernel's */
     int transpose;          /* 1: y = alpha*A^T*x + beta*y */
+    int64_t columns;        /* of x and y: 1 for the module's kernels; for its spmm, from 1 on, */
+    int row_major;          /* which lie one behind the other (0), or else rows of all columns do (1) */
     int threads;            /* that the product may use */
     int64_t expected_calls; /* products that will follow: what tuning may count on */
 } spry_peer_request;
@@ -112,8 +114,9 @@ typedef struct spry_peer_kernel {
     /* The benchmark times prepare: that is the peer's set-up time. error gets one sentence when it is not OK. */
     int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error);
     /*
-     * x and y are of the matrix's value type, in the memory of `device`: "cpu" or "cuda", where run may return before
-     * the product is done, in the order of the default stream. With beta = 0, y may hold NaN and must be overwritten.
+     * x and y are of the matrix's value type, without gaps, in the memory of `device`: "cpu" or "cuda", where run may
+     * return before the product is done, in the order of the default stream. With beta = 0, y may hold NaN and must be
+     * overwritten.
      */
     int (*run)(void *state, double alpha, const void *x, double beta, void *y);
     void (*destroy)(void *state);
@@ -158,10 +161,12 @@ typedef struct spry_peer_module {
     int abi;             /* SPRY_PEER_ABI */
     const char *name;    /* "mkl" */
     const char *version; /* of the library measured: "2025.2.0" */
-    int kernel_count;
+    int kernel_count;    /* of A times a vector; 0: none, and NULL, as of the others */
     const spry_peer_kernel *kernels;
-    int spgemm_count; /* 0: none, and NULL */
+    int spgemm_count; /* of A times a sparse matrix */
     const spry_peer_spgemm *spgemm;
+    int spmm_count; /* of A times several columns */
+    const spry_peer_kernel *spmm;
 } spry_peer_module;
 
 /* NULL with a sentence in error when the module cannot be used here. */

@@ -11,35 +11,35 @@
 /* The kernels of a complete build. A module that is not here is loaded all the same when it is found. */
 static const struct {
     const char *module, *kernel, *format, *device;
-    int multiplies_matrices;
-} expected[] = {{"plain", "csr_plain", "csr", "cpu", 0},
-                {"csr5", "csr5", "csr", "cpu", 0},
-                {"eigen", "eigen_csr", "csr", "cpu", 0},
-                {"mkl", "mkl_csr", "csr", "cpu", 0},
-                {"mkl", "mkl_csr_optimized", "csr", "cpu", 0},
-                {"mkl", "mkl_csc", "csc", "cpu", 0},
-                {"mkl", "mkl_coo", "coo", "cpu", 0},
-                {"mkl", "mkl_bsr", "bsr", "cpu", 0},
-                {"rsb", "librsb", "csr", "cpu", 0},
-                {"rsb", "librsb_tuned", "csr", "cpu", 0},
-                {"cusparse", "cusparse_csr_alg1", "csr", "cuda", 0},
-                {"cusparse", "cusparse_csr_alg2", "csr", "cuda", 0},
-                {"cusparse", "cusparse_csc", "csc", "cuda", 0},
-                {"cusparse", "cusparse_coo_alg1", "coo", "cuda", 0},
-                {"cusparse", "cusparse_coo_alg2", "coo", "cuda", 0},
-                {"cusparse", "cusparse_sell", "sell", "cuda", 0},
-                {"cusparse", "cusparse_bsr", "bsr", "cuda", 0},
-                {"cusparse", "cusparse_spmvop_alg1", "csr", "cuda", 0},
-                {"cusparse", "cusparse_spmvop_alg2", "csr", "cuda", 0},
-                {"mkl", "mkl_sp2m", "csr", "cpu", 1},
-                {"eigen", "eigen_spgemm", "csr", "cpu", 1},
-                {"graphblas", "graphblas_mxm", "csr", "cpu", 1},
-                {"process", "scipy_smmp", "csr", "cpu", 1},
-                {"process", "scipy_smmp_sorted", "csr", "cpu", 1},
-                {"process", "octave", "csr", "cpu", 1},
-                {"cusparse", "cusparse_spgemm_alg1", "csr", "cuda", 1},
-                {"cusparse", "cusparse_spgemm_alg2", "csr", "cuda", 1},
-                {"cusparse", "cusparse_spgemm_alg3", "csr", "cuda", 1}};
+    bench_factor factor;
+} expected[] = {{"plain", "csr_plain", "csr", "cpu", BY_A_VECTOR},
+                {"csr5", "csr5", "csr", "cpu", BY_A_VECTOR},
+                {"eigen", "eigen_csr", "csr", "cpu", BY_A_VECTOR},
+                {"mkl", "mkl_csr", "csr", "cpu", BY_A_VECTOR},
+                {"mkl", "mkl_csr_optimized", "csr", "cpu", BY_A_VECTOR},
+                {"mkl", "mkl_csc", "csc", "cpu", BY_A_VECTOR},
+                {"mkl", "mkl_coo", "coo", "cpu", BY_A_VECTOR},
+                {"mkl", "mkl_bsr", "bsr", "cpu", BY_A_VECTOR},
+                {"rsb", "librsb", "csr", "cpu", BY_A_VECTOR},
+                {"rsb", "librsb_tuned", "csr", "cpu", BY_A_VECTOR},
+                {"cusparse", "cusparse_csr_alg1", "csr", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_csr_alg2", "csr", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_csc", "csc", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_coo_alg1", "coo", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_coo_alg2", "coo", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_sell", "sell", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_bsr", "bsr", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_spmvop_alg1", "csr", "cuda", BY_A_VECTOR},
+                {"cusparse", "cusparse_spmvop_alg2", "csr", "cuda", BY_A_VECTOR},
+                {"mkl", "mkl_sp2m", "csr", "cpu", BY_A_MATRIX},
+                {"eigen", "eigen_spgemm", "csr", "cpu", BY_A_MATRIX},
+                {"graphblas", "graphblas_mxm", "csr", "cpu", BY_A_MATRIX},
+                {"process", "scipy_smmp", "csr", "cpu", BY_A_MATRIX},
+                {"process", "scipy_smmp_sorted", "csr", "cpu", BY_A_MATRIX},
+                {"process", "octave", "csr", "cpu", BY_A_MATRIX},
+                {"cusparse", "cusparse_spgemm_alg1", "csr", "cuda", BY_A_MATRIX},
+                {"cusparse", "cusparse_spgemm_alg2", "csr", "cuda", BY_A_MATRIX},
+                {"cusparse", "cusparse_spgemm_alg3", "csr", "cuda", BY_A_MATRIX}};
 static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";
@@ -89,7 +89,7 @@ static int add_missing(bench_peers *peers, const char *module, const char *reaso
         if (strcmp(expected[e].module, module) != 0) continue;
         peer = add_peer(peers, module, expected[e].kernel, expected[e].format, expected[e].device);
         if (!peer) return 0;
-        peer->multiplies_matrices = expected[e].multiplies_matrices;
+        peer->factor = expected[e].factor;
         RECORD_TEXT(peer->reason, reason);
     }
     if (peers->count > before) return 1;
@@ -98,21 +98,29 @@ static int add_missing(bench_peers *peers, const char *module, const char *reaso
     return peer != NULL;
 }
 
-static int add_module(bench_peers *peers, const char *name, const spry_peer_module *module)
+static int add_kernels(bench_peers *peers, const char *name, const spry_peer_module *module, bench_factor factor)
 {
-    for (int k = 0; k < module->kernel_count; k++) {
-        const spry_peer_kernel *kernel = &module->kernels[k];
-        bench_peer *peer = add_peer(peers, name, kernel->name, kernel->format, kernel->device);
+    const int count = factor == BY_COLUMNS ? module->spmm_count : module->kernel_count;
+    const spry_peer_kernel *kernels = factor == BY_COLUMNS ? module->spmm : module->kernels;
+    for (int k = 0; k < count; k++) {
+        bench_peer *peer = add_peer(peers, name, kernels[k].name, kernels[k].format, kernels[k].device);
         if (!peer) return 0;
         RECORD_TEXT(peer->version, module->version);
-        peer->kernel = kernel;
+        peer->factor = factor;
+        peer->kernel = &kernels[k];
     }
+    return 1;
+}
+
+static int add_module(bench_peers *peers, const char *name, const spry_peer_module *module)
+{
+    if (!add_kernels(peers, name, module, BY_A_VECTOR) || !add_kernels(peers, name, module, BY_COLUMNS)) return 0;
     for (int k = 0; k < module->spgemm_count; k++) {
         const spry_peer_spgemm *spgemm = &module->spgemm[k];
         bench_peer *peer = add_peer(peers, name, spgemm->name, "csr", spgemm->device);
         if (!peer) return 0;
         RECORD_TEXT(peer->version, module->version);
-        peer->multiplies_matrices = 1;
+        peer->factor = BY_A_MATRIX;
         peer->spgemm = spgemm;
     }
     return 1;
@@ -195,10 +203,10 @@ void bench_release_peers(bench_peers *peers)
     free(peers);
 }
 
-const char *bench_peer_name(const bench_peers *peers, int peer, int *squares)
+const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *factor)
 {
     if (peer >= peers->count) return NULL;
-    *squares = peers->items[peer].multiplies_matrices;
+    *factor = peers->items[peer].factor;
     return peers->items[peer].name;
 }
 

@@ -14,6 +14,7 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
 {
     record_init(r);
     r->op = session->options->op;
+    if (bench_factor_of(r->op) == BY_COLUMNS) r->layout = session->options->row_major ? "row" : "column";
     r->state = session->options->cold ? "cold" : "warm";
     r->copy_gbps = session->copy_gbps;
     RECORD_TEXT(r->matrix, source->name);
@@ -22,6 +23,7 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
 {
     bench_begin_record(session, r, subject->source);
+    if (subject->columns > 0) r->columns = subject->columns;
     r->twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
     r->peer = 0;
     return record_describe(r, subject->A, err);

@@ -39,6 +39,8 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = c->group->op;
+    options.columns = c->group->columns;
+    options.row_major = c->group->row_major;
     options.expected_calls = c->options->calls;
     options.expected_updates = c->options->updates;
     options.policy = c->options->policy;

@@ -1,4 +1,4 @@
-/* One matrix in one type: its vectors, its cases, and the check of every case. */
+/* One matrix in one type and number of columns: its vectors, its cases, and the check of every case. */
 #include "bench/internal.h"
 #include "spry/tools.h"
 
@@ -18,12 +18,19 @@ static int threads_of(const spmv_group *group)
 
 static spry_vector vector(const spmv_group *group, void *data, int64_t length, int device)
 {
-    return (spry_vector){.data = data, .length = length, .type = group->type, .columns = 1, .device = device};
+    return (spry_vector){.data = data,
+                         .length = length,
+                         .type = group->type,
+                         .columns = group->columns,
+                         .row_stride = group->row_major ? group->columns : 1,
+                         .column_stride = group->row_major ? 1 : length,
+                         .device = device};
 }
 
+/* Of all columns. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
-    return (size_t)length * spry_type_bytes(group->type);
+    return (size_t)length * (size_t)group->columns * spry_type_bytes(group->type);
 }
 
 static uint64_t hash_of_y(const spmv_group *group)
@@ -54,11 +61,44 @@ static spry_status leave_out_values(spmv_group *group, spry_error *err)
     return SPRY_OK;
 }
 
+/* 1: columns are copied together from rows to be compared. */
+static int are_gathered(const spmv_group *group)
+{
+    return group->row_major && group->columns > 1;
+}
+
+/* x, y and y as it was before; numbers of bytes that do not fit 64 bits do not fit the machine either. */
+static spry_status make_vectors(spmv_group *group, spry_error *err)
+{
+    const double entries = (double)group->x_length + 2 * (double)group->y_length;
+    const double bytes = entries * (double)(group->columns + are_gathered(group)) *
+                         (double)spry_type_bytes(group->type);
+    char text[200];
+    if (bytes > (double)spry_available_memory_bytes()) {
+        snprintf(text, sizeof text,
+                 "out of memory in the benchmark: x, y and a copy of y of %lld column%s take %.0f bytes, which this "
+                 "machine has not free",
+                 (long long)group->columns, group->columns == 1 ? "" : "s", bytes);
+        return bench_fail(err, SPRY_OUT_OF_MEMORY, text);
+    }
+    group->x = allocate_pages(vector_bytes(group, group->x_length));
+    group->y = allocate_pages(vector_bytes(group, group->y_length));
+    group->y_before = allocate_pages(vector_bytes(group, group->y_length));
+    if (are_gathered(group)) group->column = allocate_pages((size_t)entries * spry_type_bytes(group->type));
+    if (!group->x || !group->y || !group->y_before || (are_gathered(group) && !group->column))
+        return bench_out_of_memory(err);
+    fill_random(group->x, group->x_length * group->columns, group->type, 1, threads_of(group));
+    fill_random(group->y_before, group->y_length * group->columns, group->type, 2, threads_of(group));
+    return SPRY_OK;
+}
+
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err)
 {
     *group = (spmv_group){.session = session,
                           .A = subject->A,
                           .planner = session->context,
+                          .columns = subject->columns > 0 ? subject->columns : 1,
+                          .row_major = subject->columns > 0 && session->options->row_major,
                           .arrays = SPRY_INIT(spry_arrays)};
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
@@ -66,22 +106,15 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     if (status == SPRY_OK && session->options->pattern) status = leave_out_values(group, err);
     if (status != SPRY_OK) return status;
     const spry_arrays *a = &group->arrays;
-    const int transpose = strcmp(session->options->op, "spmv_t") == 0;
+    const int transpose = strstr(session->options->op, "_t") != NULL;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     group->x_length = transpose ? a->rows : a->cols;
     group->y_length = transpose ? a->cols : a->rows;
-    group->csr_bytes = (double)(a->rows + a->cols) * (double)spry_type_bytes(group->type);
+    group->csr_bytes = (double)(a->rows + a->cols) * (double)group->columns * (double)spry_type_bytes(group->type);
     for (int part = 0; part < 3 - (group->pattern != NULL); part++) group->csr_bytes += (double)csr_part_bytes(a, part);
-    group->x = allocate_pages(vector_bytes(group, group->x_length));
-    group->y = allocate_pages(vector_bytes(group, group->y_length));
-    group->y_before = allocate_pages(vector_bytes(group, group->y_length));
-    if (!group->x || !group->y || !group->y_before) {
-        spmv_group_close(group);
-        return bench_out_of_memory(err);
-    }
-    fill_random(group->x, group->x_length, group->type, 1, threads_of(group));
-    fill_random(group->y_before, group->y_length, group->type, 2, threads_of(group));
-    return SPRY_OK;
+    status = make_vectors(group, err);
+    if (status != SPRY_OK) spmv_group_close(group);
+    return status;
 }
 
 void spmv_group_close(spmv_group *group)
@@ -96,6 +129,8 @@ void spmv_group_close(spmv_group *group)
     spry_device_free(group->session->context, 1, group->device_y);
     device_matrix_release(&group->on_gpu, group->session->context);
     spry_matrix_destroy(group->pattern);
+    spry_matrix_destroy(group->checked);
+    free(group->column);
     free(group->ones);
     free(group->cases);
     free(group->x);
@@ -205,6 +240,63 @@ static int is_known(const known_product *known, uint64_t hash, double alpha, dou
     return known->hash == hash && known->alpha == alpha && known->beta == beta;
 }
 
+/* Column c of rows of all columns, copied together. */
+static void gather_column(const spmv_group *group, void *to, const void *from, int64_t length, int64_t c)
+{
+    const int threads = threads_of(group), f64 = group->type == SPRY_F64;
+    const int64_t columns = group->columns;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < length; i++)
+        if (f64)
+            ((double *)to)[i] = ((const double *)from)[i * columns + c];
+        else
+            ((float *)to)[i] = ((const float *)from)[i * columns + c];
+}
+
+/* Column c of a vector in host memory as it is compared: where it lies, or in room, which begins so many entries on. */
+static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t room)
+{
+    const int64_t bytes = (int64_t)spry_type_bytes(group->type);
+    char *at = are_gathered(group) ? (char *)group->column + room * bytes : (char *)data + c * length * bytes;
+    if (are_gathered(group)) gather_column(group, at, data, length, c);
+    return (spry_const_vector){.data = at, .length = length, .type = group->type, .columns = 1};
+}
+
+/* A, or where many columns of transposed products are compared, A by columns: then several threads share the rows. */
+static const spry_matrix *checked_matrix(spmv_group *group)
+{
+    if (group->op == SPRY_TRANSPOSE && group->columns > 1 && !group->checked) {
+        spry_convert_options options = SPRY_INIT(spry_convert_options);
+        options.layout = SPRY_CSC;
+        if (spry_matrix_convert(group->session->context, &group->checked, group->A, &options, NULL) != SPRY_OK)
+            group->checked = NULL; /* for want of memory: one thread compares */
+    }
+    return group->checked ? group->checked : group->A;
+}
+
+/* Compares all columns of group->y with the reference. wrong: the first column with a row past the bound; -1: none. */
+static spry_status verify_columns(spmv_group *group, double alpha, double beta, spry_spmv_verification *worst,
+                                  int64_t *wrong, spry_error *err)
+{
+    const spry_type type = group->type;
+    const scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
+    const int64_t m = group->y_length, n = group->x_length;
+    const spry_matrix *A = checked_matrix(group);
+    spry_status status = SPRY_OK;
+    *wrong = -1;
+    for (int64_t c = 0; c < group->columns && status == SPRY_OK && *wrong < 0; c++) {
+        spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+        spry_const_vector before = {0};
+        if (beta != 0) before = column_of(group, group->y_before, m, c, n + m);
+        status = spry_spmv_verify(group->session->context, &v, A, group->op, scalar_pointer(&a, type),
+                                  column_of(group, group->x, n, c, 0), scalar_pointer(&b, type), before,
+                                  column_of(group, group->y, m, c, n), err);
+        if (v.wrong_rows > 0) *wrong = c;
+        if (c == 0 || *wrong == c || v.max_error > worst->max_error) *worst = v;
+    }
+    return status;
+}
+
 /*
  * Compares group->y with the reference, unless a case before gave the same bits. what names the product in the
  * reason.
@@ -212,6 +304,8 @@ static int is_known(const known_product *known, uint64_t hash, double alpha, dou
 static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *what)
 {
     spry_error err = {0};
+    char column[40] = "";
+    int64_t wrong = -1;
     const uint64_t hash = hash_of_y(group);
     for (int k = 0; k < group->known_count; k++)
         if (is_known(&group->known[k], hash, alpha, beta)) {
@@ -219,23 +313,18 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             return 1;
         }
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    spry_type type = group->type;
-    scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
-    spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length, 0);
-    spry_status status = spry_spmv_verify(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
-                                          spry_vector_as_const(vector(group, group->x, group->x_length, 0)),
-                                          scalar_pointer(&b, type), spry_vector_as_const(before),
-                                          spry_vector_as_const(vector(group, group->y, group->y_length, 0)), &err);
+    const spry_status status = verify_columns(group, alpha, beta, &v, &wrong, &err);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     keep_error(c, v.max_error);
-    if (v.wrong_rows == 0) {
+    if (wrong < 0) {
         if (group->known_count < MOST_KNOWN_PRODUCTS)
             group->known[group->known_count++] = (known_product){hash, alpha, beta, v.max_error};
         return 1;
     }
+    if (group->columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound", what,
-                       (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+                       "%s%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound", what,
+                       column, (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
 
 static void copy_y_before(spmv_group *group)
@@ -255,7 +344,7 @@ static void copy_y_before(spmv_group *group)
 static void check(spmv_group *group, spmv_case *c)
 {
     if (c->device > 0 && !make_device_vectors(group, c)) return;
-    fill_constant(group->y, group->y_length, group->type, NAN, threads_of(group));
+    fill_constant(group->y, group->y_length * group->columns, group->type, NAN, threads_of(group));
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
@@ -423,6 +512,8 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
     spry_peer_request request = {.matrix = bench_peer_matrix(&group->arrays),
                                  .variant = peer->kernel->variant,
                                  .transpose = group->op == SPRY_TRANSPOSE,
+                                 .columns = group->columns,
+                                 .row_major = group->row_major,
                                  .threads = threads,
                                  .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
                                                                                       : 1000};

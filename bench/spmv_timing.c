@@ -168,7 +168,7 @@ int spmv_measure(spmv_group *group)
     if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
-                         2 * (double)group->arrays.nnz, group->csr_bytes);
+                         2 * (double)group->arrays.nnz * (double)group->columns, group->csr_bytes);
     group->others = bench_others_since(before, 0);
     return 1;
 }

@@ -1,4 +1,5 @@
 /* spry bench: kernels and peers side by side, checked and timed. */
+#include "cli/bench_names.h"
 #include "cli/bench_regret.h"
 #include "cli/bench_sources.h"
 #include "cli/bench_tables.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEAMS = 16 };
+enum { MOST_TEAMS = 16, MOST_COUNTS = 16, MOST_COLUMNS = 4096 };
 
 typedef struct arguments {
     const char *suite, *folder;
@@ -19,9 +20,11 @@ typedef struct arguments {
     text_list only, thread_list;
     int types; /* 0: f32, 1: f64, 2: all */
     int want_peers;
-    int64_t threads;     /* the most of the list */
-    int64_t part, parts; /* parts 0: the whole */
-    int from;            /* 1: of --regret, records are read and nothing is measured */
+    int64_t columns[MOST_COUNTS]; /* o.column_counts of them */
+    const char *layout;           /* NULL: not told */
+    int64_t threads;              /* the most of the list */
+    int64_t part, parts;          /* parts 0: the whole */
+    int from;                     /* 1: of --regret, records are read and nothing is measured */
     cli_json json;
 } arguments;
 
@@ -70,6 +73,21 @@ static int take_threads(void *state, const char *value)
     return status;
 }
 
+/* Numbers of columns. */
+static int take_columns(void *state, const char *value)
+{
+    arguments *a = state;
+    text_list list = {0};
+    int status = cli_take_list("columns", value, &list);
+    if (status == CLI_GO_ON && list.count > MOST_COUNTS)
+        status = cli_usage_error("--columns has %d numbers, expected at most %d", list.count, MOST_COUNTS);
+    for (int i = 0; status == CLI_GO_ON && i < list.count; i++)
+        status = cli_take_integer("columns", list.items[i], 1, MOST_COLUMNS, &a->columns[i]);
+    a->o.column_counts = list.count;
+    cli_release_list(&list);
+    return status;
+}
+
 /* "2/4" */
 static int take_part(void *state, const char *value)
 {
@@ -92,7 +110,16 @@ static const cli_option options[] = {
     {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only), 1},
     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
      .take = take_part},
-    {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(o.op)},
+    {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm",
+     "operation: spmv multiplies with a vector, spmm with several columns,\n"
+     "_t transposed; spgemm squares the matrix (default: spmv)",
+     CLI_WORD, CLI_AT(o.op)},
+    {"columns", 0, "LIST", "of spmm and spmm_t: numbers of columns, one after another (default: 8)", CLI_OWN,
+     .take = take_columns},
+    {"layout", 0, "row|column",
+     "of spmm and spmm_t: what of X and Y lies one behind the other, rows\n"
+     "of all columns or columns (default: row)",
+     CLI_WORD, CLI_AT(layout)},
     {"formats", 0, "all|auto|LIST",
      "the best kernel of each format named, with parameters if wanted\n"
      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
@@ -162,156 +189,10 @@ static const cli_option options[] = {
 
 static int is_spgemm(const arguments *a)
 {
-    return strcmp(a->o.op, "spgemm") == 0;
+    return bench_factor_of(a->o.op) == BY_A_MATRIX;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
-
-enum { MOST_NAMES = 256 };
-typedef struct name_list {
-    const char *names[MOST_NAMES];
-    int count;
-} name_list;
-
-static int check_names(const char *option, const char *what, const text_list *list, const name_list *known)
-{
-    for (int i = 0; i < list->count; i++) {
-        int found = 0;
-        for (int k = 0; k < known->count; k++) found |= text_is_named(list->items[i], known->names[k]);
-        if (found) continue;
-        const char *nearest = cli_nearest(list->items[i], known->names, known->count);
-        if (nearest)
-            return cli_usage_error("--%s: there is no %s '%s'; did you mean '%s'?", option, what, list->items[i],
-                                   nearest);
-        return cli_usage_error("--%s: there is no %s '%s'; 'spry kernels' lists them", option, what, list->items[i]);
-    }
-    return CLI_GO_ON;
-}
-
-static int check_formats(const arguments *a)
-{
-    name_list known = {.names = {"auto"}, .count = 1};
-    for (int f = 0; f < spry_format_count() && known.count < MOST_NAMES; f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(&info, f, NULL) == SPRY_OK) known.names[known.count++] = info.name;
-    }
-    if (text_list_has(&a->o.formats, "all")) return cli_usage_error("--formats: 'all' stands alone, not in a list");
-    return check_names("formats", "format", &a->o.formats, &known);
-}
-
-static int check_policy(const char *policy, spry_context *context, const spry_matrix *A)
-{
-    spry_error err = {0};
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_storage storage = SPRY_INIT(spry_storage);
-    options.policy = policy;
-    spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
-    return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
-}
-
-/* A kernel of products with vectors, on A. */
-static spry_status try_kernel(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
-{
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.kernel = name;
-    options.allow_nondeterministic = 1;
-    const spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
-    spry_spmv_plan_destroy(plan);
-    return status;
-}
-
-/* One of sparse products. */
-static spry_status try_square(const char *name, spry_context *context, const spry_matrix *A, spry_error *err)
-{
-    spry_matrix *C = NULL;
-    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    options.kernel = name;
-    const spry_status status = spry_spgemm(context, &C, A, A, &options, err);
-    spry_matrix_destroy(C);
-    return status;
-}
-
-/* Of what follows a kernel's name; one that cannot run here is looked at where it can. */
-static int check_kernel_parameters(const arguments *a, spry_context *context, const spry_matrix *A)
-{
-    const text_list *kernels = &a->o.kernels;
-    for (int i = 0; i < kernels->count; i++) {
-        spry_error err = {0};
-        const char *name = kernels->items[i];
-        if (!strchr(name, ':')) continue;
-        const spry_status status = is_spgemm(a) ? try_square(name, context, A, &err)
-                                                : try_kernel(name, context, A, &err);
-        if (status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT)
-            return cli_usage_error("--kernels: %s", err.message);
-    }
-    return CLI_GO_ON;
-}
-
-/* Parameters and the policy are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
-static int check_parameters(const arguments *a, spry_context *context)
-{
-    static const int32_t offsets[1] = {0};
-    spry_error err = {0};
-    spry_matrix *A = NULL;
-    if (spry_matrix_borrow_csr_f64(context, &A, 0, 0, offsets, NULL, NULL, &err) != SPRY_OK) return cli_fail(&err);
-    int status = CLI_GO_ON;
-    for (int i = 0; i < a->o.formats.count && status == CLI_GO_ON; i++) {
-        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_storage storage = SPRY_INIT(spry_storage);
-        options.format = a->o.formats.items[i];
-        if (!strchr(options.format, ':')) continue;
-        spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
-        if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
-            status = cli_usage_error("--formats: %s", err.message);
-    }
-    if (status == CLI_GO_ON) status = check_kernel_parameters(a, context, A);
-    if (status == CLI_GO_ON && a->o.policy) status = check_policy(a->o.policy, context, A);
-    spry_matrix_destroy(A);
-    return status;
-}
-
-/* A kernel of the other kind of product would be left out without a word. */
-static int check_operation(const char *kernel, int squares, int squared)
-{
-    if (squares && !squared)
-        return cli_usage_error("--kernels: '%s' multiplies two sparse matrices; add --op spgemm", kernel);
-    if (!squares && squared)
-        return cli_usage_error("--kernels: '%s' multiplies with a vector, which --op spgemm does not", kernel);
-    return CLI_GO_ON;
-}
-
-static int check_kernels(const arguments *a, spry_context *context, const bench_peers *peers)
-{
-    const int spmv = spry_kernel_count(), ours = spmv + spry_spgemm_kernel_count();
-    name_list known = {.count = 0};
-    int squares[MOST_NAMES], elsewhere[MOST_NAMES] = {0}, status, squares_peer = 0, fitting = 0;
-    for (int k = 0; k < ours && known.count < MOST_NAMES; k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        const spry_status found = k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
-                                           : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL);
-        squares[known.count] = k >= spmv;
-        elsewhere[known.count] = found == SPRY_OK && strcmp(a->o.device, "all") != 0 &&
-                                 strcmp(a->o.device, info.device_kind) != 0;
-        if (found == SPRY_OK) known.names[known.count++] = info.name;
-    }
-    const char *name;
-    for (int p = 0; known.count < MOST_NAMES && (name = bench_peer_name(peers, p, &squares_peer)) != NULL; p++) {
-        if (!a->want_peers && text_list_has(&a->o.kernels, name))
-            return cli_usage_error("--kernels: '%s' is a peer's kernel; add --peers", name);
-        squares[known.count] = squares_peer;
-        if (a->want_peers) known.names[known.count++] = name;
-    }
-    status = check_names("kernels", "kernel", &a->o.kernels, &known);
-    for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (text_list_names(&a->o.kernels, known.names[k])) {
-            status = check_operation(known.names[k], squares[k], is_spgemm(a));
-            fitting += !elsewhere[k];
-        }
-    if (status == CLI_GO_ON && fitting == 0 && a->o.kernels.count > 0 && a->o.formats.count == 0)
-        return cli_usage_error("--device is '%s', on which none of --kernels runs", a->o.device);
-    return status;
-}
+/* ---- what goes together --------------------------------------------------------------------------- */
 
 static int check_spgemm_formats(const arguments *a)
 {
@@ -364,8 +245,8 @@ static int check_regret(const arguments *a)
     if (a->from && !o->regret) return cli_usage_error("--from goes with --regret: it makes the report of records");
     if (!o->regret) return CLI_GO_ON;
     if (other) return cli_usage_error("--%s does not go with --regret, which says itself what runs", other);
-    if (o->op && strcmp(o->op, "spgemm") == 0)
-        return cli_usage_error("--regret is of products with a vector, --op is spgemm: expected spmv or spmv_t");
+    if (o->op && bench_factor_of(o->op) != BY_A_VECTOR)
+        return cli_usage_error("--regret is of products with a vector, --op is %s: expected spmv or spmv_t", o->op);
     if (o->orderings.count > 1 || (o->orderings.count == 1 && strcmp(o->orderings.items[0], "none") != 0))
         return cli_usage_error("--ordering does not go with --regret: auto takes the matrix as it is given");
     if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --regret expects one number");
@@ -378,6 +259,20 @@ static int check_regret(const arguments *a)
     return CLI_GO_ON;
 }
 
+static int take_columns_and_layout(arguments *a)
+{
+    bench_options *o = &a->o;
+    const char *other = o->column_counts > 0 ? "columns" : a->layout ? "layout" : NULL;
+    if (bench_factor_of(o->op) != BY_COLUMNS)
+        return other ? cli_usage_error("--%s is of products with several columns, --op is %s: expected spmm or spmm_t",
+                                       other, o->op)
+                     : CLI_GO_ON;
+    if (o->column_counts == 0) a->columns[o->column_counts++] = 8;
+    o->columns = a->columns;
+    o->row_major = !a->layout || strcmp(a->layout, "row") == 0;
+    return CLI_GO_ON;
+}
+
 static int take_defaults(arguments *a)
 {
     bench_options *o = &a->o;
@@ -387,13 +282,14 @@ static int take_defaults(arguments *a)
     if (o->op && products && strcmp(o->op, "spgemm") != 0)
         return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->op);
     if (!o->op) o->op = products ? "spgemm" : "spmv";
-    if (o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
+    status = take_columns_and_layout(a);
+    if (status == CLI_GO_ON && o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
     o->all_kernels = o->regret || (o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0);
     if (o->all_kernels) cli_release_list(&o->formats);
     if (status == CLI_GO_ON && is_spgemm(a)) return check_spgemm_formats(a);
     if (status != CLI_GO_ON || o->all_kernels) return status;
     if (o->formats.count == 0 && o->kernels.count == 0) status = cli_take_list("formats", "csr,auto", &o->formats);
-    if (status == CLI_GO_ON) status = check_formats(a);
+    if (status == CLI_GO_ON) status = cli_bench_check_formats(o);
     return status == CLI_GO_ON ? check_orderings(a) : status;
 }
 
@@ -550,7 +446,7 @@ static int choose_sources(run_state *run, int count, char **paths)
 static int load_peers(run_state *run)
 {
     run->peers = bench_load_peers();
-    if (run->peers) return check_kernels(run->a, run->context, run->peers);
+    if (run->peers) return cli_bench_check_kernels(&run->a->o, run->context, run->peers, run->a->want_peers);
     cli_message("out of memory");
     return CLI_UNSUCCESSFUL;
 }
@@ -559,7 +455,7 @@ static int bench(run_state *run, int count, char **paths)
 {
     int status = choose_sources(run, count, paths);
     if (status == CLI_GO_ON) status = open_contexts(run);
-    if (status == CLI_GO_ON) status = check_parameters(run->a, run->context);
+    if (status == CLI_GO_ON) status = cli_bench_check_parameters(&run->a->o, run->context);
     if (status == CLI_GO_ON) status = load_peers(run);
     return status == CLI_GO_ON ? measure(run) : status;
 }
@@ -591,13 +487,15 @@ const cli_command cli_bench =
          "Multiplies with every chosen kernel, checks each result under the error bound, and times them in\n"
          "turn: at least 20 batches of at least 1 ms. Ends with status 1 when a case is wrong or failed; one that\n"
          "is skipped says why. Rates count, with a vector, 2 operations an entry and the bytes of plain CSR, x\n"
-         "and y once, and bytes are the plan's storage; with --op spgemm, 2 operations a product of entries and\n"
+         "and y once, with several columns the operations, X and Y of all of them, and bytes are the plan's\n"
+         "storage; with --op spgemm, 2 operations a product of entries and\n"
          "the bytes of A and C once, and bytes are those of C. stages of its JSON lines are us of reading the\n"
          "file, converting B to columns, counting C's rows, the scan of the counts, filling and sorting C; null:\n"
          "none, or not told apart. Roof is the share of the copy bandwidth, which\n"
          "is measured in the same run. A FILE that is a folder stands for the matrices in it.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
+                 "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench folder/ --regret --peers --type all --json=regret.jsonl\n"
                  "  spry bench --regret --from regret.jsonl\n"

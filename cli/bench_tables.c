@@ -15,6 +15,12 @@ static int timed(const record *r)
     return has_time(r) && !r->fewer_threads && strcmp(r->format, "plan") != 0;
 }
 
+/* 1: the same number of columns, in the same layout; without columns always. */
+static int same_columns(const record *a, const record *b)
+{
+    return a->columns == b->columns && (!a->layout || !b->layout || strcmp(a->layout, b->layout) == 0);
+}
+
 /* The fastest peer, the best plain CSR of our own, and the fastest of all: NULL where there is none. */
 typedef struct landmarks {
     const record *peer, *csr, *best;
@@ -25,11 +31,12 @@ static void keep_faster(const record **kept, const record *r)
     if (!*kept || r->time_us < (*kept)->time_us) *kept = r;
 }
 
-static landmarks find_landmarks(const record *records, int count)
+/* Among those with as many columns as `like`. */
+static landmarks find_landmarks(const record *records, int count, const record *like)
 {
     landmarks l = {0};
     for (int i = 0; i < count; i++) {
-        if (!timed(&records[i])) continue;
+        if (!timed(&records[i]) || !same_columns(&records[i], like)) continue;
         keep_faster(&l.best, &records[i]);
         if (records[i].peer)
             keep_faster(&l.peer, &records[i]);
@@ -92,14 +99,18 @@ static void print_record(FILE *out, const record *r, const landmarks *l)
 static void print_spmv_group(FILE *out, const record *records, int count)
 {
     const record *r = &records[0];
-    landmarks l = find_landmarks(records, count);
+    char columns[64] = "";
+    landmarks l = find_landmarks(records, count, r);
+    if (r->columns > 0)
+        snprintf(columns, sizeof columns, " of %lld column%s, %s-major", (long long)r->columns,
+                 r->columns == 1 ? "" : "s", r->layout);
     if (r->rows < 0)
         fprintf(out, "%s\n", r->matrix);
     else
-        fprintf(out, "%s%s%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
+        fprintf(out, "%s%s%s%s: %lld x %lld, %lld entries, %s; %s%s, indices %s, %s, %s caches\n", r->matrix,
                 r->twin == 1 ? " (a twin)" : "", is_reordered(r) ? ", reordered by " : "",
                 is_reordered(r) ? r->ordering : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
-                r->class_name, r->op, r->index, r->type, r->state);
+                r->class_name, r->op, columns, r->index, r->type, r->state);
     if (l.best)
         fprintf(out, "  %-8s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
                 "spread", "GFLOP/s", "GB/s", "roof", "set-up us", "pays after", "error", l.peer ? "  vs peer" : "");
@@ -142,7 +153,7 @@ static void print_spgemm_record(FILE *out, const record *r, const record *peer)
 
 static void print_spgemm_group(FILE *out, const record *records, int count)
 {
-    const record *peer = find_landmarks(records, count).peer;
+    const record *peer = find_landmarks(records, count, records).peer;
     int any = 0, unsorted = 0;
     for (int i = 0; i < count; i++) {
         any |= has_time(&records[i]);
@@ -192,8 +203,10 @@ typedef struct tallies {
 
 static void label_of(const record *r, char *label, size_t size)
 {
-    snprintf(label, size, "%s%s%s", strcmp(r->format, "auto") == 0 ? "auto" : r->kernel, is_reordered(r) ? " " : "",
-             is_reordered(r) ? r->ordering : "");
+    char columns[32] = "";
+    if (r->columns > 0) snprintf(columns, sizeof columns, " x%lld %s", (long long)r->columns, r->layout);
+    snprintf(label, size, "%s%s%s%s", strcmp(r->format, "auto") == 0 ? "auto" : r->kernel, columns,
+             is_reordered(r) ? " " : "", is_reordered(r) ? r->ordering : "");
 }
 
 static tally *find_tally(tallies *t, const record *r, const char *class_name)
@@ -265,8 +278,9 @@ static void print_not_ok(FILE *out, const record *records, int count)
         const record *r = &records[i];
         if (r->status == RECORD_OK) continue;
         if (!listed++) fputs("Not measured:\n", out);
-        fprintf(out, "  %-7s  %s %s %s: %s\n", record_status_name(r->status), r->matrix, r->type,
-                r->kernel[0] ? r->kernel : r->format, r->reason);
+        fprintf(out, "  %-7s  %s %s ", record_status_name(r->status), r->matrix, r->type);
+        if (r->columns > 0) fprintf(out, "%lld column%s ", (long long)r->columns, r->columns == 1 ? "" : "s");
+        fprintf(out, "%s: %s\n", r->kernel[0] ? r->kernel : r->format, r->reason);
     }
 }
 
@@ -281,8 +295,8 @@ static void print_legend(FILE *out, const record *first)
     }
     if (first->copy_gbps > 0)
         fprintf(out,
-                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR over time as a share of it.\n",
-                first->copy_gbps);
+                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR%s over time as a share of it.\n",
+                first->copy_gbps, first->columns > 0 ? " and of all columns" : "");
     else
         fputs("The copy bandwidth was not measured, so there is no roof.\n", out);
     fputs("pays after = products after which set-up has paid against the best csr kernel; error = share of the "
@@ -303,10 +317,10 @@ void cli_print_summary(FILE *out, const record *records, int count)
     int groups = 0;
     for (int i = 0; i < count;) {
         int length = group_length(records + i, count - i);
-        landmarks l = find_landmarks(records + i, length);
-        groups += l.best != NULL;
         for (int k = i; k < i + length; k++) {
             if (!timed(&records[k])) continue;
+            const landmarks l = find_landmarks(records + i, length, &records[k]);
+            groups += l.best == &records[k];
             add_to(find_tally(&t, &records[k], "all"), &records[k], &l);
             add_to(find_tally(&t, &records[k], records[k].class_name), &records[k], &l);
         }

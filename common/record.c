@@ -8,7 +8,8 @@ const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count
 
 void record_init(record *r)
 {
-    *r = (record){.rows = -1,
+    *r = (record){.columns = -1,
+                  .rows = -1,
                   .cols = -1,
                   .nnz = -1,
                   .twin = -1,

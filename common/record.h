@@ -23,11 +23,14 @@ typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD
 
 /*
  * Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. With op spmv and spmv_t, gflops count two
- * operations an entry, gbps the bytes of plain CSR, x and y once, and bytes the plan's storage. With op spgemm, gflops
- * count two operations a product of entries, gbps the bytes of A and C once, and bytes those of C.
+ * operations an entry, gbps the bytes of plain CSR, x and y once, and bytes the plan's storage; with op spmm and spmm_t
+ * the operations and the bytes of x and y are those of all columns. With op spgemm, gflops count two operations a
+ * product of entries, gbps the bytes of A and C once, and bytes those of C.
  */
 typedef struct record {
-    const char *op; /* "spmv", "spmv_t", "spgemm" */
+    const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm" */
+    int64_t columns;    /* of x and y: of op spmm and spmm_t alone, as */
+    const char *layout; /* "row" or "column", which lie one behind the other; NULL: another op */
     char matrix[256];
     int64_t rows, cols, nnz;
     const char *class_name; /* "regular", "irregular" or "" */

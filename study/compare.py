@@ -39,12 +39,18 @@ def read(path, fields=()):
         yield record
 
 
+def operation(record):
+    """Its name, with the columns and the layout of products that have several."""
+    columns = record.get("columns")
+    return f"{record['op']} of {columns}, {record['layout']}-major" if columns else record["op"]
+
+
 def load(paths):
     """Records by file, operation, matrix, type and indices; and those that are not ok."""
     cases, bad = {}, []
     for path in paths:
         for record in read(path):
-            key = (path, record["op"], record["matrix"], record["type"], record["index"])
+            key = (path, operation(record), record["matrix"], record["type"], record["index"])
             if record["format"] == "plan":  # of spgemm: the numeric phase alone, which no peer's whole product is
                 continue
             if record["status"] == "ok":

@@ -191,7 +191,11 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 
 static const spry_peer_kernel kernels[] = {
     {"csr5", "csr", "cpu", "CSR5 reimplemented from its paper, not its authors' code", 1, prepare, run, destroy, 0}};
-static const spry_peer_module module = {SPRY_PEER_ABI, "csr5", "1 (of this benchmark)", 1, kernels, 0, NULL};
+static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                        .name = "csr5",
+                                        .version = "1 (of this benchmark)",
+                                        .kernel_count = 1,
+                                        .kernels = kernels};
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {

@@ -576,9 +576,13 @@ static int part_of_version(libraryPropertyType part)
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
-    static const spry_peer_module module =
-        {SPRY_PEER_ABI,        "cusparse",          version, sizeof kernels / sizeof *kernels, kernels,
-         PEER_CUSPARSE_SPGEMM, peer_cusparse_spgemm};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                            .name = "cusparse",
+                                            .version = version,
+                                            .kernel_count = sizeof kernels / sizeof *kernels,
+                                            .kernels = kernels,
+                                            .spgemm_count = PEER_CUSPARSE_SPGEMM,
+                                            .spgemm = peer_cusparse_spgemm};
     int devices = 0;
     cudaError_t code = cudaGetDeviceCount(&devices);
     if (code != cudaSuccess || devices == 0) {

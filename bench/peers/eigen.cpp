@@ -200,7 +200,9 @@ const spry_peer_module module = {SPRY_PEER_ABI,
                                  1,
                                  kernels,
                                  1,
-                                 products};
+                                 products,
+                                 0,
+                                 nullptr};
 
 } // namespace
 

@@ -143,14 +143,12 @@ static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
 #define TEXT(x) TEXT_OF(x)
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    static const spry_peer_module module = {SPRY_PEER_ABI,
-                                            "graphblas",
-                                            TEXT(GxB_IMPLEMENTATION_MAJOR) "." TEXT(GxB_IMPLEMENTATION_MINOR) "." TEXT(
-                                                GxB_IMPLEMENTATION_SUB),
-                                            0,
-                                            NULL,
-                                            sizeof products / sizeof *products,
-                                            products};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                            .name = "graphblas",
+                                            .version = TEXT(GxB_IMPLEMENTATION_MAJOR) "." TEXT(
+                                                GxB_IMPLEMENTATION_MINOR) "." TEXT(GxB_IMPLEMENTATION_SUB),
+                                            .spgemm_count = sizeof products / sizeof *products,
+                                            .spgemm = products};
     if (answer(GrB_init(GrB_NONBLOCKING), "GrB_init", error) != SPRY_PEER_OK) return NULL;
     return &module;
 }

@@ -230,10 +230,13 @@ static const spry_peer_spgemm products[] = {{"mkl_sp2m", "cpu", "oneMKL mkl_spar
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl",
-                                            version,       sizeof kernels / sizeof *kernels,
-                                            kernels,       sizeof products / sizeof *products,
-                                            products};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                            .name = "mkl",
+                                            .version = version,
+                                            .kernel_count = sizeof kernels / sizeof *kernels,
+                                            .kernels = kernels,
+                                            .spgemm_count = sizeof products / sizeof *products,
+                                            .spgemm = products};
     (void)error;
 #ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */

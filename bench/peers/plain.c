@@ -67,7 +67,11 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 
 static const spry_peer_kernel kernels[] = {
     {"csr_plain", "csr", "cpu", "the textbook CSR loop on one thread", 1, prepare, run, free, 0}};
-static const spry_peer_module module = {SPRY_PEER_ABI, "plain", "1", 1, kernels, 0, NULL};
+static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                        .name = "plain",
+                                        .version = "1",
+                                        .kernel_count = 1,
+                                        .kernels = kernels};
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {

@@ -266,10 +266,11 @@ static const spry_peer_spgemm products[] =
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    static const spry_peer_module module = {SPRY_PEER_ABI,  "process",
-                                            "as installed", 0,
-                                            NULL,           sizeof products / sizeof *products,
-                                            products};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                            .name = "process",
+                                            .version = "as installed",
+                                            .spgemm_count = sizeof products / sizeof *products,
+                                            .spgemm = products};
     (void)error;
     return &module;
 }

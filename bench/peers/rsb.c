@@ -104,7 +104,11 @@ static const spry_peer_kernel kernels[] = {{"librsb", "csr", "cpu", "librsb rsb_
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "rsb", version, 2, kernels, 0, NULL};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                            .name = "rsb",
+                                            .version = version,
+                                            .kernel_count = 2,
+                                            .kernels = kernels};
     if (answer(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init", error) != SPRY_PEER_OK) return NULL;
     snprintf(version, sizeof version, "%s", RSB_LIBRSB_VER_STRING);
     return &module;

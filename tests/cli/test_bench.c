@@ -287,7 +287,7 @@ static void mistakes(void **state)
     (void)state;
     static const mistake cases[] = {
         {"", "nothing to measure: name a matrix FILE or a --suite"},
-        {"$D/small.mtx --op spmm", "--op is 'spmm', expected one of: spmv, spmv_t, spgemm"},
+        {"$D/small.mtx --op gemm", "--op is 'gemm', expected one of: spmv, spmv_t, spmm, spmm_t, spgemm"},
         {"$D/small.mtx --formats csr,crs", "--formats: there is no format 'crs'; did you mean 'csr'?"},
         {"$D/small.mtx --formats sell:c=0", "--formats: format sell: \"c=0\", expected c=NUMBER from 1"},
         {"$D/small.mtx --formats csr,sell:d=4", "--formats: format sell has no parameter \"d\""},

@@ -157,7 +157,9 @@ static void records_read(void **state)
     text_list texts = {0};
     record r, back;
     record_init(&r);
-    r.op = "spmv";
+    r.op = "spmm";
+    r.columns = 5;
+    r.layout = "column";
     r.type = "f32";
     r.policy = "tree";
     r.nnz = 12;
@@ -173,7 +175,9 @@ static void records_read(void **state)
     o = cJSON_Parse(line);
     cJSON_free(line);
     assert_true(cli_json_take_record(o, &back, &texts));
-    assert_string_equal(back.op, "spmv");
+    assert_string_equal(back.op, "spmm");
+    assert_string_equal(back.layout, "column");
+    assert_int_equal(back.columns, 5);
     assert_string_equal(back.policy, "tree");
     assert_string_equal(back.class_name, "");
     assert_string_equal(back.format, r.format);
@@ -190,7 +194,7 @@ static void records(void **state)
     record_init(&r);
     cJSON *o = cJSON_CreateObject();
     assert_true(cli_json_record(o, &r));
-    assert_int_equal(cJSON_GetArraySize(o), 38);
+    assert_int_equal(cJSON_GetArraySize(o), 40);
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
     {

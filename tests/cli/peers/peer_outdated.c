@@ -3,7 +3,7 @@
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    static const spry_peer_module module = {SPRY_PEER_ABI + 1, "outdated", "1", 0, NULL, 0, NULL};
+    static const spry_peer_module module = {.abi = SPRY_PEER_ABI + 1, .name = "outdated", .version = "1"};
     (void)error;
     return &module;
 }

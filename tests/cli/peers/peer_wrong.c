@@ -1,7 +1,7 @@
 /*
- * A peer that is wrong in one entry of y: the benchmark must say so. Its twin `lost` fails in the product. The same of
- * products of matrices, where besides `misplaced` has an entry in a column beside its own, `unsorted` has its rows
- * backwards, which is no fault, and `short` lacks an entry.
+ * A peer that is wrong in one entry of y, of several columns in one of the last: the benchmark must say so. Its twin
+ * `lost` fails in the product. The same of products of matrices, where besides `misplaced` has an entry in a column
+ * beside its own, `unsorted` has its rows backwards, which is no fault, and `short` lacks an entry.
  */
 #include "bench/peer.h"
 
@@ -11,14 +11,17 @@
 
 typedef struct wrong {
     spry_peer_matrix a;
-    int transpose;
+    int64_t columns;
+    int row_major;
 } wrong;
 
 static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     wrong *w = spry_peer_new(state, sizeof *w, error);
     if (!w) return SPRY_PEER_FAILED;
-    *w = (wrong){request->matrix, request->transpose};
+    *w = (wrong){request->matrix, request->columns, request->row_major};
+    if (request->transpose)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "what is wrong on purpose is not transposed");
     cost->threads = 1;
     return SPRY_PEER_OK;
 }
@@ -28,21 +31,35 @@ static double value_at(const spry_peer_matrix *a, const void *array, int64_t k)
     return a->value_bytes == 4 ? (double)((const float *)array)[k] : ((const double *)array)[k];
 }
 
-/* Right but for the entry in the middle, which is off by one part in a thousand. */
+/* Where entry i of column c lies in a vector of so many rows. */
+static int64_t place_of(const wrong *w, int64_t rows, int64_t i, int64_t c)
+{
+    return w->row_major ? i * w->columns + c : c * rows + i;
+}
+
+static void multiply_row(const wrong *w, int64_t i, int64_t c, double alpha, const void *x, double beta, void *y)
+{
+    const spry_peer_matrix *a = &w->a;
+    const int64_t at = place_of(w, a->rows, i, c);
+    double sum = 0;
+    for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++) {
+        const int64_t j = spry_peer_index(a->index_bytes, a->columns, k);
+        sum += value_at(a, a->values, k) * value_at(a, x, place_of(w, a->cols, j, c));
+    }
+    if (i == a->rows / 2 && c == w->columns - 1) sum = sum * 1.001 + 1e-3;
+    sum = alpha * sum + (beta == 0 ? 0 : beta * value_at(a, y, at));
+    if (a->value_bytes == 4)
+        ((float *)y)[at] = (float)sum;
+    else
+        ((double *)y)[at] = sum;
+}
+
+/* Right but for the entry in the middle of the last column, which is off by one part in a thousand. */
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
-    const spry_peer_matrix *a = &((const wrong *)state)->a;
-    for (int64_t i = 0; i < a->rows; i++) {
-        double sum = 0;
-        for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++)
-            sum += value_at(a, a->values, k) * value_at(a, x, spry_peer_index(a->index_bytes, a->columns, k));
-        if (i == a->rows / 2) sum = sum * 1.001 + 1e-3;
-        double before = beta == 0 ? 0 : beta * value_at(a, y, i);
-        if (a->value_bytes == 4)
-            ((float *)y)[i] = (float)(alpha * sum + before);
-        else
-            ((double *)y)[i] = alpha * sum + before;
-    }
+    const wrong *w = state;
+    for (int64_t i = 0; i < w->a.rows; i++)
+        for (int64_t c = 0; c < w->columns; c++) multiply_row(w, i, c, alpha, x, beta, y);
     return SPRY_PEER_OK;
 }
 
@@ -54,6 +71,8 @@ static int fail(void *state, double alpha, const void *x, double beta, void *y)
 
 static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free, 0},
                                            {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free, 0}};
+static const spry_peer_kernel spmm[] = {{"spmm_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free, 0}};
+
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
 typedef enum fault { NONE, VALUE, PLACE, ORDER, COUNT, LOST } fault;
@@ -169,7 +188,7 @@ static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", NONE),      
                                             PRODUCT("spgemm_misplaced", PLACE), PRODUCT("spgemm_unsorted", ORDER),
                                             PRODUCT("spgemm_short", COUNT),     PRODUCT("spgemm_lost", LOST)};
 
-static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products};
+static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products, 1, spmm};
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
