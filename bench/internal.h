@@ -146,7 +146,8 @@ typedef struct spmv_case {
     spry_spmv_plan *plan;         /* ours, */
     const spry_peer_kernel *peer; /* or a peer's */
     void *peer_state;
-    int device; /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */
+    const double *told_us; /* where a peer tells the time of its last run; NULL: the clock counts */
+    int device;            /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */
     int64_t batch_runs;
     double *samples;
     int sample_count;
@@ -185,7 +186,8 @@ typedef struct spmv_group {
     double csr_bytes;          /* of plain CSR: values, columns, offsets, and all columns of x and y once */
     spmv_case *cases;
     int case_count;
-    double others; /* share of the processors that other programs had while the cases were timed */
+    double others;   /* share of the processors that other programs had while the cases were timed, but for */
+    double children; /* so many seconds of peers that tell their times, which may be processes of their own */
 } spmv_group;
 
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err);

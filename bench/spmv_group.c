@@ -348,7 +348,7 @@ static void check(spmv_group *group, spmv_case *c)
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
-    c->record.first_us = now_us() - start;
+    c->record.first_us = c->told_us ? *c->told_us : now_us() - start;
     if (!move_y(group, c, 0)) return;
     c->y_hash = hash_of_y(group);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
@@ -531,6 +531,7 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
     }
     bench_fill_from_peer(&c->record, peer, c->peer->title, &cost);
     c->record.setup_us = setup_us - cost.startup_us;
+    c->told_us = cost.us;
     check(group, c);
     return 1;
 }

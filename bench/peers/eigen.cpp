@@ -1,6 +1,7 @@
 /*
  * On the caller's arrays, by Eigen:
  *   eigen_csr     sparse matrix times vector, with its OpenMP product
+ *   eigen_spmm    sparse matrix times dense matrix of row or column order, with its OpenMP product
  *   eigen_spgemm  sparse times sparse, which has one thread; its rows come out sorted
  */
 #include "bench/peer.h"
@@ -66,6 +67,50 @@ template <typename V, typename I> struct typed_product final : product {
     }
 };
 
+/* Several columns in row or in column order. */
+template <typename V, typename I> struct typed_columns final : product {
+    Eigen::Map<const csr<V, I>> a;
+    Eigen::Index columns;
+    bool transpose, row_major;
+
+    explicit typed_columns(const spry_peer_request &r)
+        : a(view<V, I>(r.matrix)), columns(r.columns), transpose(r.transpose != 0), row_major(r.row_major != 0)
+    {
+        threads = r.threads;
+    }
+
+    template <int order, typename A> void apply(const A &op, V alpha, const void *x, V beta, void *y) const
+    {
+        using dense = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, order>;
+        Eigen::Map<const dense> xs(static_cast<const V *>(x), op.cols(), columns);
+        Eigen::Map<dense> ys(static_cast<V *>(y), op.rows(), columns);
+        if (beta == V(0))
+            ys.setZero(); /* what noalias() = does first as well */
+        else if (beta != V(1))
+            ys *= beta;
+        if (alpha == V(1))
+            ys.noalias() += op * xs;
+        else
+            ys.noalias() += alpha * (op * xs);
+    }
+
+    template <int order> void run_in(V alpha, const void *x, V beta, void *y) const
+    {
+        if (transpose)
+            apply<order>(a.transpose(), alpha, x, beta, y);
+        else
+            apply<order>(a, alpha, x, beta, y);
+    }
+
+    void run(double alpha, const void *x, double beta, void *y) const override
+    {
+        if (row_major)
+            run_in<Eigen::RowMajor>(V(alpha), x, V(beta), y);
+        else
+            run_in<Eigen::ColMajor>(V(alpha), x, V(beta), y);
+    }
+};
+
 /* Runs what may throw, as memory out does. */
 template <typename F> int guarded(spry_peer_error *error, F action)
 {
@@ -98,12 +143,13 @@ int make(void **state, const spry_peer_matrix &m, const request_type &request, s
     });
 }
 
+template <template <typename, typename> class typed>
 int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix &m = request->matrix;
     cost->bytes = m.nnz * (m.value_bytes + m.index_bytes) + (m.rows + 1) * m.offset_bytes;
     cost->threads = request->transpose ? 1 : request->threads;
-    return make<product, typed_product>(state, m, *request, error);
+    return make<product, typed>(state, m, *request, error);
 }
 
 int run(void *state, double alpha, const void *x, double beta, void *y)
@@ -120,7 +166,9 @@ void destroy(void *state)
 }
 
 const spry_peer_kernel kernels[] = {
-    {"eigen_csr", "csr", "cpu", "Eigen's row-major SparseMatrix, OpenMP", 1, prepare, run, destroy, 0}};
+    {"eigen_csr", "csr", "cpu", "Eigen's row-major SparseMatrix, OpenMP", 1, prepare<typed_product>, run, destroy, 0}};
+const spry_peer_kernel spmm[] = {{"eigen_spmm", "csr", "cpu", "Eigen's row-major SparseMatrix times Matrix, OpenMP", 1,
+                                  prepare<typed_columns>, run, destroy, 0}};
 
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
@@ -201,8 +249,8 @@ const spry_peer_module module = {SPRY_PEER_ABI,
                                  kernels,
                                  1,
                                  products,
-                                 0,
-                                 nullptr};
+                                 1,
+                                 spmm};
 
 } // namespace
 

@@ -4,6 +4,9 @@
  *   mkl_csr_optimized  the same after mkl_sparse_set_mv_hint and mkl_sparse_optimize
  *   mkl_csc, mkl_coo, mkl_bsr  as MKL's own conversions of them store it, without hints: with them MKL would be
  *                      free to store CSR behind the handle, and the format would not be what is measured
+ * its product with several columns, in both layouts:
+ *   mkl_spmm           the caller's arrays, without hints
+ *   mkl_spmm_optimized  the same after mkl_sparse_set_mm_hint and mkl_sparse_optimize
  * and its product of two sparse matrices:
  *   mkl_sp2m           mkl_sparse_sp2m in one go, then mkl_sparse_order, since it leaves its rows unsorted
  *
@@ -26,6 +29,9 @@ typedef struct mkl_state {
     struct matrix_descr descr;
     sparse_operation_t operation;
     int f64, threads;
+    sparse_layout_t order; /* of several columns, */
+    MKL_INT columns;       /* so many; 0: a vector */
+    MKL_INT x_stride, y_stride;
 } mkl_state;
 
 static int answer(sparse_status_t status, const char *call, spry_peer_error *error)
@@ -73,7 +79,10 @@ typedef enum mkl_layout { PLAIN, OPTIMIZED, CSC, COO, BSR } mkl_layout;
 static int optimize(mkl_state *s, int64_t expected_calls, spry_peer_error *error)
 {
     MKL_INT calls = expected_calls > INT32_MAX ? INT32_MAX : (MKL_INT)expected_calls;
-    SPRY_PEER_TRY(answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, calls), "mkl_sparse_set_mv_hint", error));
+    const sparse_status_t status =
+        s->columns > 0 ? mkl_sparse_set_mm_hint(s->A, s->operation, s->descr, s->order, s->columns, calls)
+                       : mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, calls);
+    SPRY_PEER_TRY(answer(status, s->columns > 0 ? "mkl_sparse_set_mm_hint" : "mkl_sparse_set_mv_hint", error));
     return answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error);
 }
 
@@ -107,7 +116,18 @@ static int64_t bytes_of(const spry_peer_matrix *a, mkl_layout layout, const peer
     }
 }
 
-static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
+static void take_columns(mkl_state *s, const spry_peer_request *request)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    const MKL_INT rows = (MKL_INT)a->rows, cols = (MKL_INT)a->cols;
+    s->columns = (MKL_INT)request->columns;
+    s->order = request->row_major ? SPARSE_LAYOUT_ROW_MAJOR : SPARSE_LAYOUT_COLUMN_MAJOR;
+    s->x_stride = request->row_major ? s->columns : request->transpose ? rows : cols;
+    s->y_stride = request->row_major ? s->columns : request->transpose ? cols : rows;
+}
+
+static int prepare_any(void **state, const spry_peer_request *request, int several, spry_peer_cost *cost,
+                       spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
     const mkl_layout layout = (mkl_layout)request->variant;
@@ -122,6 +142,7 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
     s->f64 = a->value_bytes == 8;
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
+    if (several) take_columns(s, request);
     SPRY_PEER_TRY(create_csr(&s->A, a, error));
     if (layout == OPTIMIZED) SPRY_PEER_TRY(optimize(s, request->expected_calls, error));
     if (layout > OPTIMIZED) SPRY_PEER_TRY(convert(s, layout, blocks.size, error));
@@ -137,6 +158,33 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
                                     : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
     return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
+
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
+{
+    return prepare_any(state, request, 0, cost, error);
+}
+
+static int prepare_columns(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
+{
+    return prepare_any(state, request, 1, cost, error);
+}
+
+static int run_columns(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const mkl_state *s = state;
+    mkl_set_num_threads_local(s->threads);
+    sparse_status_t status = s->f64 ? mkl_sparse_d_mm(s->operation, alpha, s->A, s->descr, s->order, x, s->columns,
+                                                      s->x_stride, beta, y, s->y_stride)
+                                    : mkl_sparse_s_mm(s->operation, (float)alpha, s->A, s->descr, s->order, x,
+                                                      s->columns, s->x_stride, (float)beta, y, s->y_stride);
+    return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static const spry_peer_kernel spmm[] = {{"mkl_spmm", "csr", "cpu", "oneMKL mkl_sparse_d_mm without hints", -1,
+                                         prepare_columns, run_columns, destroy, PLAIN},
+                                        {"mkl_spmm_optimized", "csr", "cpu",
+                                         "oneMKL mkl_sparse_d_mm after set_mm_hint and optimize", -1, prepare_columns,
+                                         run_columns, destroy, OPTIMIZED}};
 
 static const spry_peer_kernel kernels[] =
     {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare, run, destroy, PLAIN},
@@ -236,7 +284,9 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
                                             .kernel_count = sizeof kernels / sizeof *kernels,
                                             .kernels = kernels,
                                             .spgemm_count = sizeof products / sizeof *products,
-                                            .spgemm = products};
+                                            .spgemm = products,
+                                            .spmm_count = sizeof spmm / sizeof *spmm,
+                                            .spmm = spmm};
     (void)error;
 #ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */

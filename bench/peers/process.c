@@ -3,9 +3,11 @@
  *   scipy_smmp         SciPy's csr_matrix @ csr_matrix, which is SMMP: one thread, rows left unsorted
  *   scipy_smmp_sorted  the same and sort_indices
  *   octave             GNU Octave's sparse product, the seed's Matlab column: f64, one thread, sorted
+ *   scipy_spmm         SciPy's csr_matrix @ array with several columns, and transposed A.T @ array: one thread. Of
+ *                      arrays in column order its result is in row order, and laying it out anew counts
  *
  * Matrices go to the process, and a result comes back, as raw arrays in a temporary file; commands and answers are
- * lines on a socket. The process takes the time of its product itself, so that neither line nor file is in it.
+ * lines on a socket. Several columns lie in a file that both map. The process takes the time of its product itself, so that neither line nor file is in it.
  * SPRY_PYTHON and SPRY_OCTAVE name the interpreters; without them it is the Python that ./quickstart --peers made, else
  * python3, and octave-cli.
  */
@@ -13,11 +15,13 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +31,8 @@
 /*
  * A command ends with a blank behind its line, since Octave's fgetl looks at what follows before it returns.
  * Answers are "ok ..." or "no REASON". load FILE SORT ROWS INNER COLS NNZ_A NNZ_B SQUARE VALUE_BYTES INDEX_BYTES;
- * run -> "ok MICROSECONDS"; fetch FILE -> "ok NNZ OFFSET_BYTES INDEX_BYTES"; release.
+ * run -> "ok MICROSECONDS"; fetch FILE -> "ok NNZ OFFSET_BYTES INDEX_BYTES"; release. Of several columns, after load:
+ * columns FILE COUNT ROW_MAJOR TRANSPOSE; multiply -> "ok MICROSECONDS".
  */
 
 enum { AS_IT_COMES, SORTED }; /* the kernels' variants: what is done to the rows of C */
@@ -40,6 +45,9 @@ typedef struct process {
     int64_t rows, cols;
     int value_bytes;
     void *arrays; /* of C when it was fetched */
+    char *shared; /* X and Y of several columns; NULL: none */
+    size_t x_bytes, y_bytes;
+    double us; /* of the last product with them */
 } process;
 
 /* ---- lines -------------------------------------------------------------------------------------- */
@@ -109,6 +117,7 @@ static void destroy(void *state)
 {
     process *p = state;
     free(p->arrays);
+    if (p->shared) munmap(p->shared, p->x_bytes + p->y_bytes);
     if (p->in) fclose(p->in); /* the end of its input ends it */
     if (p->id > 0) {
         while (waitpid(p->id, NULL, 0) < 0 && errno == EINTR) {
@@ -264,13 +273,71 @@ static const spry_peer_spgemm products[] =
       release, destroy, SORTED},
      {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run, fetch, release, destroy, AS_IT_COMES}};
 
+/* ---- several columns ---------------------------------------------------------------------------- */
+
+static int share_columns(process *p, const spry_peer_request *request, spry_peer_error *error)
+{
+    const size_t column_bytes = (size_t)request->columns * (size_t)p->value_bytes;
+    const size_t rows_bytes = (size_t)request->matrix.rows * column_bytes;
+    const size_t cols_bytes = (size_t)request->matrix.cols * column_bytes;
+    char path[256], command[320];
+    if (rows_bytes == 0 || cols_bytes == 0)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "it shares no vectors without entries");
+    p->x_bytes = request->transpose ? rows_bytes : cols_bytes;
+    p->y_bytes = request->transpose ? cols_bytes : rows_bytes;
+    FILE *file = new_file(path, sizeof path, error);
+    if (!file) return SPRY_PEER_FAILED;
+    const size_t bytes = p->x_bytes + p->y_bytes;
+    const int fault = posix_fallocate(fileno(file), 0, (off_t)bytes);
+    void *map = fault ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    int good = map != MAP_FAILED;
+    if (good)
+        p->shared = map;
+    else
+        spry_peer_fail(error, SPRY_PEER_FAILED, "%zu bytes in %.150s: %s", bytes, path,
+                       strerror(fault ? fault : errno));
+    snprintf(command, sizeof command, "columns %s %lld %d %d\n ", path, (long long)request->columns, request->row_major,
+             request->transpose);
+    good = good && ask(p, command, error);
+    fclose(file);
+    unlink(path);
+    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static int prepare_columns(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
+{
+    const spry_peer_spgemm_request alone = {request->matrix, request->matrix, AS_IT_COMES, request->threads};
+    SPRY_PEER_TRY(prepare_scipy(state, &alone, cost, error));
+    process *p = *state;
+    cost->us = &p->us;
+    return share_columns(p, request, error);
+}
+
+static int run_columns(void *state, double alpha, const void *x, double beta, void *y)
+{
+    process *p = state;
+    spry_peer_error error;
+    if (alpha != 1 || beta != 0) return SPRY_PEER_FAILED;
+    memcpy(p->shared, x, p->x_bytes);
+    const char *answer = ask(p, "multiply\n ", &error);
+    if (!answer) return SPRY_PEER_FAILED;
+    p->us = strtod(answer, NULL);
+    memcpy(y, p->shared + p->x_bytes, p->y_bytes);
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_kernel spmm[] = {
+    {"scipy_spmm", "csr", "cpu", "SciPy's csr_matrix @ array", 1, prepare_columns, run_columns, destroy, 0}};
+
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
                                             .name = "process",
                                             .version = "as installed",
                                             .spgemm_count = sizeof products / sizeof *products,
-                                            .spgemm = products};
+                                            .spgemm = products,
+                                            .spmm_count = sizeof spmm / sizeof *spmm,
+                                            .spmm = spmm};
     (void)error;
     return &module;
 }

@@ -42,6 +42,21 @@ for line in sys.stdin:
             if sort:
                 C.sort_indices()
             say('ok %.3f' % (1e6 * (time.perf_counter() - start)))
+        elif word[0] == 'columns':
+            count, row_major, transpose = map(int, word[2:])
+            op, order = A.T if transpose else A, 'C' if row_major else 'F'
+            shared = np.asarray(np.memmap(word[1], value, 'r+'))
+            X = shared[:op.shape[1] * count].reshape((op.shape[1], count), order=order)
+            Y = shared[op.shape[1] * count:].reshape((op.shape[0], count), order=order)
+            say('ok')
+        elif word[0] == 'multiply':
+            start = time.perf_counter()
+            product = op @ X
+            if not row_major:
+                product = np.asfortranarray(product)
+            us = 1e6 * (time.perf_counter() - start)
+            Y[:] = product
+            say('ok %.3f' % us)
         elif word[0] == 'fetch':
             with open(word[1], 'wb') as file:
                 C.indptr.tofile(file)
