@@ -1,9 +1,12 @@
 /*
- * graphblas_mxm: SuiteSparse:GraphBLAS's GrB_mxm over plus-times, which picks between Gustavson, hash and heap by
- * itself; then GrB_Matrix_wait, which sorts the rows that it had put off. Its indices are 64 bits wide: the inputs
- * are converted in prepare.
+ * SuiteSparse:GraphBLAS's GrB_mxm over plus-times. Its indices are 64 bits wide: the inputs are converted in prepare.
+ *   graphblas_mxm      sparse times sparse: it picks between Gustavson, hash and heap by itself; then GrB_Matrix_wait,
+ *                      which sorts the rows that it had put off
+ *   graphblas_spmm     sparse times full, added to a full matrix of zeros, both by row or both by column, as it is
+ *                      asked for. Clearing Y counts, and handing X over and Y back does not
  */
 #include "bench/peer.h"
+#include "common/clock.h"
 
 #include <GraphBLAS.h>
 #include <stdbool.h>
@@ -139,6 +142,111 @@ static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
                                              "SuiteSparse:GraphBLAS GrB_mxm, plus-times, and GrB_Matrix_wait", -1,
                                              prepare, run, fetch, release, destroy, 0}};
 
+/* ---- several columns ---------------------------------------------------------------------------- */
+
+/* A full matrix by row or by column; its array is taken out to be read or written. */
+typedef struct full {
+    GrB_Matrix matrix;
+    void *values; /* NULL: in the matrix */
+    size_t bytes;
+} full;
+
+typedef struct spmm_state {
+    GrB_Matrix A;
+    full x, y;
+    int f64, by_row, transpose, threads;
+    double us;
+} spmm_state;
+
+static int put_in(const spmm_state *s, full *f, spry_peer_error *error)
+{
+    SPRY_PEER_TRY(answer(s->by_row ? GxB_Matrix_pack_FullR(f->matrix, &f->values, f->bytes, false, NULL)
+                                   : GxB_Matrix_pack_FullC(f->matrix, &f->values, f->bytes, false, NULL),
+                         "GxB_Matrix_pack_Full", error));
+    f->values = NULL;
+    return SPRY_PEER_OK;
+}
+
+static int take_out(const spmm_state *s, full *f, spry_peer_error *error)
+{
+    GrB_Index bytes = 0;
+    bool same = false;
+    SPRY_PEER_TRY(answer(s->by_row ? GxB_Matrix_unpack_FullR(f->matrix, &f->values, &bytes, &same, NULL)
+                                   : GxB_Matrix_unpack_FullC(f->matrix, &f->values, &bytes, &same, NULL),
+                         "GxB_Matrix_unpack_Full", error));
+    if (!same && bytes >= f->bytes) return SPRY_PEER_OK;
+    return spry_peer_fail(error, SPRY_PEER_FAILED, "GxB_Matrix_unpack_Full: fewer values than were put in");
+}
+
+static int make_full(const spmm_state *s, full *f, int64_t length, int64_t columns, spry_peer_error *error)
+{
+    f->bytes = (size_t)length * (size_t)columns * (s->f64 ? sizeof(double) : sizeof(float));
+    f->values = malloc(f->bytes);
+    if (!f->values) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for a full matrix");
+    return answer(GrB_Matrix_new(&f->matrix, s->f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)length, (GrB_Index)columns),
+                  "GrB_Matrix_new", error);
+}
+
+static void spmm_destroy(void *state)
+{
+    spmm_state *s = state;
+    if (s->A) GrB_Matrix_free(&s->A);
+    if (s->x.matrix) GrB_Matrix_free(&s->x.matrix);
+    if (s->y.matrix) GrB_Matrix_free(&s->y.matrix);
+    free(s->x.values);
+    free(s->y.values);
+    free(s);
+}
+
+static int spmm_prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    spmm_state *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
+    if (a->rows == 0 || a->cols == 0)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "GraphBLAS has no matrix without rows or columns");
+    s->f64 = a->value_bytes == 8;
+    s->by_row = request->row_major;
+    s->transpose = request->transpose;
+    s->threads = request->threads;
+    cost->us = &s->us;
+    SPRY_PEER_TRY(import(&s->A, a, error));
+    SPRY_PEER_TRY(make_full(s, &s->x, request->transpose ? a->rows : a->cols, request->columns, error));
+    return make_full(s, &s->y, request->transpose ? a->cols : a->rows, request->columns, error);
+}
+
+static int multiply(spmm_state *s, spry_peer_error *error)
+{
+    memset(s->y.values, 0, s->y.bytes);
+    SPRY_PEER_TRY(put_in(s, &s->y, error));
+    SPRY_PEER_TRY(answer(GrB_mxm(s->y.matrix, NULL, s->f64 ? GrB_PLUS_FP64 : GrB_PLUS_FP32,
+                                 s->f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32, s->A,
+                                 s->x.matrix, s->transpose ? GrB_DESC_T0 : NULL),
+                         "GrB_mxm", error));
+    return answer(GrB_Matrix_wait(s->y.matrix, GrB_MATERIALIZE), "GrB_Matrix_wait", error);
+}
+
+static int spmm_run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    spmm_state *s = state;
+    spry_peer_error error;
+    if (alpha != 1 || beta != 0) return SPRY_PEER_FAILED;
+    SPRY_PEER_TRY(answer(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, s->threads), "GxB_Global_Option_set", &error));
+    memcpy(s->x.values, x, s->x.bytes);
+    SPRY_PEER_TRY(put_in(s, &s->x, &error));
+    const double start = now_us();
+    SPRY_PEER_TRY(multiply(s, &error));
+    s->us = now_us() - start;
+    SPRY_PEER_TRY(take_out(s, &s->x, &error));
+    SPRY_PEER_TRY(take_out(s, &s->y, &error));
+    memcpy(y, s->y.values, s->y.bytes);
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_kernel spmm[] = {{"graphblas_spmm", "csr", "cpu",
+                                         "SuiteSparse:GraphBLAS GrB_mxm, plus-times, sparse times full", -1,
+                                         spmm_prepare, spmm_run, spmm_destroy, 0}};
+
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
@@ -148,7 +256,9 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
                                             .version = TEXT(GxB_IMPLEMENTATION_MAJOR) "." TEXT(
                                                 GxB_IMPLEMENTATION_MINOR) "." TEXT(GxB_IMPLEMENTATION_SUB),
                                             .spgemm_count = sizeof products / sizeof *products,
-                                            .spgemm = products};
+                                            .spgemm = products,
+                                            .spmm_count = sizeof spmm / sizeof *spmm,
+                                            .spmm = spmm};
     if (answer(GrB_init(GrB_NONBLOCKING), "GrB_init", error) != SPRY_PEER_OK) return NULL;
     return &module;
 }

@@ -35,6 +35,22 @@ static void missing_peers_are_skipped(void **state)
         assert_non_null(strstr(text_of(r, "reason"), "there is no peer module"));
     }
     cJSON_Delete(records);
+    records = records_of("bench $D/small.mtx --op spmm --peers --device all --json", 0);
+    static const char *const of_columns[] = {"mkl_spmm", "mkl_spmm_optimized", "eigen_spmm", "graphblas_spmm",
+                                             "scipy_spmm"};
+    for (size_t n = 0; n < sizeof of_columns / sizeof *of_columns; n++)
+        assert_non_null(strstr(text_of(find(records, "kernel", of_columns[n]), "reason"), "there is no peer module"));
+    assert_null(find(records, "kernel", "mkl_csr"));
+    cJSON_Delete(records);
+    records = records_of("bench $D/small.mtx --op spmm --peers --device cuda --formats csr,coo,bsr --json", 0);
+    static const char *const of_gpus[] = {"csr_alg1", "csr_alg2", "csr_alg3", "coo_alg1",
+                                          "coo_alg2", "coo_alg3", "coo_alg4", "bsr"};
+    for (size_t n = 0; n < sizeof of_gpus / sizeof *of_gpus; n++) {
+        char name[64];
+        snprintf(name, sizeof name, "cusparse_spmm_%s", of_gpus[n]);
+        assert_string_equal(text_of(find(records, "kernel", name), "status"), "skipped");
+    }
+    cJSON_Delete(records);
     expect("spmv $D/small.mtx --time 2>/dev/null", 0, "GFLOP/s", NULL); /* which needs none */
     write_file("spry-peer-plain.so", "this is no shared object\n");
     records = records_of("bench $D/small.mtx --peers --kernels csr_plain --json", 0);
@@ -185,6 +201,45 @@ static void peers_multiply_both_ways(void **state)
         }
 }
 
+/* 1: it is as it should be, or its library or interpreter is not here, or it says what it does not offer. */
+static int may_be(const cJSON *record, int narrow)
+{
+    const char *kernel = text_of(record, "kernel");
+    if (strcmp(text_of(record, "status"), "ok") == 0) return 1;
+    if (strcmp(text_of(record, "status"), "skipped") != 0) return 0;
+    return is_missing(record) || strncmp(kernel, "cusparse_", 9) == 0 || (strncmp(kernel, "mkl_", 4) == 0 && !narrow) ||
+           (strcmp(kernel, "scipy_spmm") == 0 && strstr(text_of(record, "reason"), "No module named") != NULL);
+}
+
+/* Several columns in both layouts and both ways, with every peer that was built. */
+static void peers_multiply_columns(void **state)
+{
+    (void)state;
+    static const char *const matrices[] = {"$D/wide.mtx", "gen:fem3,x=4,y=4,z=3", "gen:rmat20,scale=9"};
+    write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 7 3\n2 7 2\n2 1 3\n2 4 -1\n");
+    for (int c = 0; c < 12; c++) {
+        const int narrow = c % 3 < 2;
+        char command[200];
+        snprintf(command, sizeof command,
+                 "bench %s --op %s --layout %s --columns 1,5 --type %s --index %s --formats csr,coo,bsr --peers "
+                 "--runs 3 --json",
+                 matrices[c % 3], c & 1 ? "spmm_t" : "spmm", c & 2 ? "column" : "row", c & 4 ? "f32" : "f64",
+                 narrow ? "32/32" : "64/64");
+        cJSON *records = records_of(command, 0);
+        const cJSON *r;
+        int peers = 0;
+        cJSON_ArrayForEach(r, records)
+        {
+            if (!cJSON_IsTrue(cJSON_GetObjectItem(r, "peer"))) continue;
+            peers++;
+            if (!may_be(r, narrow))
+                fail_msg("%s: %s %s, %s", command, text_of(r, "kernel"), text_of(r, "status"), text_of(r, "reason"));
+        }
+        assert_true(peers >= 2 * 5); /* for each number of columns */
+        cJSON_Delete(records);
+    }
+}
+
 /* Blocks of three are found, and stored as such; a grid has none. */
 static void blocks_in_mkl(void **state)
 {
@@ -277,6 +332,7 @@ int main(void)
         cmocka_unit_test(wrong_peer_is_found_out),
         cmocka_unit_test(peers_beside_the_program),
         cmocka_unit_test(peers_multiply_both_ways),
+        cmocka_unit_test(peers_multiply_columns),
         cmocka_unit_test(blocks_in_mkl),
         cmocka_unit_test(blocks_are_found),
     };
