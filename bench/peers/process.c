@@ -7,9 +7,9 @@
  *                      arrays in column order its result is in row order, and laying it out anew counts
  *
  * Matrices go to the process, and a result comes back, as raw arrays in a temporary file; commands and answers are
- * lines on a socket. Several columns lie in a file that both map. The process takes the time of its product itself, so that neither line nor file is in it.
- * SPRY_PYTHON and SPRY_OCTAVE name the interpreters; without them it is the Python that ./quickstart --peers made, else
- * python3, and octave-cli.
+ * lines on a socket. Several columns lie in a file that both map. The process takes the time of its product itself, so
+ * that neither line nor file is in it. SPRY_PYTHON and SPRY_OCTAVE name the interpreters; without them it is the Python
+ * that ./quickstart --peers made, else python3, and octave-cli.
  */
 #include "bench/peer.h"
 #include "common/clock.h"
