@@ -96,10 +96,12 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, con
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a Matrix Market file (plain or gzip) of n x 1 entries, array or coordinate (entries
- * that are left out are 0), into a vector as spry_vector_create makes it. type: SPRY_F32 or SPRY_F64 (default).
- * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows, of
- * which a coordinate file may claim any number, take 4 or 8 bytes each, asked for at once: SPRY_OUT_OF_MEMORY.
+ * Reads a Matrix Market file (plain or gzip) of n x k entries, array or coordinate (entries that are left out are 0),
+ * into a vector of k columns, one behind the other, as spry_vector_create makes one. Symmetric files are refused where
+ * k > 1. type: SPRY_F32 or SPRY_F64 (default). Who expects one column looks at v->columns.
+ * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows and
+ * columns, of which a coordinate file may claim any number, take 4 or 8 bytes for each pair, asked for at once:
+ * SPRY_OUT_OF_MEMORY, or SPRY_TOO_LARGE.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path,
                                                       spry_type type, spry_error *err);
@@ -108,7 +110,10 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spr
 SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type,
                                       spry_error *err);
 
-/* Writes one column as a Matrix Market array, as spry_matrix_write does but never compressed. comment may be NULL. */
+/*
+ * Writes a vector's columns as a Matrix Market array of length x columns, as spry_matrix_write does but never
+ * compressed. comment may be NULL.
+ */
 SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                        const char *comment, spry_error *err);
 

@@ -202,6 +202,16 @@ const spryi_device *spryi_device_at(const spry_context *context, int number);
 /* Of the public numbers, SPRY_CPU and 0 for the host's memory, the one of the list: 0 is the CPU. */
 int spryi_device_number(int device);
 
+/* A vector with what 0 counts as filled in: columns, strides and the number of the device. */
+static inline spry_const_vector spryi_resolved(spry_const_vector v)
+{
+    if (v.columns == 0) v.columns = 1;
+    if (v.row_stride == 0) v.row_stride = 1;
+    if (v.column_stride == 0) v.column_stride = v.row_stride == 1 ? v.length : 1;
+    v.device = spryi_device_number(v.device);
+    return v;
+}
+
 /* The public number of a device. */
 int spryi_told_device(const spryi_device *device);
 

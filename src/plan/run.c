@@ -7,16 +7,6 @@
 
 #include <stdint.h>
 
-/* A vector with what 0 counts as filled in. */
-static spry_const_vector resolved(spry_const_vector v)
-{
-    if (v.columns == 0) v.columns = 1;
-    if (v.row_stride == 0) v.row_stride = 1;
-    if (v.column_stride == 0) v.column_stride = v.row_stride == 1 ? v.length : 1;
-    v.device = spryi_device_number(v.device);
-    return v;
-}
-
 /* Bytes from the first entry to past the last. */
 static size_t span_of(const spry_spmv_plan *plan, const spry_const_vector *v)
 {
@@ -348,7 +338,7 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
 {
     static const double zero = 0; /* of any type */
     if (!plan) return spryi_fail_missing(err, "plan");
-    const spry_const_vector x = resolved(from), y = resolved(spry_vector_as_const(into));
+    const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_run_options whole;
     if (options) {
         SPRYI_OK_OR_RETURN(SPRYI_TAKE(&whole, options, err));

@@ -69,8 +69,12 @@ static void what_is_read(void **state)
     } cases[] = {
         {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n-2.5\n", NULL, SPRY_OK},
         {"%%MatrixMarket matrix coordinate real general\n3 1 3\n3 1 -3\n1 1 1\n3 1 0.5\n", NULL, SPRY_OK},
-        {"%%MatrixMarket matrix array real general\n3 2\n1\n0\n2\n1\n0\n2\n",
-         ":2: the matrix is 3 x 2, expected a vector", SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix array real symmetric\n2 2\n1\n0\n2\n",
+         ":2: the matrix is 2 x 2 and symmetric, expected a vector", SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix array real general\n3 0\n", ":2: the matrix is 3 x 0, expected a vector",
+         SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 1\n1 1 1\n",
+         ":2: 4000000000 x 4000000000 entries overflow", SPRY_TOO_LARGE},
         {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n", ":2: the size line announces 3 entries",
          SPRY_BAD_FILE},
         {"%%MatrixMarket matrix array real general\n3 1\n1\nzwei\n3\n", ":4: ", SPRY_BAD_FILE},
@@ -96,6 +100,29 @@ static void what_is_read(void **state)
     }
 }
 
+/* Column by column, whatever the order in memory; read back they lie one behind the other. */
+static void several_columns(void **state)
+{
+    (void)state;
+    double by_columns[] = {1, 2, 3, 0, 99, 4, 5.5, 0, -6, 99}, by_rows[] = {1, 4, 99, 2, 5.5, 99, 3, 0, 99, 0, -6, 99};
+    const double expected[] = {1, 2, 3, 0, 4, 5.5, 0, -6};
+    const spry_vector vectors[] =
+        {{.data = by_columns, .length = 4, .columns = 2, .row_stride = 1, .column_stride = 5, .type = SPRY_F64},
+         {.data = by_rows, .length = 4, .columns = 2, .row_stride = 3, .column_stride = 1, .type = SPRY_F64}};
+    for (int c = 0; c < 3; c++) {
+        spry_vector back = {0};
+        if (c < 2)
+            assert_int_equal(spry_vector_write(context, spry_vector_as_const(vectors[c]), path, NULL, NULL), SPRY_OK);
+        else
+            put("%%MatrixMarket matrix coordinate real general\n4 2 8\n"
+                "2 2 5\n1 1 1\n2 1 2\n1 2 4\n3 1 3\n4 2 -6\n2 2 0.5\n4 1 0\n");
+        assert_int_equal(spry_vector_read(context, &back, path, SPRY_F64, NULL), SPRY_OK);
+        assert_true(back.length == 4 && back.columns == 2 && back.row_stride == 1 && back.column_stride == 4);
+        assert_memory_equal(back.data, expected, sizeof expected);
+        spry_vector_destroy(context, &back);
+    }
+}
+
 static void bad_arguments(void **state)
 {
     (void)state;
@@ -116,9 +143,9 @@ static void bad_arguments(void **state)
                   SPRY_FILE_ERROR, "/nowhere");
     expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx.gz", NULL, &err), &err,
                   SPRY_INVALID_ARGUMENT, "without .gz");
-    v.columns = 2;
+    v.columns = -1;
     expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
-                  "one column");
+                  "columns and strides of 0 or more");
 }
 
 static void every_allocation_refused(void **state)
@@ -167,7 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back), cmocka_unit_test(what_is_written),          cmocka_unit_test(what_is_read),
-        cmocka_unit_test(bad_arguments),  cmocka_unit_test(every_allocation_refused),
+        cmocka_unit_test(bad_arguments),  cmocka_unit_test(every_allocation_refused), cmocka_unit_test(several_columns),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
