@@ -240,25 +240,12 @@ static int is_known(const known_product *known, uint64_t hash, double alpha, dou
     return known->hash == hash && known->alpha == alpha && known->beta == beta;
 }
 
-/* Column c of rows of all columns, copied together. */
-static void gather_column(const spmv_group *group, void *to, const void *from, int64_t length, int64_t c)
-{
-    const int threads = threads_of(group), f64 = group->type == SPRY_F64;
-    const int64_t columns = group->columns;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < length; i++)
-        if (f64)
-            ((double *)to)[i] = ((const double *)from)[i * columns + c];
-        else
-            ((float *)to)[i] = ((const float *)from)[i * columns + c];
-}
-
 /* Column c of a vector in host memory as it is compared: where it lies, or in room, which begins so many entries on. */
 static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t room)
 {
     const int64_t bytes = (int64_t)spry_type_bytes(group->type);
     char *at = are_gathered(group) ? (char *)group->column + room * bytes : (char *)data + c * length * bytes;
-    if (are_gathered(group)) gather_column(group, at, data, length, c);
+    if (are_gathered(group)) gather_column(at, data, length, group->columns, c, group->type, threads_of(group));
     return (spry_const_vector){.data = at, .length = length, .type = group->type, .columns = 1};
 }
 

@@ -24,8 +24,13 @@ typedef struct arguments {
 } arguments;
 
 static const cli_option options[] = {
-    {"out", 'o', "OUT", "write y as a Matrix Market array; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-    {"x", 0, "random|ones", "the vector x; random is the same on every machine (default: random)", CLI_WORD, CLI_AT(x)},
+    {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is standard\noutput",
+     CLI_TEXT, CLI_AT(out)},
+    {"x", 0, "random|ones|FILE",
+     "the vector x; random is the same on every machine; FILE: a Matrix\n"
+     "Market file, n x k, of k columns that are multiplied in one run\n"
+     "(default: random)",
+     CLI_TEXT, CLI_AT(x)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
     {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
     {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
@@ -59,7 +64,10 @@ typedef struct product {
     spry_context *context;
     spry_matrix *A;
     spry_spmv_plan *plan;
-    spry_vector x, y, y_before;
+    spry_vector given; /* the columns of --x FILE, one behind the other */
+    spry_vector x, y;  /* several columns lie in rows, which kernels that take them at once read A once for */
+    spry_vector y_before, column; /* of one column: y before, and room to compare one of y in */
+    int64_t columns;
     double read_us;
     record record;
     const char *note; /* on the copy bandwidth; "": none */
@@ -67,18 +75,28 @@ typedef struct product {
 
 /* ---- before reading ----------------------------------------------------------------------------- */
 
+static int is_file(const char *x)
+{
+    return x && strcmp(x, "random") != 0 && strcmp(x, "ones") != 0;
+}
+
 static int check_arguments(const arguments *a, const char *path)
 {
     int status = cli_check_vector_output(a->out, &a->json, "y");
     if (status == CLI_GO_ON) status = cli_check_policy(&a->policy);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
     if (status == CLI_GO_ON) status = cli_check_range("beta", a->beta, a->type);
-    return status == CLI_GO_ON ? cli_check_outputs(a->out, &a->json, path) : status;
+    if (status == CLI_GO_ON && is_file(a->x) && cli_is_dash(a->x) && cli_is_dash(path))
+        return cli_usage_error("the matrix and --x are both '-': expected a file for one of them");
+    if (status == CLI_GO_ON) status = cli_check_outputs(a->out, &a->json, path);
+    return status == CLI_GO_ON && is_file(a->x) ? cli_check_outputs(a->out, &a->json, a->x) : status;
 }
 
-static spry_spmv_options plan_options(const arguments *a)
+static spry_spmv_options plan_options(const arguments *a, int64_t columns)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.columns = columns;
+    options.row_major = columns > 1;
     options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     options.format = a->format;
     options.kernel = a->kernel;
@@ -99,7 +117,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_status status = number_of_device(context, &a->device_number, a->device, &err);
-    spry_spmv_options options = plan_options(a);
+    spry_spmv_options options = plan_options(a, 1);
     options.budget_us = 1; /* nothing is measured */
     if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
@@ -110,22 +128,112 @@ static int check_names(spry_context *context, arguments *a)
 
 /* ---- the product -------------------------------------------------------------------------------- */
 
+/* Before the matrix, which may take minutes: its columns are known to whoever plans then. */
+static int read_x(product *p, const arguments *a)
+{
+    spry_error err = {0};
+    record *r = &p->record;
+    p->columns = 1;
+    if (!is_file(a->x)) return CLI_GO_ON;
+    cli_progress("reading x");
+    if (spry_vector_open(p->context, &p->given, a->x, a->type, &err) != SPRY_OK) return cli_fail_reading(&err);
+    p->columns = p->given.columns;
+    if (p->columns == 1) return CLI_GO_ON;
+    if (a->time)
+        return cli_usage_error("--time measures a product with one vector, %s has %lld columns: 'spry bench --op spmm' "
+                               "measures several",
+                               a->x, (long long)p->columns);
+    r->op = a->transpose ? "spmm_t" : "spmm";
+    r->columns = p->columns;
+    r->layout = "row";
+    return CLI_GO_ON;
+}
+
+static int check_length(const product *p, const arguments *a, int64_t length)
+{
+    if (!is_file(a->x) || p->given.length == length) return CLI_GO_ON;
+    cli_message("%s: the array is %lld x %lld, expected %lld rows, as many as the matrix has %s", a->x,
+                (long long)p->given.length, (long long)p->columns, (long long)length,
+                a->transpose ? "rows" : "columns");
+    return CLI_USAGE;
+}
+
+/* A vector of all columns, which lie in rows where there are several. */
+static spry_status make_vector(const product *p, spry_vector *v, int64_t length, spry_type type, spry_error *err)
+{
+    int64_t entries;
+    if (__builtin_mul_overflow(length, p->columns, &entries)) entries = INT64_MAX; /* which is refused */
+    const spry_status status = spry_vector_create(p->context, v, entries, type, 0, err);
+    if (status != SPRY_OK || p->columns == 1) return status;
+    v->length = length;
+    v->columns = v->row_stride = p->columns;
+    v->column_stride = 1;
+    return SPRY_OK;
+}
+
+/* What was read, or numbers of our own. */
+static void fill_x(product *p, const arguments *a)
+{
+    const int threads = spry_context_threads(p->context);
+    const char *columns = p->given.data;
+    const size_t column_bytes = (size_t)p->x.length * spry_type_bytes(a->type);
+    if (!is_file(a->x)) {
+        if (a->x && strcmp(a->x, "ones") == 0)
+            fill_constant(p->x.data, p->x.length, a->type, 1, threads);
+        else
+            fill_random(p->x.data, p->x.length, a->type, 1, threads);
+        return;
+    }
+    for (int64_t c = 0; c < p->columns; c++)
+        scatter_column(p->x.data, columns + (size_t)c * column_bytes, p->x.length, p->columns, c, a->type, threads);
+}
+
 static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
 {
     const record *r = &p->record;
     const int threads = spry_context_threads(p->context);
     const int64_t x_length = a->transpose ? r->rows : r->cols, y_length = a->transpose ? r->cols : r->rows;
-    spry_status status = spry_vector_create(p->context, &p->x, x_length, a->type, 0, err);
-    if (status == SPRY_OK) status = spry_vector_create(p->context, &p->y, y_length, a->type, 0, err);
+    spry_status status = make_vector(p, &p->x, x_length, a->type, err);
+    if (status == SPRY_OK) status = make_vector(p, &p->y, y_length, a->type, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->y_before, y_length, a->type, 0, err);
+    if (status == SPRY_OK) status = spry_vector_create(p->context, &p->column, y_length, a->type, 0, err);
     if (status != SPRY_OK) return status;
-    if (a->x && strcmp(a->x, "ones") == 0)
-        fill_constant(p->x.data, x_length, a->type, 1, threads);
-    else
-        fill_random(p->x.data, x_length, a->type, 1, threads);
-    fill_constant(p->y.data, y_length, a->type, 1, threads);
+    fill_x(p, a);
+    fill_constant(p->y.data, y_length * p->columns, a->type, 1, threads);
     fill_constant(p->y_before.data, y_length, a->type, 1, threads);
     return SPRY_OK;
+}
+
+/* Column c, of which v has at least so many, as it is compared. */
+static spry_const_vector column_of(const spry_vector *v, int64_t c)
+{
+    const char *data = v->data;
+    return (spry_const_vector){.data = data + (size_t)(c * v->length) * spry_type_bytes(v->type),
+                               .length = v->length,
+                               .type = v->type,
+                               .columns = 1};
+}
+
+/* Every row of every column. */
+static spry_status verify(product *p, const arguments *a, const void *alpha, const void *beta, spry_error *err)
+{
+    const int threads = spry_context_threads(p->context);
+    const spry_op op = plan_options(a, 1).op;
+    record *r = &p->record;
+    spry_status status = SPRY_OK;
+    for (int64_t c = 0; c < p->columns && status == SPRY_OK && r->status == RECORD_OK; c++) {
+        spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+        gather_column(p->column.data, p->y.data, p->y.length, p->columns, c, a->type, threads);
+        status = spry_spmv_verify(p->context, &v, p->A, op, alpha, column_of(is_file(a->x) ? &p->given : &p->x, c),
+                                  beta, spry_vector_as_const(p->y_before), spry_vector_as_const(p->column), err);
+        if (status == SPRY_OK && (c == 0 || v.wrong_rows > 0 || v.max_error > r->max_error)) r->max_error = v.max_error;
+        if (status != SPRY_OK || v.wrong_rows == 0) continue;
+        char column[40] = "";
+        if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c);
+        record_fail(r, RECORD_WRONG, "%s%lld rows of y are past the error bound, the worst is %lld", column,
+                    (long long)v.wrong_rows, (long long)v.worst_row);
+    }
+    return status;
 }
 
 /* y = alpha*op(A)*x + beta*1, and every row compared. */
@@ -134,25 +242,18 @@ static spry_status run_and_verify(product *p, const arguments *a, spry_error *er
     const float alpha32 = (float)a->alpha, beta32 = (float)a->beta;
     const void *alpha = a->type == SPRY_F32 ? (const void *)&alpha32 : (const void *)&a->alpha;
     const void *beta = a->type == SPRY_F32 ? (const void *)&beta32 : (const void *)&a->beta;
-    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    record *r = &p->record;
     const double start = now_us();
     spry_status status = spry_spmv_plan_run(p->plan, p->y, alpha, spry_vector_as_const(p->x), beta, NULL, err);
-    r->first_us = now_us() - start;
-    if (status == SPRY_OK)
-        status = spry_spmv_verify(p->context, &v, p->A, plan_options(a).op, alpha, spry_vector_as_const(p->x), beta,
-                                  spry_vector_as_const(p->y_before), spry_vector_as_const(p->y), err);
-    r->max_error = v.max_error;
-    if (status == SPRY_OK && v.wrong_rows > 0)
-        record_fail(r, RECORD_WRONG, "%lld rows of y are past the error bound, the worst is %lld",
-                    (long long)v.wrong_rows, (long long)v.worst_row);
-    return status;
+    p->record.first_us = now_us() - start;
+    return status == SPRY_OK ? verify(p, a, alpha, beta, err) : status;
 }
 
 static int multiply(product *p, const arguments *a)
 {
-    const spry_spmv_options options = plan_options(a);
+    const spry_spmv_options options = plan_options(a, p->columns);
     spry_error err = {0};
+    const int checked = check_length(p, a, a->transpose ? p->record.rows : p->record.cols);
+    if (checked != CLI_GO_ON) return checked;
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
@@ -232,8 +333,9 @@ static void print_report(const product *p, const arguments *a)
     printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
            r->class_name);
     printf("  read in         %s\n", cli_time(p->read_us).s);
-    printf("  product         y = %g A%s x + %g y, %s, indices %s\n", a->alpha, a->transpose ? "^T" : "", a->beta,
-           r->type, r->index);
+    printf("  product         y = %g A%s x + %g y, ", a->alpha, a->transpose ? "^T" : "", a->beta);
+    if (p->columns > 1) printf("%s columns, ", cli_count(p->columns).s);
+    printf("%s, indices %s\n", r->type, r->index);
     printf("  kernel          %s (format %s, %d thread%s, %s)\n", r->kernel, r->format, r->threads,
            r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
     if (strcmp(r->ordering, "none") != 0) printf("  ordering        %s, by the plan\n", r->ordering);
@@ -275,8 +377,6 @@ static int read_matrix(product *p, const arguments *a, const char *path)
 {
     spry_error err = {0};
     record *r = &p->record;
-    record_init(r);
-    r->op = a->transpose ? "spmv_t" : "spmv";
     r->twin = r->peer = 0;
     r->state = "warm";
     matrix_name(r->matrix, sizeof r->matrix, path);
@@ -301,16 +401,21 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.alpha = 1, .type = SPRY_F64};
     product p = {.note = ""};
+    record_init(&p.record);
     int status = cli_parse(command, &argc, argv, &a);
+    p.record.op = a.transpose ? "spmv_t" : "spmv";
     if (status == CLI_GO_ON) status = check_arguments(&a, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&p.context, a.threads);
     if (status == CLI_GO_ON) status = check_names(p.context, &a);
     if (status == CLI_GO_ON) status = cli_use_choices(p.context, &a.policy);
+    if (status == CLI_GO_ON) status = read_x(&p, &a);
     if (status == CLI_GO_ON) status = read_matrix(&p, &a, argv[0]);
     if (status == CLI_GO_ON) status = multiply_and_report(&p, &a);
+    spry_vector_destroy(p.context, &p.given);
     spry_vector_destroy(p.context, &p.x);
     spry_vector_destroy(p.context, &p.y);
     spry_vector_destroy(p.context, &p.y_before);
+    spry_vector_destroy(p.context, &p.column);
     spry_spmv_plan_destroy(p.plan);
     spry_matrix_destroy(p.A);
     spry_context_destroy(p.context);
@@ -319,13 +424,14 @@ static int run(const cli_command *command, int argc, char **argv)
 
 const cli_command cli_spmv =
     {.name = "spmv",
-     .summary = "multiply a matrix with a vector: checked, explained",
+     .summary = "multiply a matrix with vectors: checked, explained",
      .usage = "FILE [OPTIONS]",
      .about = "Computes y = alpha*A*x + beta*y once as asked and checks every row under the error bound. --time then\n"
               "measures the kernel that made it; 'spry bench' compares kernels and other libraries.",
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n"
+                 "  spry spmv matrix.mtx.gz --x columns.mtx -o products.mtx\n"
                  "  spry spmv matrix.mtx.gz --device cuda --kernel csr_vector_cuda:lanes=32\n"
                  "  spry spmv matrix.mtx.gz --policy measure --budget 200ms --cache choices.txt\n",
      .options = options,

@@ -97,3 +97,28 @@ void fill_constant(void *data, int64_t length, spry_type type, double value, int
 {
     fill(data, length, type, 0, 0, value, threads);
 }
+
+/* Entries of from, so far apart, to entries of to. */
+static void copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t length,
+                         spry_type type, int threads)
+{
+    const int f64 = type == SPRY_F64;
+#pragma omp parallel for schedule(static) num_threads(threads) if (length > 1 << 16)
+    for (int64_t i = 0; i < length; i++)
+        if (f64)
+            ((double *)to)[i * to_stride] = ((const double *)from)[i * from_stride];
+        else
+            ((float *)to)[i * to_stride] = ((const float *)from)[i * from_stride];
+}
+
+void gather_column(void *to, const void *rows, int64_t length, int64_t columns, int64_t c, spry_type type, int threads)
+{
+    const char *from = (const char *)rows + (size_t)c * spry_type_bytes(type);
+    copy_strided(to, 1, from, columns, length, type, threads);
+}
+
+void scatter_column(void *rows, const void *from, int64_t length, int64_t columns, int64_t c, spry_type type,
+                    int threads)
+{
+    copy_strided((char *)rows + (size_t)c * spry_type_bytes(type), columns, from, 1, length, type, threads);
+}

@@ -26,5 +26,9 @@ void *allocate_pages(size_t bytes);
 void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads);
 /* The same number everywhere. */
 void fill_constant(void *data, int64_t length, spry_type type, double value, int threads);
+/* Column c of a vector of `columns` in rows (one behind the other, of all columns), copied together; and back. */
+void gather_column(void *to, const void *rows, int64_t length, int64_t columns, int64_t c, spry_type type, int threads);
+void scatter_column(void *rows, const void *from, int64_t length, int64_t columns, int64_t c, spry_type type,
+                    int threads);
 
 #endif

@@ -374,7 +374,7 @@ static void spmv(void **state)
     static const mistake cases[] = {{"--alpha one", "--alpha is 'one', expected a finite number"},
                                     {"--alpha inf", "--alpha is 'inf', expected a finite number"},
                                     {"--beta 1,5", "--beta is '1,5', expected a finite number"},
-                                    {"--x zeros", "--x is 'zeros', expected one of: random, ones"},
+                                    {"--x zeros", "zeros: cannot be opened: No such file"},
                                     {"--type pattern", "--type is 'pattern', expected one of: f32, f64"},
                                     {"--kernel csr_nothing", "csr_nothing"},
                                     {"--format nothing", "nothing"},
