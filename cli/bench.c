@@ -488,11 +488,11 @@ const cli_command cli_bench =
          "turn: at least 20 batches of at least 1 ms. Ends with status 1 when a case is wrong or failed; one that\n"
          "is skipped says why. Rates count, with a vector, 2 operations an entry and the bytes of plain CSR, x\n"
          "and y once, with several columns the operations, X and Y of all of them, and bytes are the plan's\n"
-         "storage; with --op spgemm, 2 operations a product of entries and\n"
-         "the bytes of A and C once, and bytes are those of C. stages of its JSON lines are us of reading the\n"
-         "file, converting B to columns, counting C's rows, the scan of the counts, filling and sorting C; null:\n"
-         "none, or not told apart. Roof is the share of the copy bandwidth, which\n"
-         "is measured in the same run. A FILE that is a folder stands for the matrices in it.",
+         "storage; with --op spgemm, 2 operations a product of entries and the bytes of A and C once, and bytes\n"
+         "are those of C. stages of its JSON lines are us of reading the file, converting B to columns, counting\n"
+         "C's rows, the scan of the counts, filling and sorting C; null: none, or not told apart. Roof is the\n"
+         "share of the copy bandwidth, which is measured in the same run. A FILE that is a folder stands for the\n"
+         "matrices in it.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"

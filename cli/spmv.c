@@ -24,7 +24,7 @@ typedef struct arguments {
 } arguments;
 
 static const cli_option options[] = {
-    {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is standard\noutput",
+    {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is\nstandard output",
      CLI_TEXT, CLI_AT(out)},
     {"x", 0, "random|ones|FILE",
      "the vector x; random is the same on every machine; FILE: a Matrix\n"
