@@ -483,10 +483,12 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * the other (column-major) have row_stride 1; rows of all columns one behind the other (row-major) column_stride 1. A
  * product takes as many columns of x as of y, each for itself. The data stay the caller's.
  *
- * A column's bits are those of the product with it alone, but where a kernel takes row-major columns at once and reads
- * the matrix once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu,
- * in plans with row_major and without ordering and scalings. There the bits do not depend on the other columns, nor on
- * how many there are.
+ * A column's bits are those of the product with it alone, but where a kernel takes columns at once and reads the matrix
+ * once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu; on GPUs
+ * csr_merge_cuda, packed_slices_cuda and, transposed, csc_merge_cuda. They do so without ordering and scalings, where
+ * vectors are on the plan's device: of row-major columns in plans with row_major, of column-major ones in plans with
+ * `columns` over 1 and without row_major. There the bits do not depend on the other columns, nor, but for the two
+ * merge kernels, on how many there are.
  */
 typedef struct spry_vector {
     void *data;
@@ -575,7 +577,11 @@ typedef struct spry_spmv_options {
      * whose types name "pattern"); the other formats get an array of ones in the plan.
      */
     spry_type vector_type;
-    int64_t columns; /* vectors that a run will mostly multiply; 0: one. Runs of another number are as right */
+    /*
+     * Vectors that a run will mostly multiply; 0: one. Runs of another number are as right. Where column-major ones are
+     * brought into rows for the kernel, over 1 means workspace of up to 64 bytes for each row and column of the matrix.
+     */
+    int64_t columns;
     /* 1: their rows lie one behind the other (column_stride 1), for a workspace of a column of x and one of y; 0: their
        columns (row_stride 1) */
     int row_major;

@@ -39,7 +39,8 @@ typedef struct spryi_kernel_functions {
     /* Bytes that a run needs beside y; they are zero before the first run and left so. NULL: none. */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm; /* of SpGEMM in device memory (spgemm/spgemm.h) */
-    unsigned several;                                /* as its descriptor's */
+    unsigned several, several_apart;                 /* as its descriptor's */
+    int (*takes_apart)(const void *storage);         /* 1: several_apart holds for it; NULL: it always does */
 } spryi_kernel_functions;
 
 /* A format's storage that is to be made on the device, of CSR that lies there. */
@@ -80,7 +81,8 @@ typedef struct spryi_vector_map {
     const int32_t *permutation;     /* where the device reads it */
     const void *scaling;            /* of `type`; in host memory devices alone */
     int scaling_of_to;
-    int64_t length; /* of to */
+    int64_t length;                        /* of to */
+    int64_t columns, to_apart, from_apart; /* over 1: so many vectors, so far apart, without permutation and scaling */
     spry_type type;
     const void *beta; /* of `type`; NULL or 0: `to` is not read */
     int beta_on_device;

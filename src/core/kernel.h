@@ -41,8 +41,9 @@ typedef struct spryi_run_args {
     const void *beta;    /* *beta == 0: y is not read */
     const void *x;       /* one column, host or device as the kernel's device is; or several: */
     void *y;
-    int64_t columns; /* over 1: of x and of y, row by row, for operations that the kernel lists in `several` */
-    int64_t x_stride, y_stride; /* of several: from row to row */
+    int64_t columns; /* over 1: of x and of y, for operations that the kernel lists in `several` or `several_apart` */
+    int64_t x_stride, y_stride; /* of several: from row to row, up to 2^31 - 1 where memory is a device's own, */
+    int64_t x_apart, y_apart;   /* and from column to column: 1 where they lie row by row; else strides are 1 */
     void *workspace;            /* workspace_bytes(storage) bytes; no content survives between runs */
     spry_type vector_type;      /* of alpha, beta, x and y: the compute type */
     int threads;                /* at most, of `pool` */
@@ -73,7 +74,8 @@ typedef struct spryi_kernel {
     const spryi_run_table *spmv;                   /* NULL: not offered */
     const spryi_run_table *spmv_t;                 /* NULL: not offered */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
-    unsigned several;    /* operations, SPRYI_OP_ bits, whose functions take several columns at once, row by row */
+    /* Operations, SPRYI_OP_ bits, whose functions take several columns at once: row by row, column by column. */
+    unsigned several, several_apart;
     unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
     /* As a format's; NULL: none. */
     const spryi_parameter *parameters;

@@ -236,8 +236,10 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
 static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
 {
     plan->run = run_of(plan, plan->format->arrays(plan->stored.storage), plan->value_type);
-    plan->several =
-        (plan->functions.several & (plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV)) != 0;
+    const unsigned op = plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
+    plan->several = (plan->functions.several & op) != 0;
+    plan->several_apart = (plan->functions.several_apart & op) != 0 &&
+                          (!plan->functions.takes_apart || plan->functions.takes_apart(plan->stored.storage));
     if (plan->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,
@@ -273,7 +275,7 @@ done:
 /* 1: the plan has a number 0 in its device's own memory, beside an ordering's. */
 static int has_zero_block(const spry_spmv_plan *plan)
 {
-    return !plan->order && plan->options.row_major && !plan->device->driver->host_memory;
+    return !plan->order && (plan->options.row_major || plan->brought > 0) && !plan->device->driver->host_memory;
 }
 
 /* 1: runs copy host vectors to the device and back. */

@@ -62,7 +62,7 @@ struct spry_spmv_plan {
     char kernel_text[96];             /* the same as they were given: "lanes=32" */
     spryi_kernel_functions functions; /* of the kernel */
     spryi_run_fn run;
-    int several; /* 1: run takes several columns at once */
+    int several, several_apart; /* 1: run takes several columns at once, row by row; column by column */
     spryi_plan_storage stored;
     void *auxiliary; /* the kernel's, beside the storage */
     int64_t auxiliary_bytes;
@@ -70,6 +70,7 @@ struct spry_spmv_plan {
     pthread_mutex_t in_use; /* held by the run that has the workspace in host memory, or the copies of host vectors */
     int64_t workspace_bytes;
     int64_t x_at, t_at;    /* in the workspace: x and y as the storage has them, where they are not the caller's */
+    int64_t brought;       /* columns that are brought into rows there: they lie apart, the kernel takes rows */
     void *x, *y;           /* the device's copies of host vectors; NULL: it reads the caller's */
     void *host_x, *host_y; /* columns of those, gathered; NULL where their entries lie one behind the other */
     const void *zero;      /* a number 0 of any type in a device's own memory, for plans that need one there */
@@ -196,8 +197,11 @@ spry_status spryi_time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vect
 /* Lists the caller's arrays that runs read beside x, which y must not overlap. */
 void spryi_list_read(spry_spmv_plan *plan);
 
-/* 1: a run of several columns that lie row by row is one call of the kernel, in that order (NULL: none). */
-int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order);
+/*
+ * 1: a run of several columns, which lie row by row or (row_major 0) column by column, reads the matrix once for them,
+ * in that order (NULL: none).
+ */
+int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order, int row_major);
 
 /* 1: a run in that order (NULL: none) of one column brings x into the workspace first; y takes a pass of its own. */
 int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order);

@@ -296,7 +296,7 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
 {
     const spry_spmv_options *o = &plan->options;
     const double columns = (double)(o->columns > 1 ? o->columns : 1);
-    const int at_once = columns > 1 && spryi_takes_columns(plan, order);
+    const int at_once = columns > 1 && spryi_takes_columns(plan, order, o->row_major);
     const int maps_x = !at_once && spryi_maps_x(plan, order), maps_y = !at_once && spryi_maps_y(plan, order);
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;

@@ -164,6 +164,25 @@ static int64_t padded(const spry_spmv_plan *plan, int64_t length)
     return (length * (int64_t)spry_type_bytes(plan->vector_type) + 63) / 64 * 64;
 }
 
+/* 1: the kernel may multiply several columns at once, where they lie as it takes them. */
+static int columns_may_meet(const spry_spmv_plan *plan, const spryi_plan_order *order)
+{
+    return plan->options.vector_device == plan->device->number && !(order && (order->x_from || order->y_from)) &&
+           !scaling_of_x(plan) && !scaling_of_y(plan);
+}
+
+/*
+ * Of columns that lie apart, so many at once are brought into rows of 64 bytes, for kernels that take rows alone: that
+ * is two passes over x and three over y, and saves reading the matrix for each. With room for three, any number but one
+ * can be cut into passes that have two at least, so that none is multiplied as one by itself, with other bits.
+ */
+static int64_t columns_to_bring(const spry_spmv_plan *plan)
+{
+    const int64_t most = 64 / (int64_t)plan->number_bytes, least = 3, wanted = plan->options.columns;
+    if (wanted <= 1 || plan->options.row_major || !plan->several || plan->several_apart) return 0;
+    return !columns_may_meet(plan, plan->order) ? 0 : wanted < least ? least : wanted < most ? wanted : most;
+}
+
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
 {
     spryi_list_read(plan);
@@ -171,8 +190,14 @@ spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
         return spryi_fail(err, SPRY_UNSUPPORTED, plan->options.row_scaling ? "row_scaling" : "column_scaling",
                           "row_scaling and column_scaling are for patterns, this matrix has %s values",
                           spry_type_name(plan->A->a.value_type));
-    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return SPRY_OK;
     plan->x_at = (plan->workspace_bytes + 63) / 64 * 64;
+    plan->brought = columns_to_bring(plan);
+    if (plan->brought > 0) {
+        plan->t_at = plan->x_at + padded(plan, plan->x_length * plan->brought);
+        plan->workspace_bytes = plan->t_at + padded(plan, plan->y_length * plan->brought);
+        return SPRY_OK;
+    }
+    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return SPRY_OK;
     plan->t_at = plan->x_at + (spryi_maps_x(plan, plan->order) ? padded(plan, plan->x_length) : 0);
     plan->workspace_bytes = plan->t_at + (spryi_maps_y(plan, plan->order) ? padded(plan, plan->y_length) : 0);
     return SPRY_OK;
@@ -235,27 +260,76 @@ static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error 
     return run_mapped(plan, c, known && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0, err);
 }
 
-int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order)
+int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order, int row_major)
 {
-    return plan->several && plan->options.row_major && plan->device->driver->host_memory &&
-           !(order && (order->x_from || order->y_from)) && !scaling_of_x(plan) && !scaling_of_y(plan);
+    const int takes = row_major ? plan->several && plan->options.row_major : plan->several_apart || plan->brought > 0;
+    return takes && columns_may_meet(plan, order);
 }
 
 static int runs_at_once(const spry_spmv_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
                         const spry_const_vector *y)
 {
-    return x->columns > 1 && x->column_stride == 1 && y->column_stride == 1 && spryi_takes_columns(plan, plan->order) &&
-           spryi_value_at(args->alpha, plan->vector_type, 0) != 0;
+    const int by_rows = x->column_stride == 1 && y->column_stride == 1;
+    const int by_columns = !by_rows && x->row_stride == 1 && y->row_stride == 1;
+    const int strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
+    return x->columns > 1 && (by_rows || by_columns) && strides_fit &&
+           spryi_takes_columns(plan, plan->order, by_rows) &&
+           (args->scalars_on_device || spryi_value_at(args->alpha, plan->vector_type, 0) != 0);
+}
+
+/* Columns that lie apart, plan->brought of them at a time: into rows, product, and back. */
+static spry_status run_brought(const spry_spmv_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
+                               const spry_const_vector *y, void *into, spry_error *err)
+{
+    static const double zero = 0; /* of any type */
+    const spryi_device *d = plan->device;
+    const int64_t size = (int64_t)plan->number_bytes, passes = (x->columns + plan->brought - 1) / plan->brought;
+    spryi_run_args rows = *args;
+    rows.x = (char *)args->workspace + plan->x_at;
+    rows.y = (char *)args->workspace + plan->t_at;
+    rows.beta = args->scalars_on_device ? plan->zero : &zero;
+    rows.x_apart = rows.y_apart = 1;
+    for (int64_t pass = 0; pass < passes; pass++) {
+        const int64_t c = x->columns * pass / passes, columns = x->columns * (pass + 1) / passes - c;
+        spryi_vector_map map = {.to = (char *)args->workspace + plan->x_at,
+                                .from = (const char *)x->data + c * x->column_stride * size,
+                                .to_stride = columns,
+                                .length = plan->x_length,
+                                .columns = columns,
+                                .to_apart = 1,
+                                .from_apart = x->column_stride,
+                                .type = plan->vector_type,
+                                .threads = args->threads,
+                                .pool = args->pool,
+                                .stream = args->stream};
+        if (plan->x_length > 0) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
+        rows.columns = rows.x_stride = rows.y_stride = columns;
+        SPRYI_OK_OR_RETURN(plan->run(&rows, err));
+        map.to = (char *)into + c * y->column_stride * size;
+        map.from = rows.y;
+        map.to_stride = 1;
+        map.from_stride = columns;
+        map.to_apart = y->column_stride;
+        map.from_apart = 1;
+        map.length = plan->y_length;
+        map.beta = args->beta;
+        map.beta_on_device = args->scalars_on_device;
+        SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
+    }
+    return SPRY_OK;
 }
 
 static spry_status run_at_once(const spry_spmv_plan *plan, spryi_run_args args, const spry_const_vector *x,
                                const spry_const_vector *y, void *into, spry_error *err)
 {
+    if (x->column_stride != 1 && plan->brought > 0) return run_brought(plan, &args, x, y, into, err);
     args.x = x->data;
     args.y = into;
     args.columns = x->columns;
     args.x_stride = x->row_stride;
     args.y_stride = y->row_stride;
+    args.x_apart = x->column_stride;
+    args.y_apart = y->column_stride;
     return plan->run(&args, err);
 }
 

@@ -412,28 +412,41 @@ void several_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Columns of x and y that lie row by row, with room behind each row. */
+/* Columns of x and y that lie row by row, with room behind each row, or apart, with room behind each column. */
 typedef struct rows_of_columns {
     int64_t columns;
+    int apart;
     guarded x, y;
     spry_vector all_x, all_y;
 } rows_of_columns;
 
 enum { MOST_COLUMNS = 33, X_ROOM = 2, Y_ROOM = 3 };
 
+static int64_t place_of(const spry_vector *v, int64_t i, int64_t c)
+{
+    return i * v->row_stride + c * v->column_stride;
+}
+
 /* Column c of x is x_numbers, from number c on. */
-static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns)
+static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns, int apart)
 {
     const size_t size = spry_type_bytes(s->type);
-    const int64_t m = s->y_length, n = s->x_length, x_stride = columns + X_ROOM, y_stride = columns + Y_ROOM;
-    rows_of_columns r = {.columns = columns};
-    r.x = guarded_make((size_t)(n > 0 ? (n - 1) * x_stride + columns : 0) * size, AT_END);
-    r.y = guarded_make((size_t)(m > 0 ? (m - 1) * y_stride + columns : 0) * size, AT_END);
+    const int64_t m = s->y_length, n = s->x_length;
+    rows_of_columns r = {.columns = columns, .apart = apart};
+    r.all_x = (spry_vector){NULL, n, columns, columns + X_ROOM, 1, s->type, 0, {0, 0}};
+    r.all_y = (spry_vector){NULL, m, columns, columns + Y_ROOM, 1, s->type, 0, {0, 0}};
+    if (apart) {
+        r.all_x.row_stride = r.all_y.row_stride = 1;
+        r.all_x.column_stride = n + X_ROOM;
+        r.all_y.column_stride = m + Y_ROOM;
+    }
+    r.x = guarded_make((size_t)(n > 0 ? place_of(&r.all_x, n - 1, columns - 1) + 1 : 0) * size, AT_END);
+    r.y = guarded_make((size_t)(m > 0 ? place_of(&r.all_y, m - 1, columns - 1) + 1 : 0) * size, AT_END);
     memset(r.x.data, 0xff, r.x.bytes);
     for (int64_t j = 0; j < n; j++)
-        for (int64_t c = 0; c < columns; c++) set_number(r.x.data, s->type, j * x_stride + c, x_numbers[j + c]);
-    r.all_x = (spry_vector){r.x.data, n, columns, x_stride, 1, s->type, 0, {0, 0}};
-    r.all_y = (spry_vector){r.y.data, m, columns, y_stride, 1, s->type, 0, {0, 0}};
+        for (int64_t c = 0; c < columns; c++) set_number(r.x.data, s->type, place_of(&r.all_x, j, c), x_numbers[j + c]);
+    r.all_x.data = r.x.data;
+    r.all_y.data = r.y.data;
     return r;
 }
 
@@ -448,27 +461,30 @@ static void run_rows(const material *s, const trial *t, const spry_spmv_plan *pl
                      const double scaling[2], guarded *column)
 {
     const size_t size = spry_type_bytes(s->type);
-    const int64_t m = s->y_length, stride = r->all_y.row_stride;
+    const int64_t m = s->y_length;
     float single[2] = {(float)scaling[0], (float)scaling[1]};
     const void *alpha = s->type == SPRY_F32 ? (const void *)&single[0] : &scaling[0];
     const void *beta = s->type == SPRY_F32 ? (const void *)&single[1] : &scaling[1];
     memset(r->y.data, 0xff, r->y.bytes);
     for (int64_t i = 0; i < m && scaling[1] != 0; i++)
-        for (int64_t c = 0; c < r->columns; c++) set_number(r->y.data, s->type, i * stride + c, s->y_numbers[i]);
+        for (int64_t c = 0; c < r->columns; c++)
+            set_number(r->y.data, s->type, place_of(&r->all_y, i, c), s->y_numbers[i]);
     assert_int_equal(spry_spmv_plan_run(plan, r->all_y, alpha, spry_vector_as_const(r->all_x), beta, NULL, NULL),
                      SPRY_OK);
-    for (int64_t i = 0; i < m; i++) {
-        const char *row = (const char *)r->y.data + (size_t)(i * stride) * size;
-        for (int64_t c = 0; c < r->columns; c++)
-            memcpy((char *)column[c].data + (size_t)i * size, row + (size_t)c * size, size);
-        for (size_t b = (size_t)r->columns * size; i + 1 < m && b < (size_t)stride * size; b++)
-            if (row[b] != (char)0xff) fail_msg("%s: wrote behind a row of columns", describe(t));
-    }
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t c = 0; c < r->columns; c++) {
+            char *number = (char *)r->y.data + (size_t)place_of(&r->all_y, i, c) * size;
+            memcpy((char *)column[c].data + (size_t)i * size, number, size);
+            memset(number, 0xff, size);
+        }
+    for (size_t b = 0; b < r->y.bytes; b++)
+        if (((const char *)r->y.data)[b] != (char)0xff) fail_msg("%s: wrote between columns", describe(t));
     if (!guarded_intact(&r->y)) fail_msg("%s: wrote beside the columns", describe(t));
 }
 
 /* Every column within the bound, and of the same bits as among the most columns. */
-static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers)
+static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers,
+                       int apart)
 {
     static const int64_t counts[] = {MOST_COLUMNS, 2, 3, 7, 8, 9, 17};
     static const double scalings[][2] = {{1, 0}, {-0.5, 2}};
@@ -477,7 +493,7 @@ static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *
     for (int c = 0; c < MOST_COLUMNS; c++) most[c] = guarded_make(bytes, ON_HEAP);
     for (int c = 0; c < MOST_COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
     for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
-        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2]);
+        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2], apart);
         const double *scaling = scalings[k % 2];
         if (k < 2 || k % 2 == 1) run_rows(s, t, plan, &r, scaling, k < 2 ? most : column);
         for (int64_t c = 0; c < r.columns && k < 2; c += MOST_COLUMNS / 3) {
@@ -497,7 +513,7 @@ static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *
     for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
 }
 
-/* The kernels that take several columns at once, on one and two threads. */
+/* The kernels that take several columns at once, on one and two threads; columns apart are brought into rows. */
 void columns_row_by_row(void **state)
 {
     (void)state;
@@ -519,15 +535,16 @@ void columns_row_by_row(void **state)
             o.kernel = kernel.name;
             o.op = tested_op;
             o.vector_type = s.type;
-            o.row_major = 1;
+            o.row_major = (number + k) % 3 != 2;
+            o.columns = 2 + number % 8;
             o.threads = 1 + number % 2;
             spry_spmv_plan *plan = NULL;
             spry_matrix *A = NULL;
             assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
             assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
             spry_matrix_destroy(A);
-            assert_true(spryi_takes_columns(plan, plan->order));
-            judge_rows(&s, &t, plan, x_numbers);
+            assert_true(spryi_takes_columns(plan, plan->order, o.row_major));
+            judge_rows(&s, &t, plan, x_numbers, !o.row_major);
             spry_spmv_plan_destroy(plan);
         }
         given_free(&g);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "cuda_support.h"
 #include "reference.h"
 #include "trials.h"
@@ -17,7 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 3, GAP = 2, BETWEEN = 77 };
+enum { BETWEEN = 77 };
+
+/* Numbers of columns, and the room between them: rows that are aligned to 16 bytes, to 8, and to none. */
+static const struct shape {
+    int64_t columns, gap;
+} shapes[] = {{3, 2}, {2, 0}, {8, 0}, {6, 4}, {1, 0}, {7, 0}, {9, 1}, {16, 2}, {33, 1}, {64, 0}, {70, 2}};
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -31,12 +37,12 @@ typedef struct block {
     int64_t numbers;
 } block;
 
-static block block_make(int64_t length, spry_type type, int row_major)
+static block block_make(int64_t length, spry_type type, int row_major, const struct shape *shape)
 {
-    block b = {.host = {.length = length, .columns = COLUMNS, .type = type}};
-    b.host.row_stride = row_major ? COLUMNS + GAP : 1;
-    b.host.column_stride = row_major ? 1 : length + GAP;
-    b.numbers = row_major ? length * b.host.row_stride : COLUMNS * b.host.column_stride;
+    block b = {.host = {.length = length, .columns = shape->columns, .type = type}};
+    b.host.row_stride = row_major ? shape->columns + shape->gap : 1;
+    b.host.column_stride = row_major ? 1 : length + shape->gap;
+    b.numbers = row_major ? length * b.host.row_stride : shape->columns * b.host.column_stride;
     b.host.data = calloc((size_t)b.numbers, spry_type_bytes(type));
     assert_non_null(b.host.data);
     for (int64_t i = 0; i < b.numbers; i++) set_number(b.host.data, type, i, BETWEEN);
@@ -68,14 +74,14 @@ static int64_t at(const spry_vector *v, int64_t i, int64_t c)
 
 /* y = 2*A*x + 0.5*y: columns are 1, 2 and 3 times x, and y is 4 before. */
 static void multiply(const spry_spmv_plan *plan, const char *kernel, const problem *p, const void *x,
-                     const void *product, int row_major, int on_gpu)
+                     const void *product, const struct shape *shape, int row_major, int on_gpu)
 {
     const spry_type type = p->type;
     const double f64[] = {2, 0.5};
     const float f32[] = {2, 0.5f};
     const char *numbers = type == SPRY_F64 ? (const char *)f64 : (const char *)f32;
-    block xs = block_make(p->cols, type, row_major), ys = block_make(p->rows, type, row_major);
-    for (int64_t c = 0; c < COLUMNS; c++) {
+    block xs = block_make(p->cols, type, row_major, shape), ys = block_make(p->rows, type, row_major, shape);
+    for (int64_t c = 0; c < shape->columns; c++) {
         for (int64_t j = 0; j < p->cols; j++)
             set_number(xs.host.data, type, at(&xs.host, j, c), (double)(c + 1) * number_at(x, type, j));
         for (int64_t i = 0; i < p->rows; i++) set_number(ys.host.data, type, at(&ys.host, i, c), 4);
@@ -89,13 +95,14 @@ static void multiply(const spry_spmv_plan *plan, const char *kernel, const probl
     if (status != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
     OK(cudaDeviceSynchronize());
     if (on_gpu) block_copy(&ys, 0);
-    for (int64_t c = 0; c < COLUMNS; c++)
+    for (int64_t c = 0; c < shape->columns; c++)
         for (int64_t i = 0; i < p->rows; i++) {
             const double wanted = 2 * (double)(c + 1) * number_at(product, type, i) + 2;
             const double found = number_at(ys.host.data, type, at(&ys.host, i, c));
             if (found != wanted)
-                fail_msg("%s, %s, column %lld, row %lld: %g, expected %g", kernel,
-                         row_major ? "row-major" : "column-major", (long long)c, (long long)i, found, wanted);
+                fail_msg("%s, %s, column %lld of %lld, row %lld: %g, expected %g", kernel,
+                         row_major ? "row-major" : "column-major", (long long)c, (long long)shape->columns,
+                         (long long)i, found, wanted);
             set_number(ys.host.data, type, at(&ys.host, i, c), BETWEEN);
         }
     for (int64_t k = 0; k < ys.numbers; k++)
@@ -116,12 +123,16 @@ static void every_kernel(spry_type type, const char *ordering)
             spry_spmv_options o = gpu_options(kernel, SPRY_NO_TRANSPOSE, on_gpu);
             spry_spmv_plan *plan = NULL;
             spry_error err = {0};
-            o.columns = COLUMNS;
+            o.columns = shapes[0].columns;
             o.row_major = 1;
             o.ordering = ordering;
             if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
-            multiply(plan, kernel, &p, x, product, 1, on_gpu);
-            multiply(plan, kernel, &p, x, product, 0, on_gpu); /* these are taken too */
+            const int several = !ordering && on_gpu && (spryi_find_kernel(kernel)->several & SPRYI_OP_SPMV) != 0;
+            const size_t many = several ? sizeof shapes / sizeof *shapes : 1;
+            for (size_t n = 0; n < many; n++) {
+                multiply(plan, kernel, &p, x, product, &shapes[n], 1, on_gpu);
+                multiply(plan, kernel, &p, x, product, &shapes[n], 0, on_gpu); /* these are taken too */
+            }
             spry_spmv_plan_destroy(plan);
         }
     free(product);

@@ -289,7 +289,12 @@ static void run_map(void *args)
     const map_task *t = args;
     const spryi_vector_map *m = &t->map;
     const double beta = value_of(&t->beta);
-    for (int64_t i = 0; i < m->length; i++) {
+    for (int64_t c = 0; c < m->columns && m->columns > 1; c++)
+        for (int64_t i = 0; i < m->length; i++)
+            put(m->to, m->type, i * (m->to_stride > 1 ? m->to_stride : 1) + c * m->to_apart,
+                spryi_value_at(m->from, m->type, i * (m->from_stride > 1 ? m->from_stride : 1) + c * m->from_apart),
+                beta);
+    for (int64_t i = 0; i < m->length && m->columns <= 1; i++) {
         const int64_t p = m->permutation ? m->permutation[i] : i;
         const double factor = m->scaling ? spryi_value_at(m->scaling, m->type, m->scaling_of_to ? i : p) : 1;
         const int64_t to_stride = m->to_stride > 1 ? m->to_stride : 1,

@@ -17,11 +17,32 @@ static inline __attribute__((always_inline)) void SPRY_FN(map_entries)(const spr
     }
 }
 
+/* Several vectors: the lines of TURN entries of all stay in the cache. */
+static void SPRY_FN(map_columns)(const spryi_vector_map *m, int64_t begin, int64_t end)
+{
+    enum { TURN = 64 };
+    const SPRY_V *from = m->from, beta = m->beta ? *(const SPRY_V *)m->beta : 0;
+    SPRY_V *to = m->to;
+    const int64_t from_stride = m->from_stride > 0 ? m->from_stride : 1,
+                  to_stride = m->to_stride > 0 ? m->to_stride : 1;
+    for (int64_t at = begin; at < end; at += TURN)
+        for (int64_t c = 0; c < m->columns; c++) {
+            const SPRY_V *x = from + c * m->from_apart;
+            SPRY_V *y = to + c * m->to_apart;
+            for (int64_t i = at; i < end && i < at + TURN; i++)
+                y[i * to_stride] = beta != 0 ? x[i * from_stride] + beta * y[i * to_stride] : x[i * from_stride];
+        }
+}
+
 static void SPRY_FN(map_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const spryi_vector_map *m = argument;
     const int64_t begin = first * MAP_BLOCK, end = last * MAP_BLOCK < m->length ? last * MAP_BLOCK : m->length;
     const int adds = m->beta && *(const SPRY_V *)m->beta != 0;
+    if (m->columns > 1) {
+        SPRY_FN(map_columns)(m, begin, end);
+        return;
+    }
     const int strided = m->from_stride > 1 || m->to_stride > 1;
 #define MAP(permuted, scaled)                                                                                          \
     (strided ? SPRY_FN(map_entries)(m, permuted, scaled, adds, 1, begin, end)                                          \

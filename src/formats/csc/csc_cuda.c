@@ -31,5 +31,6 @@ const spryi_kernel spryi_csc_merge_cuda = {
     .source = "as csr_merge_cuda, exchanged",
     .deterministic = 1,
     .pattern = 1,
+    .several = SPRYI_OP_SPMV_T,
     .operations = SPRYI_OP_SPMV_T,
 };

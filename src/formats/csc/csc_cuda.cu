@@ -29,4 +29,6 @@ const spryi_kernel_functions spry_cuda_csc_merge = {"csc_merge_cuda",
                                                     spry_cuda_csr_merge.spmv,
                                                     spry_cuda_csr_merge.prepare,
                                                     spry_cuda_csr_merge.discard,
-                                                    spry_cuda_csr_merge.workspace_bytes};
+                                                    spry_cuda_csr_merge.workspace_bytes,
+                                                    NULL,
+                                                    SPRYI_OP_SPMV_T};

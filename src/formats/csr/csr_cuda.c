@@ -64,6 +64,7 @@ const spryi_kernel spryi_csr_merge_cuda = {
     .source = "Merrill and Garland 2016; Greathouse and Daga 2014; this library",
     .deterministic = 1,
     .pattern = 1,
+    .several = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
 };
 

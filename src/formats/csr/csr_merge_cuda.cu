@@ -16,46 +16,11 @@
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
-#include "device/cuda/reduce.cuh"
-
-extern "C" {
-#include "formats/csr/csr.h"
-}
 #include "device/cuda/kernels.h"
+#include "formats/csr/csr_merge.cuh"
 
 #include <stddef.h>
 #include <stdlib.h>
-
-/*
- * Measured on an H100: 256 x 4 of f32 is 4 to 9 % faster on graphs than 128 x 8 and 2.5 % slower on circuits. Products
- * of f64 take twice the shared memory, which the first-level cache lacks then: it is where gathers of x that are on
- * their way land, so that fewer of them can be. A tile is `slack` less than what the threads load at once: its last row
- * reaches beyond it, and a block that has more waits for memory once more.
- */
-template <typename V> struct shape {
-    static const int threads = 256;
-    static const int items = sizeof(V) == 8 ? 5 : 4; /* entries a thread has in flight */
-    static const int slack = 64;
-    static const int tile = threads * items - slack;
-};
-
-/*
- * Codes by what rows of over 512 entries, which are cut into pieces, have of all entries: up to a quarter, more. In
- * MANY only rows twice as long are cut, and fewer threads a multiprocessor leave the first-level cache what larger
- * tiles take from it: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere. In NEARLY_ALL these rows have
- * seven in eight, so that most tiles would load columns of which they have no row: only tiles with rows are listed.
- * Longer pieces with more entries in flight, for which fewer threads have registers, take 0.8 of the time on rows of
- * 4000.
- */
-enum { FEW, MANY, NEARLY_ALL };
-template <int KIND> struct cut {
-    static const int longest = KIND == FEW ? 512 : 1024;
-    static const int resident = KIND == FEW ? 2048 : KIND == MANY ? 1536 : 1024; /* threads a multiprocessor */
-    template <typename V> struct pieces {
-        static const int items = KIND == NEARLY_ALL ? 8 : shape<V>::items; /* entries a thread has in flight, of */
-        static const int entries = 2 * items * shape<V>::threads;          /* a piece */
-    };
-};
 
 /*
  * MANY_SHARE: 1 / bound of MANY; NEARLY_ALL_SHARE: 1 / what is left for the other rows. MOST_STEPS: a row that takes a
@@ -63,33 +28,6 @@ template <int KIND> struct cut {
  * with 8 email-Enron takes 1.4 times as long as if no row were a warp's.
  */
 enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
-
-/* A piece of a long row; the row's pieces follow one another. */
-typedef struct __align__(16) piece
-{
-    int64_t begin, row;
-    int32_t count; /* entries */
-    int32_t part, parts;
-    int32_t index; /* of the row among the long ones */
-}
-piece;
-
-/* Rows of a block, its long row left out, and their entries. */
-typedef struct __align__(16) tile_rows
-{
-    int64_t first, base;
-    int32_t rows, count;
-    int64_t start; /* the tile's first entry */
-}
-tile_rows;
-
-/* What prepare keeps; pointers are device addresses. */
-typedef struct merge_splits {
-    int kind;
-    int64_t nnz, blocks, long_count, piece_count;
-    tile_rows *tiles; /* blocks; of NEARLY_ALL in any order */
-    piece *pieces;
-} merge_splits;
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
@@ -472,7 +410,7 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
 {
     const merge_splits *s = (const merge_splits *)auxiliary;
     (void)request;
-    return s->long_count > 0 ? s->piece_count * 8 + s->long_count * 4 : 0;
+    return s->long_count > 0 ? s->piece_count * PANEL_COLUMNS * 8 + s->long_count * 4 : 0;
 }
 
 template <int KIND, typename V, typename P, typename J>
@@ -480,11 +418,10 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
-    unsigned *arrived = s->long_count > 0 ? (unsigned *)((char *)args->workspace + s->piece_count * 8) : NULL;
     launch_early(args, csr_merge<KIND, V, P, J>, s->blocks + s->piece_count, shape<V>::threads, 0, *s,
                  (const P *)a->offsets, (const J *)a->indices, s->nnz > 0 ? (const V *)a->values : (const V *)NULL,
                  (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace,
-                 arrived);
+                 arrivals_of(s, args->workspace));
     return launched(err, "csr_merge_cuda");
 }
 
@@ -492,10 +429,12 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
+    if (args->columns > 1) return spry_cuda_csr_panel<V, P, J>(args, err);
     if (s->kind == FEW) return launch<FEW, V, P, J>(args, err);
     return s->kind == MANY ? launch<MANY, V, P, J>(args, err) : launch<NEARLY_ALL, V, P, J>(args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_csr_merge = {"csr_merge_cuda", &runs, NULL, prepare, discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_csr_merge = {"csr_merge_cuda", &runs,           NULL, prepare,
+                                                    discard,          workspace_bytes, NULL, SPRYI_OP_SPMV};

@@ -9,5 +9,7 @@ const spryi_kernel spryi_packed_slices_cuda = {
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .deterministic = 1,
     .pattern = 1,
+    .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
 };

@@ -6,7 +6,7 @@
  *       diagonals, packed_narrow for up to 8 and where kinds alternate, packed_diagonals for more slots on diagonals
  *       and for block rows, packed_mixed for block rows with indices, packed_wide where those or kinds that alternate
  *       come in few and wide slices. Long rows in pieces, a warp each, and a third launch that adds the pieces up in
- *       order (long_rows.cuh); both are left out where there are none.
+ *       order (long_rows.cuh); both are left out where there are none. Several columns at once: packed_columns.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
@@ -23,13 +23,15 @@
 template <typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
 /* packed_blocks*_cuda.cu: slices whose lanes may be rows of blocks of B x B, B > 1. */
 template <typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
+/* packed_columns_*_cuda.cu: several columns. */
+template <typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return ((const spryi_packed *)request->storage)->piece_count * (int64_t)spry_type_bytes(request->vector_type);
+    return long_rows_workspace((const spryi_packed *)request->storage, request->vector_type);
 }
 
 template <typename V> static void launch_blocks(const spryi_run_args *args)
@@ -43,9 +45,22 @@ template <typename V> static void launch_blocks(const spryi_run_args *args)
     }
 }
 
+template <typename V> static void launch_columns(const spryi_run_args *args)
+{
+    switch (((const spryi_packed *)args->storage)->block) {
+    case 1: spry_cuda_packed_columns<V, 1>(args); break;
+    case 2: spry_cuda_packed_columns<V, 2>(args); break;
+    case 3: spry_cuda_packed_columns<V, 3>(args); break;
+    case 4: spry_cuda_packed_columns<V, 4>(args); break;
+    default: spry_cuda_packed_columns<V, SPRYI_PACKED_MOST_BLOCK>(args); break;
+    }
+}
+
 template <typename V, bool ONES> static void launch(const spryi_run_args *args)
 {
-    if (ONES)
+    if (args->columns > 1)
+        launch_columns<V>(args);
+    else if (ONES)
         spry_cuda_packed_rows<V, ONES>(args); /* patterns have no blocks */
     else
         launch_blocks<V>(args);
@@ -63,6 +78,17 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     return launched(err, "packed_slices_cuda");
 }
 
+/*
+ * Columns that lie apart are read where they are on diagonals and by blocks: neighbouring lanes read neighbouring
+ * entries then. Others are brought into rows: on random geometric graphs that is 1.8 to 2.7 times as fast.
+ */
+static int takes_apart(const void *storage)
+{
+    const spryi_packed *s = (const spryi_packed *)storage;
+    return s->indexed == 0 || s->block > 1;
+}
+
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_packed_slices = {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes};
+const spryi_kernel_functions spry_cuda_packed_slices =
+    {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes, NULL, SPRYI_OP_SPMV, SPRYI_OP_SPMV, takes_apart};

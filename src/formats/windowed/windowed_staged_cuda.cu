@@ -516,7 +516,7 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return ((const spryi_windowed *)request->storage)->piece_count * (int64_t)spry_type_bytes(request->vector_type);
+    return long_rows_workspace((const spryi_windowed *)request->storage, request->vector_type);
 }
 
 template <typename V, int C, bool ONES> static cudaError_t launch_windows(const spryi_run_args *args)

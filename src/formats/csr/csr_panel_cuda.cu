@@ -1,0 +1,364 @@
+/*
+ * csr_panel, the kernel of csr_merge_cuda for several columns of x and y at once, which lie row by row.
+ *
+ * Idea: a block takes the rows of a tile, as for one column, and brings their entries into shared memory in whole
+ *       sectors. Then it deals them out in equal segments, whatever the rows: a group of lanes walks a segment, each
+ *       lane for its columns (columns.cuh), so that a row of x is read in pieces of 16 bytes, lane beside lane.
+ *
+ *           entries    a a a b b | b b b b b | c c d d d        three segments, four rows
+ *                      put a      tail        head b, put c, d
+ *                      tail b
+ *
+ *       A row that ends where it began is put at once. What a segment has of others are its head and its tail, in
+ *       shared memory; when all are there, the group with a row's end adds up the row's parts in order. Pieces of long
+ *       rows are blocks of their own; the one that finishes last adds up the row's sums in order.
+ * Work: a block a tile and one a piece, for up to PANEL_COLUMNS columns; more columns take more launches.
+ * Cost: bytes of CSR once a launch, X and Y once, as far as the caches hold what rows near each other read.
+ *       Deterministic. The order of a row's sum depends on the matrix and on how many columns there are, not on what
+ *       the others hold; the bits are not those of one column by itself.
+ * Source: columns over lanes, equal segments: Yang, Buluc, Owens, Design Principles for Sparse Matrix Multiplication on
+ *         the GPU, 2018; entries through shared memory: Greathouse and Daga 2014; this library.
+ */
+#include "device/cuda/columns.cuh"
+#include "formats/csr/csr_merge.cuh"
+
+enum {
+    THREADS = 256,
+    BLOCKS = 4,  /* a multiprocessor, at least */
+    STAGED = 5,  /* entries that a thread brings at once */
+    ROWS = 1024, /* of a tile that are worked on together */
+};
+
+/* Entries of a segment whose rows of x a lane waits for at once. */
+template <typename SHAPE> struct panel_flight {
+    static const int entries = SHAPE::C == 1 ? 4 : 3;
+};
+
+/* Entries that a block has room for. */
+template <typename V> static inline int room_for(const merge_splits *s)
+{
+    return shape<V>::tile + (s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest);
+}
+
+/* What a block shares beside its entries. */
+template <typename SHAPE, typename V> struct panel_memory {
+    V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* of the groups' lanes */
+    uint8_t began[THREADS]; /* of groups: 1: the row of the tail begins in the segment */
+    uint16_t begin[ROWS + 1];
+};
+
+/* The whole block: entries 0 .. count - 1 of Aj and Ax (NULL: ones) into shared memory. */
+template <typename V, typename J> static __device__ __forceinline__ void
+stage(int32_t *columns, V *values, const J *__restrict__ Aj, const V *__restrict__ Ax, int count)
+{
+#pragma unroll 1
+    for (int k = threadIdx.x; k < count; k += STAGED * THREADS) {
+        J j[STAGED];
+        V a[STAGED];
+#pragma unroll
+        for (int u = 0; u < STAGED; u++)
+            if (k + u * THREADS < count) j[u] = load_once(Aj + k + u * THREADS);
+#pragma unroll
+        for (int u = 0; u < STAGED; u++)
+            if (k + u * THREADS < count) a[u] = Ax ? load_once(Ax + k + u * THREADS) : V(1);
+#pragma unroll
+        for (int u = 0; u < STAGED; u++)
+            if (k + u * THREADS < count) {
+                columns[k + u * THREADS] = j[u];
+                values[k + u * THREADS] = a[u];
+            }
+    }
+}
+
+/* A thread's share of a block: its group, and the columns that it has there. */
+template <typename SHAPE, typename V> struct panel_place {
+    int groups, group; /* groups: threads that are left over are in none */
+    column_place<SHAPE, V> at;
+    __device__ __forceinline__ panel_place(const many_columns<V> &m)
+        : groups(THREADS / m.lanes), group(threadIdx.x / m.lanes), at(m, 0, threadIdx.x % m.lanes)
+    {
+    }
+};
+
+template <int N, typename V> static __device__ __forceinline__ void clear(column_piece<N, V> *sum, int count)
+{
+#pragma unroll
+    for (int c = 0; c < count; c++)
+#pragma unroll
+        for (int w = 0; w < N; w++) sum[c].of[w] = 0;
+}
+
+/* What the group puts aside, and takes of what another did: `apart` threads before. */
+template <typename SHAPE, typename V>
+static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_piece<SHAPE::W, V> (&sum)[SHAPE::C])
+{
+#pragma unroll
+    for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+        for (int w = 0; w < SHAPE::W; w++) kept[c * SHAPE::W + w][threadIdx.x] = sum[c].of[w];
+}
+template <typename SHAPE, typename V> static __device__ __forceinline__ void
+add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], int apart)
+{
+#pragma unroll
+    for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+        for (int w = 0; w < SHAPE::W; w++) sum[c].of[w] += kept[c * SHAPE::W + w][threadIdx.x - apart];
+}
+
+/* Adds entries begin .. end - 1. Past the end the last one is loaded again and not added, so that nothing branches. */
+template <typename SHAPE, typename V>
+static __device__ __forceinline__ void add_entries(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,
+                                                   const V *values, int begin, int end, const many_columns<V> &m,
+                                                   const column_place<SHAPE, V> &place)
+{
+    constexpr int N = panel_flight<SHAPE>::entries;
+#pragma unroll 1
+    for (int k = begin; k < end; k += N) {
+        V a[N];
+        column_piece<SHAPE::W, V> x[N][SHAPE::C];
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            const int at = min(k + u, end - 1), j = columns[at];
+            a[u] = values[at];
+#pragma unroll
+            for (int c = 0; c < SHAPE::C; c++) x[u][c] = place.load(m, c, j);
+        }
+#pragma unroll
+        for (int u = 0; u < N; u++)
+#pragma unroll
+            for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+                for (int w = 0; w < SHAPE::W; w++)
+                    if (k + u < end) sum[c].of[w] += a[u] * x[u][c].of[w];
+    }
+}
+
+/* ---- rows of a tile ------------------------------------------------------------------------------------ */
+
+/* The last row that begins at entry k or before it. */
+static __device__ __forceinline__ int row_of(const uint16_t *begin, int rows, int k)
+{
+    int low = 0, high = rows;
+    while (low + 1 < high) {
+        const int middle = (low + high) / 2;
+        if (begin[middle] <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * y of `rows` rows from `first` on, up to ROWS, whose entries are in shared memory. Columns and values are numbered
+ * from the tile's first, as memory->begin counts.
+ */
+template <typename SHAPE, typename V>
+static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, int rows, int64_t first,
+                                                const int32_t *columns, const V *values, const many_columns<V> &m,
+                                                V alpha, V beta)
+{
+    const panel_place<SHAPE, V> place(m);
+    const int g = place.group, from = memory->begin[0], all = memory->begin[rows] - from;
+    const int share = (all + place.groups - 1) / place.groups;
+    const int begin = from + min(g * share, all), end = from + min((g + 1) * share, all);
+    const bool works = g < place.groups && begin < end;
+    column_piece<SHAPE::W, V> sum[SHAPE::C];
+    int of_head = -1; /* the row that ends here and did not begin here */
+    if (works) {
+        int row = row_of(memory->begin, rows, begin);
+        bool began = memory->begin[row] == begin;
+#pragma unroll 1
+        for (int k = begin; k < end; began = true) {
+            const int row_end = memory->begin[row + 1], stop = min(row_end, end);
+            clear(sum, SHAPE::C);
+            add_entries<SHAPE>(sum, columns, values, k, stop, m, place.at);
+            k = stop;
+            if (row_end > end) break; /* it goes on in the next segment */
+            if (began) {
+                put_columns(m, place.at, first + row, sum, alpha, beta);
+            } else {
+                keep<SHAPE>(memory->head, sum);
+                of_head = row;
+            }
+            do row++;
+            while (row < rows && memory->begin[row + 1] == row_end);
+        }
+        keep<SHAPE>(memory->tail, sum);
+        if (threadIdx.x == g * m.lanes) memory->began[g] = began;
+    }
+    __syncthreads();
+    if (of_head >= 0) {
+        int back = 1; /* groups that have parts of the row */
+        while (!memory->began[g - back]) back++;
+        clear(sum, SHAPE::C);
+        for (; back > 0; back--) add_kept<SHAPE>(sum, memory->tail, back * m.lanes);
+        add_kept<SHAPE>(sum, memory->head, 0);
+        put_columns(m, place.at, first + of_head, sum, alpha, beta);
+    }
+    clear(sum, SHAPE::C);
+    for (int row = g < place.groups ? g : rows; row < rows; row += place.groups)
+        if (memory->begin[row] == memory->begin[row + 1]) put_columns(m, place.at, first + row, sum, alpha, beta);
+}
+
+/* ---- a piece of a long row ------------------------------------------------------------------------------- */
+
+/* The last piece of a row that comes has its sums added up and put, a column a warp. */
+template <typename V> static __device__ __forceinline__ void
+meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_columns<V> &m, V alpha, V beta)
+{
+    __shared__ int is_last;
+    const int t = threadIdx.x;
+    __threadfence(); /* the sums are seen before the arrival is */
+    __syncthreads();
+    if (t == 0) {
+        is_last = atomicAdd(arrived, 1u) == (unsigned)mine.parts - 1;
+        if (is_last) *arrived = 0;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    for (int c = t / 32; c < m.count; c += THREADS / 32) {
+        V own = 0;
+#pragma unroll 4
+        for (int p = t % 32; p < mine.parts; p += 32) own += __ldcg(partial + (int64_t)p * PANEL_COLUMNS + c);
+        own = lanes_sum(own, 32);
+        if (t % 32 == 0) put(m.y + c * m.y_apart, mine.row * m.y_row, own, alpha, beta);
+    }
+}
+
+/* All entries of a piece, which meet in the first group. */
+template <typename SHAPE, typename V, typename J>
+static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t p, const J *__restrict__ Aj,
+                                                 const V *__restrict__ Ax, const many_columns<V> &m, V alpha, V beta,
+                                                 V *partial, unsigned *arrived, panel_memory<SHAPE, V> *memory,
+                                                 int32_t *columns, V *values, int room)
+{
+    const piece mine = s.pieces[p];
+    const panel_place<SHAPE, V> place(m);
+    const int g = place.group, few = min(place.groups, 16);
+    column_piece<SHAPE::W, V> sum[SHAPE::C];
+    clear(sum, SHAPE::C);
+    for (int at = 0; at < mine.count; at += room) {
+        const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups;
+        __syncthreads(); /* the entries before are done with */
+        stage(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
+        __syncthreads();
+        if (g < place.groups)
+            add_entries<SHAPE>(sum, columns, values, min(g * share, count), min((g + 1) * share, count), m, place.at);
+    }
+    if (g < place.groups) keep<SHAPE>(memory->tail, sum);
+    __syncthreads();
+    if (g < few) {
+        for (int other = g + few; other < place.groups; other += few)
+            add_kept<SHAPE>(sum, memory->tail, (g - other) * m.lanes);
+        keep<SHAPE>(memory->head, sum);
+    }
+    __syncthreads();
+    if (g == 0) {
+        for (int other = 1; other < few; other++) add_kept<SHAPE>(sum, memory->head, -other * m.lanes);
+        if (mine.parts == 1)
+            put_columns(m, place.at, mine.row, sum, alpha, beta);
+        else
+#pragma unroll
+            for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+                for (int w = 0; w < SHAPE::W; w++)
+                    if (place.at.has(m, c))
+                        partial[p * PANEL_COLUMNS + place.at.first + c * place.at.step + w] = sum[c].of[w];
+    }
+    if (mine.parts > 1)
+        meet_pieces(mine, partial + (p - mine.part) * PANEL_COLUMNS, arrived + mine.index, m, alpha, beta);
+}
+
+/* ---- the product ---------------------------------------------------------------------------------------- */
+
+template <typename SHAPE, typename V, typename P, typename J> static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    csr_panel(const __grid_constant__ merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj,
+              const V *__restrict__ Ax, const __grid_constant__ many_columns<V> m, scalar<V> alpha_given,
+              scalar<V> beta_given, V *partial, unsigned *arrived, int room)
+{
+    extern __shared__ __align__(16) char entries[];
+    __shared__ panel_memory<SHAPE, V> memory;
+    V *values = (V *)entries;
+    int32_t *columns = (int32_t *)(values + room);
+    const V alpha = alpha_given.get(), beta = beta_given.get();
+    if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
+        run_piece<SHAPE>(s, blockIdx.x, Aj, Ax, m, alpha, beta, partial, arrived, &memory, columns, values, room);
+        return;
+    }
+    const tile_rows mine = s.tiles[(int64_t)blockIdx.x - s.piece_count];
+    Ap += mine.first;
+    const int begin = (int)threadIdx.x <= mine.rows ? (int)(Ap[threadIdx.x] - mine.base) : 0; /* of the first rows */
+    stage(columns, values, Aj + mine.base, Ax ? Ax + mine.base : Ax, mine.count);
+#pragma unroll 1
+    for (int r = 0; r < mine.rows; r += ROWS) {
+        const int rows = min(mine.rows - r, (int)ROWS), had = r == 0 ? THREADS : 0;
+        if (r > 0) __syncthreads(); /* the rows before are done with */
+        if (r == 0) memory.begin[threadIdx.x] = (uint16_t)begin;
+        for (int i = had + threadIdx.x; i <= rows; i += THREADS) memory.begin[i] = (uint16_t)(Ap[r + i] - mine.base);
+        __syncthreads();
+        run_rows<SHAPE>(&memory, rows, mine.first + r, columns, values, m, alpha, beta);
+    }
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------- */
+
+template <typename SHAPE, typename V, typename P, typename J>
+static spry_status launch_panel(const spryi_run_args *args, const many_columns<V> &m, spry_error *err)
+{
+    const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    const merge_splits *s = (const merge_splits *)args->auxiliary;
+    const int room = room_for<V>(s);
+    const size_t bytes = (size_t)room * (sizeof(V) + sizeof(int32_t));
+    const auto kernel = csr_panel<SHAPE, V, P, J>;
+    const cudaError_t code = allow_shared_memory(kernel, (int)bytes);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: several columns");
+    kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
+                                                                                        (const J *)a->indices,
+                                                                                        a->nnz > 0
+                                                                                            ? (const V *)a->values
+                                                                                            : (const V *)NULL,
+                                                                                        m, SPRY_ALPHA(V, args),
+                                                                                        SPRY_BETA(V, args),
+                                                                                        (V *)args->workspace,
+                                                                                        arrivals_of(s, args->workspace),
+                                                                                        room);
+    return launched(err, "csr_merge_cuda: several columns");
+}
+
+/* Columns in panels of about the same width, a multiple of W. */
+template <typename SHAPE, typename V, typename P, typename J>
+static spry_status run_panels(const spryi_run_args *args, spry_error *err)
+{
+    const int64_t panels = ceil_div(args->columns, PANEL_COLUMNS);
+    const int64_t width = ceil_div(ceil_div(args->columns, panels), SHAPE::W) * SHAPE::W;
+    for (int64_t c = 0; c < args->columns; c += width) {
+        many_columns<V> m = columns_of<SHAPE, V>(args);
+        m.x += c;
+        m.y += c;
+        m.count = (int)(args->columns - c < width ? args->columns - c : width);
+        m.lanes = (int)ceil_div(m.count, SHAPE::W * SHAPE::C);
+        spry_status status = launch_panel<SHAPE, V, P, J>(args, m, err);
+        if (status != SPRY_OK) return status;
+    }
+    return SPRY_OK;
+}
+
+/* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are many. Measured on an H200. */
+template <typename V, typename P, typename J>
+spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
+{
+    constexpr int WIDE = 16 / (int)sizeof(V);
+    if (columns_fit(args, WIDE, sizeof(V)))
+        return args->columns >= 4 * WIDE ? run_panels<column_shape<true, WIDE, 2>, V, P, J>(args, err)
+                                         : run_panels<column_shape<true, WIDE, 1>, V, P, J>(args, err);
+    if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) return run_panels<column_shape<true, 2, 1>, V, P, J>(args, err);
+    return run_panels<column_shape<true, 1, 2>, V, P, J>(args, err);
+}
+
+template spry_status spry_cuda_csr_panel<float, int32_t, int32_t>(const spryi_run_args *args, spry_error *err);
+template spry_status spry_cuda_csr_panel<float, int64_t, int32_t>(const spryi_run_args *args, spry_error *err);
+template spry_status spry_cuda_csr_panel<double, int32_t, int32_t>(const spryi_run_args *args, spry_error *err);
+template spry_status spry_cuda_csr_panel<double, int64_t, int32_t>(const spryi_run_args *args, spry_error *err);
