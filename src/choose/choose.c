@@ -212,7 +212,8 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .device = device,
                                   .threads = threads_for(A, options),
                                   .calls = spryi_calls_counted(options),
-                                  .columns = options->row_major ? options->columns : 1};
+                                  .columns = options->columns,
+                                  .row_major = options->row_major};
     if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
     return spryi_rank(ranking, &request, err);
 }

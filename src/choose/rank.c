@@ -64,36 +64,52 @@ static int by_time(const void *a, const void *b)
     return one->us < other->us ? -1 : one->us > other->us;
 }
 
-/* 1: a CPU's kernels of the format take several columns at once. */
-static int takes_columns(const char *format)
+/* How the kernels of an estimate on a kind of device take several columns at once. */
+typedef enum at_once { ONE_BY_ONE, BY_ROWS, EITHER_WAY } at_once;
+
+static at_once columns_taken(const spryi_estimate *e, const char *device, const spryi_features *f)
 {
     const spryi_kernel *kernel;
-    for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++)
-        if (strcmp(kernel->format, format) == 0 && strcmp(kernel->device, "cpu") == 0 &&
-            (kernel->several & SPRYI_OP_SPMV) != 0)
-            return 1;
-    return 0;
+    at_once most = ONE_BY_ONE;
+    for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++) {
+        if (strcmp(kernel->format, e->format) != 0 || strcmp(kernel->device, device) != 0) continue;
+        if (e->kernel && strcmp(kernel->name, e->kernel) != 0) continue;
+        if ((kernel->several & SPRYI_OP_SPMV) != 0 && most == ONE_BY_ONE) most = BY_ROWS;
+        if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) most = EITHER_WAY;
+    }
+    if (most < EITHER_WAY) return most;
+    /* packed: rows that lie apart are read for each column, and where slices have indices it takes rows alone */
+    if (f->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)f->packed.block) return ONE_BY_ONE;
+    return f->packed.block <= 1 && f->packed.unmarked < 0.99 ? BY_ROWS : most;
 }
 
 /*
- * On a CPU, the time of one of several columns that lie row by row. Where the kernel takes them at once the matrix is
- * read once for all; others take each column out of x and put it into y, passes over vectors at the rate of csr.
- * AT_ONCE: what multiplying takes beside the bytes; grids, finite elements and R-MATs of 2 to 16 columns on two cores
- * of a Zen 4 took 1.3 to 2 times the time of their bytes.
+ * The time of one of several columns. Where the kernel takes them at once the matrix is read once for all; where it
+ * takes rows alone, columns that lie apart are brought into such and back. Others take each column out of rows of x and
+ * put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
+ * bytes: on two cores of a Zen 4 grids, finite elements and R-MATs of 2 to 16 columns took 1.3 to 2 times the time of
+ * their bytes, on an H200 grids 1.4 to 1.8, and more in csr than in packed. NEAR: bytes of x a us that the first-level
+ * caches of a GPU deliver to csr at most, to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
-    const double AT_ONCE = 1.5, PASSES = 4;
+    const int on_cpu = spryi_class_is_cpu(q->device);
+    static const double AT_ONCE = 1.5, INTO_ROWS = 3, NEAR = 2e7;
+    const double IN_CSR = on_cpu ? 1.5 : 1.8, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double columns = (double)q->columns, numbers = (double)(q->A->a.rows + q->A->a.cols);
-    const double vectors = numbers * (double)spry_type_bytes(q->vector_type);
-    const double csr_rate = r->list[0].bytes / r->list[0].us;
+    const double size = (double)spry_type_bytes(q->vector_type), vectors = numbers * size;
+    const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
         const double matrix = fmax(e->bytes - vectors, 0);
-        if (takes_columns(e->format))
-            e->us *= fmin(1, AT_ONCE * (matrix / columns + vectors) / (matrix + vectors));
-        else
-            e->us += PASSES * vectors / csr_rate;
+        const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
+        if (taken == ONE_BY_ONE && q->row_major) e->us += OUT_OF_ROWS * vectors / csr_rate;
+        if (taken == ONE_BY_ONE) continue;
+        double share = (strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE) * (matrix / columns + vectors) /
+                       (matrix + vectors);
+        if (taken == BY_ROWS && !q->row_major) share += INTO_ROWS * vectors / (matrix + vectors);
+        const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
+        e->us = fmin(e->us, fmax(e->us * share, least));
     }
 }
 
@@ -125,7 +141,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
-    if (request->columns > 1 && !look.on_gpu) count_columns(r, request);
+    if (request->columns > 1) count_columns(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);

@@ -33,7 +33,8 @@ typedef struct spryi_rank_request {
     const spryi_device_class *device;
     int threads;
     int64_t calls;   /* > 0 */
-    int64_t columns; /* over 1: of x, which lie row by row; column by column they are as many single products */
+    int64_t columns; /* of x; row_major: they lie row by row */
+    int row_major;
     spryi_effort effort;
 } spryi_rank_request;
 
