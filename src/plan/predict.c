@@ -301,8 +301,11 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
     const int host = plan->device->driver->host_memory;
-    double bytes = known > 0 ? 0 : (at_once ? storage / columns : storage) + x + y;
-    if (maps_x) bytes += 2 * x; /* a copy is written, and read */
+    const int brought = at_once && !o->row_major && plan->brought > 0;
+    const double together = !at_once ? 1 : brought ? fmin(columns, (double)plan->brought) : columns;
+    double bytes = known > 0 ? 0 : storage / together + x + y;
+    if (brought && known == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
+    if (maps_x) bytes += 2 * x;                      /* a copy is written, and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
     if (o->column_scaling) bytes += size * cols;

@@ -102,7 +102,10 @@ static void follow_the_bytes(void **state)
         o.columns = 3;
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info wide = info_of(plan);
-        assert_true(fabs(wide.predicted_us - 3 * info.predicted_us) < 0.01 * wide.predicted_us);
+        if (cases[c].more == 0) /* csr takes them at once */
+            assert_true(wide.predicted_us > info.predicted_us && wide.predicted_us < 2.95 * info.predicted_us);
+        else
+            assert_true(fabs(wide.predicted_us - 3 * info.predicted_us) < 0.01 * wide.predicted_us);
         spry_spmv_plan_destroy(plan);
         o.columns = 0;
         o.ordering = "rcm";

@@ -69,8 +69,8 @@ template <typename SHAPE, typename V> struct column_place {
     }
 };
 
-/* y of one row, the thread's columns, as put() does. */
-template <typename SHAPE, typename V>
+/* y of one row, the thread's columns, as put() does; SIMPLE: beta is 0 and alpha is not. */
+template <bool SIMPLE = false, typename SHAPE, typename V>
 static __device__ __forceinline__ void put_columns(const many_columns<V> &m, const column_place<SHAPE, V> &place,
                                                    int64_t row, const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
 {
@@ -80,15 +80,15 @@ static __device__ __forceinline__ void put_columns(const many_columns<V> &m, con
         if (!place.has(m, c)) continue;
         V *y = m.y + row * m.y_row + (int64_t)(place.first + c * place.step) * m.y_apart;
         if (!SHAPE::BY_ROWS) {
-            put(y, 0, sum[c].of[0], alpha, beta);
+            put(y, 0, sum[c].of[0], alpha, SIMPLE ? V(0) : beta);
             continue;
         }
         piece before, result;
-        if (beta != 0) before = *(const piece *)y;
+        if (!SIMPLE && beta != 0) before = *(const piece *)y;
 #pragma unroll
         for (int w = 0; w < SHAPE::W; w++) {
-            result.of[w] = alpha == 0 ? V(0) : alpha * sum[c].of[w];
-            if (beta != 0) result.of[w] += beta * before.of[w];
+            result.of[w] = !SIMPLE && alpha == 0 ? V(0) : alpha * sum[c].of[w];
+            if (!SIMPLE && beta != 0) result.of[w] += beta * before.of[w];
         }
         *(piece *)y = result;
     }

@@ -40,6 +40,9 @@ template <typename V> static inline int room_for(const merge_splits *s)
     return shape<V>::tile + (s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest);
 }
 
+/* The last entry of a row has this bit in its column. */
+static const int32_t ENDS_ROW = INT32_MIN;
+
 /* What a block shares beside its entries. */
 template <typename SHAPE, typename V> struct panel_memory {
     V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* of the groups' lanes */
@@ -106,85 +109,72 @@ add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], i
         for (int w = 0; w < SHAPE::W; w++) sum[c].of[w] += kept[c * SHAPE::W + w][threadIdx.x - apart];
 }
 
-/* Adds entries begin .. end - 1. Past the end the last one is loaded again and not added, so that nothing branches. */
-template <typename SHAPE, typename V>
-static __device__ __forceinline__ void add_entries(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,
-                                                   const V *values, int begin, int end, const many_columns<V> &m,
-                                                   const column_place<SHAPE, V> &place)
+/*
+ * Adds entries begin .. end - 1, and calls ended(k) behind an entry k that ends a row. Rows of x are on their way for
+ * several entries at once, whatever their rows. Past the end the last one's is loaded again, so that no load waits for
+ * a branch.
+ */
+template <typename SHAPE, typename V, typename ENDED>
+static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns,
+                                            const V *values, int begin, int end, const many_columns<V> &m,
+                                            const column_place<SHAPE, V> &place, ENDED ended)
 {
     constexpr int N = panel_flight<SHAPE>::entries;
 #pragma unroll 1
     for (int k = begin; k < end; k += N) {
+        int32_t j[N];
         V a[N];
         column_piece<SHAPE::W, V> x[N][SHAPE::C];
 #pragma unroll
         for (int u = 0; u < N; u++) {
-            const int at = min(k + u, end - 1), j = columns[at];
+            const int at = min(k + u, end - 1);
+            j[u] = columns[at];
             a[u] = values[at];
 #pragma unroll
-            for (int c = 0; c < SHAPE::C; c++) x[u][c] = place.load(m, c, j);
+            for (int c = 0; c < SHAPE::C; c++) x[u][c] = place.load(m, c, j[u] & ~ENDS_ROW);
         }
 #pragma unroll
-        for (int u = 0; u < N; u++)
+        for (int u = 0; u < N; u++) {
 #pragma unroll
             for (int c = 0; c < SHAPE::C; c++)
 #pragma unroll
                 for (int w = 0; w < SHAPE::W; w++)
                     if (k + u < end) sum[c].of[w] += a[u] * x[u][c].of[w];
+            if (k + u < end && (j[u] & ENDS_ROW)) ended(k + u);
+        }
     }
 }
 
 /* ---- rows of a tile ------------------------------------------------------------------------------------ */
 
-/* The last row that begins at entry k or before it. */
-static __device__ __forceinline__ int row_of(const uint16_t *begin, int rows, int k)
-{
-    int low = 0, high = rows;
-    while (low + 1 < high) {
-        const int middle = (low + high) / 2;
-        if (begin[middle] <= k)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /*
  * y of `rows` rows from `first` on, up to ROWS, whose entries are in shared memory. Columns and values are numbered
  * from the tile's first, as memory->begin counts.
  */
-template <typename SHAPE, typename V>
+template <bool SIMPLE, typename SHAPE, typename V>
 static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, int rows, int64_t first,
-                                                const int32_t *columns, const V *values, const many_columns<V> &m,
-                                                V alpha, V beta)
+                                                const int32_t *columns, const V *values, const uint16_t *owner,
+                                                const many_columns<V> &m, V alpha, V beta)
 {
     const panel_place<SHAPE, V> place(m);
     const int g = place.group, from = memory->begin[0], all = memory->begin[rows] - from;
     const int share = (all + place.groups - 1) / place.groups;
     const int begin = from + min(g * share, all), end = from + min((g + 1) * share, all);
-    const bool works = g < place.groups && begin < end;
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     int of_head = -1; /* the row that ends here and did not begin here */
-    if (works) {
-        int row = row_of(memory->begin, rows, begin);
-        bool began = memory->begin[row] == begin;
-#pragma unroll 1
-        for (int k = begin; k < end; began = true) {
-            const int row_end = memory->begin[row + 1], stop = min(row_end, end);
-            clear(sum, SHAPE::C);
-            add_entries<SHAPE>(sum, columns, values, k, stop, m, place.at);
-            k = stop;
-            if (row_end > end) break; /* it goes on in the next segment */
+    if (g < place.groups && begin < end) {
+        bool began = begin == from || (columns[begin - 1] & ENDS_ROW);
+        clear(sum, SHAPE::C);
+        walk<SHAPE>(sum, columns, values, begin, end, m, place.at, [&](int k) {
             if (began) {
-                put_columns(m, place.at, first + row, sum, alpha, beta);
+                put_columns<SIMPLE>(m, place.at, first + owner[k], sum, alpha, beta);
             } else {
                 keep<SHAPE>(memory->head, sum);
-                of_head = row;
+                of_head = owner[k];
             }
-            do row++;
-            while (row < rows && memory->begin[row + 1] == row_end);
-        }
+            began = true;
+            clear(sum, SHAPE::C);
+        });
         keep<SHAPE>(memory->tail, sum);
         if (threadIdx.x == g * m.lanes) memory->began[g] = began;
     }
@@ -195,11 +185,12 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
         clear(sum, SHAPE::C);
         for (; back > 0; back--) add_kept<SHAPE>(sum, memory->tail, back * m.lanes);
         add_kept<SHAPE>(sum, memory->head, 0);
-        put_columns(m, place.at, first + of_head, sum, alpha, beta);
+        put_columns<SIMPLE>(m, place.at, first + of_head, sum, alpha, beta);
     }
     clear(sum, SHAPE::C);
     for (int row = g < place.groups ? g : rows; row < rows; row += place.groups)
-        if (memory->begin[row] == memory->begin[row + 1]) put_columns(m, place.at, first + row, sum, alpha, beta);
+        if (memory->begin[row] == memory->begin[row + 1])
+            put_columns<SIMPLE>(m, place.at, first + row, sum, alpha, beta);
 }
 
 /* ---- a piece of a long row ------------------------------------------------------------------------------- */
@@ -246,7 +237,8 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
         stage(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
         __syncthreads();
         if (g < place.groups)
-            add_entries<SHAPE>(sum, columns, values, min(g * share, count), min((g + 1) * share, count), m, place.at);
+            walk<SHAPE>(sum, columns, values, min(g * share, count), min((g + 1) * share, count), m, place.at,
+                        [](int) {});
     }
     if (g < place.groups) keep<SHAPE>(memory->tail, sum);
     __syncthreads();
@@ -259,7 +251,7 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
     if (g == 0) {
         for (int other = 1; other < few; other++) add_kept<SHAPE>(sum, memory->head, -other * m.lanes);
         if (mine.parts == 1)
-            put_columns(m, place.at, mine.row, sum, alpha, beta);
+            put_columns<false>(m, place.at, mine.row, sum, alpha, beta);
         else
 #pragma unroll
             for (int c = 0; c < SHAPE::C; c++)
@@ -274,7 +266,9 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
 
 /* ---- the product ---------------------------------------------------------------------------------------- */
 
-template <typename SHAPE, typename V, typename P, typename J> static __global__ void __launch_bounds__(THREADS, BLOCKS)
+/* SIMPLE: beta is 0 and alpha is not. */
+template <bool SIMPLE, typename SHAPE, typename V, typename P, typename J>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
     csr_panel(const __grid_constant__ merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj,
               const V *__restrict__ Ax, const __grid_constant__ many_columns<V> m, scalar<V> alpha_given,
               scalar<V> beta_given, V *partial, unsigned *arrived, int room)
@@ -283,6 +277,7 @@ template <typename SHAPE, typename V, typename P, typename J> static __global__ 
     __shared__ panel_memory<SHAPE, V> memory;
     V *values = (V *)entries;
     int32_t *columns = (int32_t *)(values + room);
+    uint16_t *owner = (uint16_t *)(columns + room); /* of the last entry of each row, the row */
     const V alpha = alpha_given.get(), beta = beta_given.get();
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
         run_piece<SHAPE>(s, blockIdx.x, Aj, Ax, m, alpha, beta, partial, arrived, &memory, columns, values, room);
@@ -299,20 +294,27 @@ template <typename SHAPE, typename V, typename P, typename J> static __global__ 
         if (r == 0) memory.begin[threadIdx.x] = (uint16_t)begin;
         for (int i = had + threadIdx.x; i <= rows; i += THREADS) memory.begin[i] = (uint16_t)(Ap[r + i] - mine.base);
         __syncthreads();
-        run_rows<SHAPE>(&memory, rows, mine.first + r, columns, values, m, alpha, beta);
+        for (int i = threadIdx.x; i < rows; i += THREADS)
+            if (memory.begin[i + 1] > memory.begin[i]) {
+                const int last = memory.begin[i + 1] - 1;
+                columns[last] |= ENDS_ROW;
+                owner[last] = (uint16_t)i;
+            }
+        __syncthreads();
+        run_rows<SIMPLE, SHAPE>(&memory, rows, mine.first + r, columns, values, owner, m, alpha, beta);
     }
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------- */
 
-template <typename SHAPE, typename V, typename P, typename J>
+template <bool SIMPLE, typename SHAPE, typename V, typename P, typename J>
 static spry_status launch_panel(const spryi_run_args *args, const many_columns<V> &m, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     const int room = room_for<V>(s);
-    const size_t bytes = (size_t)room * (sizeof(V) + sizeof(int32_t));
-    const auto kernel = csr_panel<SHAPE, V, P, J>;
+    const size_t bytes = (size_t)room * (sizeof(V) + sizeof(int32_t) + sizeof(uint16_t));
+    const auto kernel = csr_panel<SIMPLE, SHAPE, V, P, J>;
     const cudaError_t code = allow_shared_memory(kernel, (int)bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: several columns");
     kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
@@ -340,7 +342,9 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
         m.y += c;
         m.count = (int)(args->columns - c < width ? args->columns - c : width);
         m.lanes = (int)ceil_div(m.count, SHAPE::W * SHAPE::C);
-        spry_status status = launch_panel<SHAPE, V, P, J>(args, m, err);
+        const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
+        spry_status status = simple ? launch_panel<true, SHAPE, V, P, J>(args, m, err)
+                                    : launch_panel<false, SHAPE, V, P, J>(args, m, err);
         if (status != SPRY_OK) return status;
     }
     return SPRY_OK;
@@ -352,7 +356,7 @@ spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
 {
     constexpr int WIDE = 16 / (int)sizeof(V);
     if (columns_fit(args, WIDE, sizeof(V)))
-        return args->columns >= 4 * WIDE ? run_panels<column_shape<true, WIDE, 2>, V, P, J>(args, err)
+        return args->columns >= 8 * WIDE ? run_panels<column_shape<true, WIDE, 2>, V, P, J>(args, err)
                                          : run_panels<column_shape<true, WIDE, 1>, V, P, J>(args, err);
     if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) return run_panels<column_shape<true, 2, 1>, V, P, J>(args, err);
     return run_panels<column_shape<true, 1, 2>, V, P, J>(args, err);
