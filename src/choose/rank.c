@@ -88,14 +88,14 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
  * takes rows alone, columns that lie apart are brought into such and back. Others take each column out of rows of x and
  * put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
  * bytes: on two cores of a Zen 4 grids, finite elements and R-MATs of 2 to 16 columns took 1.3 to 2 times the time of
- * their bytes, on an H200 grids 1.4 to 1.8, and more in csr than in packed. NEAR: bytes of x a us that the first-level
- * caches of a GPU deliver to csr at most, to others as much more as they are faster.
+ * their bytes, on an H200 1.4 to 1.8, and more in csr than in packed where columns are not scattered. NEAR: bytes of x
+ * a us that the first-level caches of a GPU deliver to csr at most, to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int on_cpu = spryi_class_is_cpu(q->device);
     static const double AT_ONCE = 1.5, INTO_ROWS = 3, NEAR = 2e7;
-    const double IN_CSR = on_cpu ? 1.5 : 1.8, OUT_OF_ROWS = on_cpu ? 4 : 8;
+    const double IN_CSR = on_cpu || r->features.scattered ? AT_ONCE : 1.8, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double columns = (double)q->columns, numbers = (double)(q->A->a.rows + q->A->a.cols);
     const double size = (double)spry_type_bytes(q->vector_type), vectors = numbers * size;
     const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
