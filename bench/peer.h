@@ -103,8 +103,7 @@ typedef struct spry_peer_cost {
     int threads;       /* that a run really uses */
     int deterministic; /* comes filled with the kernel's; to be set where it is another for this request */
     char version[64];  /* of the library measured, where only prepare finds it out; else empty */
-    const double
-        *us; /* where each run leaves its time, of a peer that is handed x and y over; NULL: the clock counts */
+    const double *us;  /* where a run leaves its time, of peers that are handed x and y over; NULL: the clock counts */
 } spry_peer_cost;
 
 typedef struct spry_peer_kernel {

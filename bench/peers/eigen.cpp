@@ -23,6 +23,20 @@ template <typename V, typename I> Eigen::Map<const csr<V, I>> view(const spry_pe
     return {m.rows, m.cols, m.nnz, offsets, columns, static_cast<const V *>(m.values)};
 }
 
+/* ys = alpha*op*xs + beta*ys, of a vector or of several columns. */
+template <typename V, typename A, typename X, typename Y>
+void multiply(const A &op, V alpha, const X &xs, V beta, Y &ys)
+{
+    if (beta == V(0))
+        ys.setZero(); /* what noalias() = does first as well */
+    else if (beta != V(1))
+        ys *= beta;
+    if (alpha == V(1))
+        ys.noalias() += op * xs;
+    else
+        ys.noalias() += alpha * (op * xs);
+}
+
 struct product {
     int threads = 1;
     virtual ~product() = default;
@@ -43,14 +57,7 @@ template <typename V, typename I> struct typed_product final : product {
     {
         Eigen::Map<const vector> xs(static_cast<const V *>(x), op.cols());
         Eigen::Map<vector> ys(static_cast<V *>(y), op.rows());
-        if (beta == V(0))
-            ys.setZero(); /* what noalias() = does first as well */
-        else if (beta != V(1))
-            ys *= beta;
-        if (alpha == V(1))
-            ys.noalias() += op * xs;
-        else
-            ys.noalias() += alpha * (op * xs);
+        multiply(op, alpha, xs, beta, ys);
     }
 
     void run(double alpha, const void *x, double beta, void *y) const override
@@ -84,14 +91,7 @@ template <typename V, typename I> struct typed_columns final : product {
         using dense = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic, order>;
         Eigen::Map<const dense> xs(static_cast<const V *>(x), op.cols(), columns);
         Eigen::Map<dense> ys(static_cast<V *>(y), op.rows(), columns);
-        if (beta == V(0))
-            ys.setZero(); /* what noalias() = does first as well */
-        else if (beta != V(1))
-            ys *= beta;
-        if (alpha == V(1))
-            ys.noalias() += op * xs;
-        else
-            ys.noalias() += alpha * (op * xs);
+        multiply(op, alpha, xs, beta, ys);
     }
 
     template <int order> void run_in(V alpha, const void *x, V beta, void *y) const
