@@ -17,7 +17,7 @@ template <typename V> struct many_columns {
     const V *x;
     V *y;
     int count;                /* columns */
-    int lanes;                /* threads of a row: a power of two up to 32; column by column 1 */
+    int lanes;                /* threads of a row; column by column 1 */
     int sets;                 /* of columns: lanes * W * C each, or column by column C */
     int x_row, y_row;         /* strides from row to row, */
     int64_t x_apart, y_apart; /* and from column to column */
@@ -94,15 +94,8 @@ static __device__ __forceinline__ void put_columns(const many_columns<V> &m, con
     }
 }
 
-static inline int power_of_two_from(int n)
-{
-    int power = 1;
-    while (power < n) power *= 2;
-    return power;
-}
-
-/* The columns of a run, for a kernel of this shape. */
-template <typename SHAPE, typename V> static inline many_columns<V> columns_of(const spryi_run_args *args)
+/* The columns of a run; lanes and sets are the kernel's to fill in. */
+template <typename V> static inline many_columns<V> columns_of(const spryi_run_args *args)
 {
     many_columns<V> m = {};
     m.x = (const V *)args->x;
@@ -112,11 +105,6 @@ template <typename SHAPE, typename V> static inline many_columns<V> columns_of(c
     m.y_row = (int)args->y_stride;
     m.x_apart = args->x_apart;
     m.y_apart = args->y_apart;
-    const int pieces = (m.count + SHAPE::W - 1) / SHAPE::W, most = 32;
-    const int needed = power_of_two_from((pieces + SHAPE::C - 1) / SHAPE::C);
-    m.lanes = !SHAPE::BY_ROWS ? 1 : needed < most ? needed : most;
-    const int room = m.lanes * SHAPE::W * SHAPE::C;
-    m.sets = (m.count + room - 1) / room;
     return m;
 }
 

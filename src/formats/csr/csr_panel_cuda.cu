@@ -315,7 +315,8 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
     const int room = room_for<V>(s);
     const size_t bytes = (size_t)room * (sizeof(V) + sizeof(int32_t) + sizeof(uint16_t));
     const auto kernel = csr_panel<SIMPLE, SHAPE, V, P, J>;
-    const cudaError_t code = allow_shared_memory(kernel, (int)bytes);
+    cudaError_t code = cudaSuccess;
+    if (bytes + sizeof(panel_memory<SHAPE, V>) > 48 << 10) code = allow_shared_memory(kernel, (int)bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: several columns");
     kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
                                                                                         (const J *)a->indices,
@@ -336,13 +337,14 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 {
     const int64_t panels = ceil_div(args->columns, PANEL_COLUMNS);
     const int64_t width = ceil_div(ceil_div(args->columns, panels), SHAPE::W) * SHAPE::W;
+    const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
     for (int64_t c = 0; c < args->columns; c += width) {
-        many_columns<V> m = columns_of<SHAPE, V>(args);
+        many_columns<V> m = columns_of<V>(args);
         m.x += c;
         m.y += c;
         m.count = (int)(args->columns - c < width ? args->columns - c : width);
         m.lanes = (int)ceil_div(m.count, SHAPE::W * SHAPE::C);
-        const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
+        m.sets = 1;
         spry_status status = simple ? launch_panel<true, SHAPE, V, P, J>(args, m, err)
                                     : launch_panel<false, SHAPE, V, P, J>(args, m, err);
         if (status != SPRY_OK) return status;

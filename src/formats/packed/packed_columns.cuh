@@ -280,10 +280,19 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
         run_columns<1, SHAPE>(s, share, m, a, b);
 }
 
+/* Of a warp a row has as many lanes as it needs, a power of two. */
+template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *m)
+{
+    m->lanes = 1;
+    while (SHAPE::BY_ROWS && m->lanes < LANES && m->lanes * SHAPE::W * SHAPE::C < m->count) m->lanes *= 2;
+    m->sets = (int)ceil_div(m->count, m->lanes * SHAPE::W * SHAPE::C);
+}
+
 template <typename V, int B, typename SHAPE> static void launch_columns(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
-    const many_columns<V> m = columns_of<SHAPE, V>(args);
+    many_columns<V> m = columns_of<V>(args);
+    deal_columns<SHAPE>(&m);
     const int64_t warps = s->slice_count * m.sets * (m.lanes < SHARES ? 1 : m.lanes / SHARES);
     launch_early(args, packed_columns<V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES), COLUMNS_THREADS, 0, *s, m,
                  SPRY_ALPHA(V, args), SPRY_BETA(V, args));
