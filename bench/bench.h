@@ -42,6 +42,14 @@ const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *fa
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
 
+/* Types that matrices are measured in, one after the other: of stored values, and of vectors. */
+typedef struct bench_types {
+    spry_type stored, vectors;
+    const char *name; /* "f64", or of two types "f32:f64" */
+} bench_types;
+enum { BENCH_TYPES = 5 };
+extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf16:f32, f16:f32 */
+
 typedef struct bench_options {
     const bench_source *sources;
     int source_count;
@@ -60,8 +68,9 @@ typedef struct bench_options {
      * else as given and by RCM; "by-k": the same, each by the Band-k of its own k.
      */
     text_list orderings;
-    const char *device; /* "cpu", "cuda", "all" */
-    int f32, f64;
+    const char *device;       /* "cpu", "cuda", "all" */
+    const bench_types *types; /* the widest first; two types of products with vectors alone, and with values */
+    int type_count;
     int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm" */
     int arrays_on_gpu; /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
     spry_index_type index[2]; /* of offsets and of columns */

@@ -57,6 +57,7 @@ typedef struct bench_subject {
     int k;              /* 2, 3 or 4: Band-k's of that k (bandk2 and so on), for csr2, csr3 or csr4 alone; 0: any */
     const char *device; /* of the cases */
     int64_t columns;    /* of x and y, with op spmm and spmm_t; else 0 */
+    const bench_types *types; /* of A's values and of vectors */
 } bench_subject;
 
 /* ---- choosing cases (choose.c) -------------------------------------------------------------------- */
@@ -168,7 +169,8 @@ typedef struct spmv_group {
     const spry_matrix *A; /* in host memory */
     spry_matrix *pattern; /* A where values are left out; NULL: they are not */
     device_matrix on_gpu; /* A in the GPU's memory, for plans there, where that is asked for */
-    spry_arrays arrays;   /* with values, for peers; of a pattern ones, */
+    spry_matrix *wide;    /* A with its values in the vectors' type, where they are stored in another; else NULL */
+    spry_arrays arrays;   /* with values, for peers, of the vectors' type; of a pattern ones, */
     void *ones;           /* these; NULL else */
     spry_type type;       /* of the vectors */
     record common;        /* what all records of the group share */

@@ -61,6 +61,17 @@ static spry_status leave_out_values(spmv_group *group, spry_error *err)
     return SPRY_OK;
 }
 
+/* Peers get the matrix's values as they are stored, in the vectors' type. */
+static spry_status widen_values(spmv_group *group, const bench_types *types, spry_error *err)
+{
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.value_type = types->vectors;
+    options.keep_duplicates = 1;
+    group->common.type = types->name;
+    spry_status status = spry_matrix_convert(group->session->context, &group->wide, group->A, &options, err);
+    return status == SPRY_OK ? spry_matrix_get_arrays(group->wide, &group->arrays, err) : status;
+}
+
 /* 1: columns are copied together from rows to be compared. */
 static int are_gathered(const spmv_group *group)
 {
@@ -102,7 +113,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
                           .arrays = SPRY_INIT(spry_arrays)};
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
-    group->type = group->arrays.value_type;
+    group->type = subject->types->vectors;
+    if (status == SPRY_OK && subject->types->stored != group->type) status = widen_values(group, subject->types, err);
     if (status == SPRY_OK && session->options->pattern) status = leave_out_values(group, err);
     if (status != SPRY_OK) return status;
     const spry_arrays *a = &group->arrays;
@@ -111,7 +123,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     group->x_length = transpose ? a->rows : a->cols;
     group->y_length = transpose ? a->cols : a->rows;
     group->csr_bytes = (double)(a->rows + a->cols) * (double)group->columns * (double)spry_type_bytes(group->type);
-    for (int part = 0; part < 3 - (group->pattern != NULL); part++) group->csr_bytes += (double)csr_part_bytes(a, part);
+    for (int part = 0; part < 2; part++) group->csr_bytes += (double)csr_part_bytes(a, part);
+    if (!group->pattern) group->csr_bytes += (double)a->nnz * (double)spry_type_bytes(subject->types->stored);
     status = make_vectors(group, err);
     if (status != SPRY_OK) spmv_group_close(group);
     return status;
@@ -129,6 +142,7 @@ void spmv_group_close(spmv_group *group)
     spry_device_free(group->session->context, 1, group->device_y);
     device_matrix_release(&group->on_gpu, group->session->context);
     spry_matrix_destroy(group->pattern);
+    spry_matrix_destroy(group->wide);
     spry_matrix_destroy(group->checked);
     free(group->column);
     free(group->ones);

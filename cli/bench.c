@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEAMS = 16, MOST_COUNTS = 16, MOST_COLUMNS = 4096 };
+enum { MOST_TEAMS = 16, MOST_TYPES = 8, MOST_COUNTS = 16, MOST_COLUMNS = 4096 };
 
 typedef struct arguments {
     const char *suite, *folder;
     bench_options o; /* its op: NULL until it is known */
     text_list only, thread_list;
-    int types; /* 0: f32, 1: f64, 2: all */
+    bench_types types[MOST_TYPES]; /* o.type_count of them */
     int want_peers;
     int64_t columns[MOST_COUNTS]; /* o.column_counts of them */
     const char *layout;           /* NULL: not told */
@@ -55,6 +55,30 @@ static int take_orderings(void *state, const char *value)
                                "none|rcm|bandk|degree|bfs|plan-rcm|plan-bandk|plan-degree|plan-bfs|by-format|by-k|"
                                "bandk2|bandk3|bandk4",
                                &index);
+    return status;
+}
+
+/* One or several of the types, "all" for f64 and f32, in the order given. */
+static int take_types(void *state, const char *value)
+{
+    arguments *a = state;
+    text_list list = {0};
+    int status = cli_take_list("type", value, &list);
+    a->o.type_count = 0;
+    for (int i = 0; status == CLI_GO_ON && i < list.count; i++) {
+        int number = 0;
+        status = cli_take_word("type", list.items[i], "f64|f32|f32:f64|bf16:f32|f16:f32|all", &number);
+        if (status != CLI_GO_ON) break;
+        if (a->o.type_count + 2 > MOST_TYPES) {
+            status = cli_usage_error("--type has too many types, expected at most %d", MOST_TYPES);
+            break;
+        }
+        const int all = number == BENCH_TYPES;
+        a->types[a->o.type_count++] = bench_all_types[all ? 0 : number];
+        if (all) a->types[a->o.type_count++] = bench_all_types[1];
+    }
+    cli_release_list(&list);
+    a->o.types = a->types;
     return status;
 }
 
@@ -140,7 +164,10 @@ static const cli_option options[] = {
      "(default: none)",
      CLI_OWN, .take = take_orderings},
     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
-    {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
+    {"type", 0, "f32|f64|all|TYPES",
+     "type of values and vectors, or a list of types; of values stored\n"
+     "in another type than vectors f32:f64, bf16:f32, f16:f32 (default: f64)",
+     CLI_OWN, .take = take_types},
     {"pattern", 0, NULL, "leave the values out: all are 1 (of peers, too)", CLI_FLAG, CLI_AT(o.pattern)},
     {"arrays", 0, "host|gpu", "where the matrix is that plans for a GPU are made of (default: host)", CLI_CHOICE,
      CLI_AT(o.arrays_on_gpu)},
@@ -259,6 +286,20 @@ static int check_regret(const arguments *a)
     return CLI_GO_ON;
 }
 
+/* Two types are of products with vectors, of matrices with values. */
+static int check_types(const arguments *a)
+{
+    for (int t = 0; t < a->o.type_count; t++) {
+        if (a->types[t].stored == a->types[t].vectors) continue;
+        if (is_spgemm(a) || a->o.regret || a->o.pattern)
+            return cli_usage_error("--type %s does not go with %s, expected f32, f64 or all", a->types[t].name,
+                                   is_spgemm(a)  ? "--op spgemm"
+                                   : a->o.regret ? "--regret"
+                                                 : "--pattern");
+    }
+    return CLI_GO_ON;
+}
+
 static int take_columns_and_layout(arguments *a)
 {
     bench_options *o = &a->o;
@@ -282,7 +323,9 @@ static int take_defaults(arguments *a)
     if (o->op && products && strcmp(o->op, "spgemm") != 0)
         return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->op);
     if (!o->op) o->op = products ? "spgemm" : "spmv";
-    status = take_columns_and_layout(a);
+    if (o->type_count == 0) status = take_types(a, "f64");
+    if (status == CLI_GO_ON) status = check_types(a);
+    if (status == CLI_GO_ON) status = take_columns_and_layout(a);
     if (status == CLI_GO_ON && o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
     o->all_kernels = o->regret || (o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0);
     if (o->all_kernels) cli_release_list(&o->formats);
@@ -383,8 +426,6 @@ static int measure(run_state *run)
     o->sources = run->sources.items;
     o->source_count = run->sources.count;
     o->peers = a->want_peers ? run->peers : NULL;
-    o->f32 = a->types != 1;
-    o->f64 = a->types != 0;
     o->context = run->context;
     o->preparer = run->preparer;
     o->fewer = run->fewer;
@@ -462,7 +503,7 @@ static int bench(run_state *run, int count, char **paths)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.o = {.device = "all", .index = {SPRY_I32, SPRY_I32}}, .types = 1};
+    arguments a = {.o = {.device = "all", .index = {SPRY_I32, SPRY_I32}}};
     run_state state = {.a = &a};
     text_list *const lists[] = {&a.o.formats, &a.o.kernels, &a.o.orderings, &a.only, &a.thread_list, &state.texts};
     int status = cli_parse(command, &argc, argv, &a);

@@ -123,6 +123,12 @@ int cli_check_range(const char *option, double value, spry_type type);
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
 /* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
+/* --type of products with vectors: one type for values and vectors, or two. */
+#define CLI_TYPES "f32|f64|f32:f64|bf16:f32|f16:f32"
+int cli_take_types(const char *text, spry_type *stored, spry_type *vectors);
+const char *cli_types_name(spry_type stored, spry_type vectors); /* "f64", "bf16:f32" */
+/* *A with its values as `stored`, where they are others; what that did to them is told. */
+int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored);
 /* Reports what that said, where no other matrix would change it. */
 int cli_certain(spry_status status, const spry_error *err);
 

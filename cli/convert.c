@@ -16,9 +16,9 @@ static const cli_option options[] = {
      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
      "'-' is standard output",
      CLI_TEXT, CLI_AT(out)},
-    {"type", 0, "f32|f64|pattern",
-     "round the values to f32, or drop them (default: f64; of a\n"
-     "container its own)",
+    {"type", 0, "f32|f64|pattern|bf16|f16",
+     "round the values to f32, or to 16 bits, or drop them (default:\n"
+     "f64; of a container its own)",
      CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
     {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
@@ -40,7 +40,9 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status != CLI_GO_ON) return status;
     writing.full = a.full;
     writing.format = a.format;
-    status = cli_open_input(&input, argv[0], a.type, 0);
+    const int narrow = a.type == SPRY_BF16 || a.type == SPRY_F16; /* what that does to the values is told */
+    status = cli_open_input(&input, argv[0], narrow ? SPRY_TYPE_DEFAULT : a.type, 0);
+    if (status == CLI_GO_ON && narrow) status = cli_store_as(input.context, &input.A, a.type);
     cli_progress_writing(a.out);
     if (status == CLI_GO_ON)
         status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);

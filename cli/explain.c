@@ -12,10 +12,16 @@ typedef struct arguments {
     const char *device;
     cli_policy policy;
     int transpose, pattern;
-    spry_type type; /* of vectors */
+    spry_type type, stored; /* of vectors; of values */
     int64_t calls, updates, threads, memory_limit;
     cli_json json;
 } arguments;
+
+static int take_types(void *state, const char *value)
+{
+    arguments *a = state;
+    return cli_take_types(value, &a->stored, &a->type);
+}
 
 static const cli_option options[] = {
     {"device", 0, "NAME",
@@ -29,7 +35,7 @@ static const cli_option options[] = {
     CLI_POLICY_OPTIONS,
     CLI_MEMORY_LIMIT_OPTION(memory_limit),
     {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
-    {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"type", 0, CLI_TYPES, "type of values and vectors, or of each (default: f64)", CLI_OWN, .take = take_types},
     {"pattern", 0, NULL, "of the matrix without its values: all are 1", CLI_FLAG, CLI_AT(pattern)},
     CLI_THREADS_OPTION("threads of a product"),
     CLI_JSON_OPTION("a JSON line"),
@@ -38,7 +44,7 @@ static const cli_option options[] = {
 
 static spry_type value_type(const arguments *a)
 {
-    return a->pattern ? SPRY_PATTERN : a->type;
+    return a->pattern ? SPRY_PATTERN : a->stored;
 }
 
 /* What is asked for. */
@@ -269,7 +275,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
     int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK && cli_json_text(o, "matrix", input->name) &&
                cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
-               cli_json_text(o, "type", a->type == SPRY_F32 ? "f32" : "f64") &&
+               cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
                cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
                cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
@@ -319,7 +325,7 @@ static int explain(const cli_input *input, arguments *a)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.type = SPRY_F64};
+    arguments a = {.type = SPRY_F64, .stored = SPRY_F64};
     cli_input input = {0};
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, &a);

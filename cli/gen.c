@@ -17,7 +17,7 @@ static const cli_option options[] = {
     {"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
      CLI_TEXT, CLI_AT(out)},
     {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
-    {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"type", 0, "f32|f64|pattern|bf16|f16", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
     CLI_JSON_OPTION("with --list: JSON lines"),
     CLI_END_OF_OPTIONS,

@@ -17,7 +17,7 @@ typedef struct arguments {
 } arguments;
 
 static const cli_option options[] = {
-    {"type", 0, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
+    {"type", 0, "f32|f64|pattern|bf16|f16", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
      CLI_AT(type), SPRY_F32},
     {"picture", 0, "N", "in JSON, too: entries in N x N parts, fewer where sizes are smaller", CLI_INTEGER,
      CLI_AT(picture), 1, 1024},

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "spry/io.h"
+#include "spry/tools.h"
 
 #include "common/input.h"
 
@@ -185,6 +186,29 @@ int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_
     options.index_type = index[1];
     cli_progress("reading");
     return read_csr(context, A, path, &options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
+}
+
+int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_error err = {0};
+    spry_matrix *B = NULL;
+    spry_rounding r = SPRY_INIT(spry_rounding);
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    if (spry_matrix_get_arrays(*A, &a, &err) != SPRY_OK) return cli_fail(&err);
+    if (a.value_type == stored) return CLI_GO_ON;
+    options.value_type = stored;
+    options.rounding = &r;
+    if (spry_matrix_convert(context, &B, *A, &options, &err) != SPRY_OK) return cli_fail(&err);
+    spry_matrix_destroy(*A);
+    *A = B;
+    cli_message("note: %s of %s values were rounded to %s, by %.2g of their size at most%s", cli_count(r.rounded).s,
+                cli_count(a.nnz).s, spry_type_name(stored), r.largest,
+                r.vanished > 0 ? "; some became 0, which counts as 1" : "");
+    if (r.overflowed > 0)
+        cli_message("note: %s values overflowed %s, the first in row %s and column %s", cli_count(r.overflowed).s,
+                    spry_type_name(stored), cli_count(r.overflowed_row + 1).s, cli_count(r.overflowed_col + 1).s);
+    return CLI_GO_ON;
 }
 
 int cli_open_context(spry_context **context, int64_t threads)

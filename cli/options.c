@@ -369,10 +369,45 @@ void cli_release_list(text_list *list)
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)
 {
     static const int32_t offsets[] = {0, 1}, columns[] = {0};
-    static const double f64[] = {1};
     static const float f32[] = {1};
-    return type == SPRY_F32 ? spry_matrix_borrow_csr_f32(context, A, 1, 1, offsets, columns, f32, err)
-                            : spry_matrix_borrow_csr_f64(context, A, 1, 1, offsets, columns, f64, err);
+    static const double f64[] = {1};
+    static const uint16_t bf16[] = {0x3f80}, f16[] = {0x3c00};
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = a.nnz = 1;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = type == SPRY_TYPE_DEFAULT ? SPRY_F64 : type;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = type == SPRY_F32    ? (const void *)f32
+               : type == SPRY_BF16 ? (const void *)bf16
+               : type == SPRY_F16  ? (const void *)f16
+                                   : (const void *)f64;
+    if (type == SPRY_PATTERN) a.values = NULL;
+    return spry_matrix_create(context, A, &a, err);
+}
+
+int cli_take_types(const char *text, spry_type *stored, spry_type *vectors)
+{
+    static const struct {
+        spry_type stored, vectors;
+    } types[] = {{SPRY_F32, SPRY_F32},
+                 {SPRY_F64, SPRY_F64},
+                 {SPRY_F32, SPRY_F64},
+                 {SPRY_BF16, SPRY_F32},
+                 {SPRY_F16, SPRY_F32}};
+    int word = 0;
+    const int status = cli_take_word("type", text, CLI_TYPES, &word);
+    if (status != CLI_GO_ON) return status;
+    *stored = types[word].stored;
+    *vectors = types[word].vectors;
+    return status;
+}
+
+const char *cli_types_name(spry_type stored, spry_type vectors)
+{
+    if (stored == vectors) return spry_type_name(stored);
+    return stored == SPRY_F32 ? "f32:f64" : stored == SPRY_BF16 ? "bf16:f32" : "f16:f32";
 }
 
 int cli_certain(spry_status status, const spry_error *err)

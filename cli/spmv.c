@@ -17,11 +17,17 @@ typedef struct arguments {
     int transpose, time;
     cli_policy policy;
     double alpha, beta;
-    spry_type type;
+    spry_type type, stored;   /* of vectors; of values */
     spry_index_type index[2]; /* of offsets and of columns */
     int64_t threads, memory_limit;
     cli_json json;
 } arguments;
+
+static int take_types(void *state, const char *value)
+{
+    arguments *a = state;
+    return cli_take_types(value, &a->stored, &a->type);
+}
 
 static const cli_option options[] = {
     {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is\nstandard output",
@@ -34,7 +40,10 @@ static const cli_option options[] = {
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
     {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
     {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
-    {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"type", 0, CLI_TYPES,
+     "type of values and vectors, or of values, which are rounded to it,\n"
+     "and of vectors and sums (default: f64)",
+     CLI_OWN, .take = take_types},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
      CLI_AT(index)},
     {"format", 0, "NAME",
@@ -97,6 +106,7 @@ static spry_spmv_options plan_options(const arguments *a, int64_t columns)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.columns = columns;
     options.row_major = columns > 1;
+    options.vector_type = a->type;
     options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     options.format = a->format;
     options.kernel = a->kernel;
@@ -119,7 +129,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_status status = number_of_device(context, &a->device_number, a->device, &err);
     spry_spmv_options options = plan_options(a, 1);
     options.budget_us = 1; /* nothing is measured */
-    if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
+    if (status == SPRY_OK) status = cli_one(context, &A, a->stored, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -381,9 +391,11 @@ static int read_matrix(product *p, const arguments *a, const char *path)
     r->state = "warm";
     matrix_name(r->matrix, sizeof r->matrix, path);
     const double start = now_us();
-    int status = cli_read_csr(p->context, &p->A, path, a->type, a->index);
+    int status = cli_read_csr(p->context, &p->A, path, a->stored == a->type ? a->type : SPRY_F64, a->index);
+    if (status == CLI_GO_ON && a->stored != a->type) status = cli_store_as(p->context, &p->A, a->stored);
     p->read_us = now_us() - start;
     if (status == CLI_GO_ON && record_describe(r, p->A, &err) != SPRY_OK) status = cli_fail(&err);
+    r->type = cli_types_name(a->stored, a->type);
     return status;
 }
 
@@ -399,7 +411,7 @@ static int multiply_and_report(product *p, arguments *a)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.alpha = 1, .type = SPRY_F64};
+    arguments a = {.alpha = 1, .type = SPRY_F64, .stored = SPRY_F64};
     product p = {.note = ""};
     record_init(&p.record);
     int status = cli_parse(command, &argc, argv, &a);

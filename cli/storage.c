@@ -30,7 +30,8 @@ void cli_print_storage(spry_context *context, const spry_matrix *A)
     if (spry_matrix_get_arrays(A, &a, NULL) != SPRY_OK || spry_matrix_get_stats(A, &stats, NULL) != SPRY_OK ||
         predict(&csr, context, A, "csr") != SPRY_OK)
         return;
-    double value = a.value_type == SPRY_F32 ? 4 : 8, dense = (double)a.rows * (double)a.cols;
+    const double value = a.value_type == SPRY_PATTERN ? 8 : (double)spry_type_bytes(a.value_type);
+    const double dense = (double)a.rows * (double)a.cols;
     printf("\n  storage  %20s  %12s  %8s\n", "words", "bytes", "of csr");
     printf("  %-8s %20.15g  %12s  %7.0f %%\n", "dense", dense,
            cli_bytes(dense * value < 9e18 ? (int64_t)(dense * value) : INT64_MAX).s,

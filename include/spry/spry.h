@@ -160,8 +160,19 @@ SPRY_API void spry_struct_init(void *options, size_t size);
  * 3. Types
  * ------------------------------------------------------------------------------------------------ */
 
-/* What a number is. SPRY_PATTERN: no values are stored, every entry counts as 1. */
-typedef enum spry_type { SPRY_TYPE_DEFAULT = 0, SPRY_F32 = 1, SPRY_F64 = 2, SPRY_PATTERN = 3 } spry_type;
+/*
+ * What a number is. Vectors are f32 or f64; values of a matrix may also be of 16 bits, which halve the bytes of f32:
+ * bf16 has its range and 8 bits of precision, f16 (IEEE 754) 11 bits and numbers up to 65504, in uint16_t arrays.
+ * SPRY_PATTERN: no values are stored, every entry counts as 1.
+ */
+typedef enum spry_type {
+    SPRY_TYPE_DEFAULT = 0,
+    SPRY_F32 = 1,
+    SPRY_F64 = 2,
+    SPRY_PATTERN = 3,
+    SPRY_BF16 = 4,
+    SPRY_F16 = 5
+} spry_type;
 
 /* What an index is. Legal (offset, column) pairs: 32/32, 64/32, 64/64. */
 typedef enum spry_index_type { SPRY_INDEX_DEFAULT = 0, SPRY_I32 = 1, SPRY_I64 = 2 } spry_index_type;
@@ -174,8 +185,8 @@ typedef enum spry_op {
 /* Something that is known to hold, known not to hold, or not known: never guessed. */
 typedef enum spry_known { SPRY_NOT_KNOWN = 0, SPRY_KNOWN_NO = 1, SPRY_KNOWN_YES = 2 } spry_known;
 
-SPRY_API size_t spry_type_bytes(spry_type type);             /* 4, 8, 0 */
-SPRY_API const char *spry_type_name(spry_type type);         /* "f32", "f64", "pattern" */
+SPRY_API size_t spry_type_bytes(spry_type type);             /* 4, 8, of a pattern 0, of bf16 and f16 2 */
+SPRY_API const char *spry_type_name(spry_type type);         /* "f32", "f64", "pattern", "bf16", "f16" */
 SPRY_API size_t spry_index_type_bytes(spry_index_type type); /* 4, 8 */
 
 /* ------------------------------------------------------------------------------------------------ *
@@ -572,9 +583,12 @@ typedef struct spry_spmv_options {
        these groups, not equal ones. NULL: equal ones */
     const spry_ordering *groups;
     /*
-     * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern). It must be
-     * that type (convert the matrix otherwise), but of a pattern. Of that csr, csc and sell store no values (kernels
-     * whose types name "pattern"); the other formats get an array of ones in the plan.
+     * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern, f32 for values of 16
+     * bits). It must be that type (convert the matrix otherwise), but that
+     *  - f32 values multiply f64 vectors, bf16 and f16 values f32 vectors: each value is widened, exactly, and sums are
+     *    of the vectors' type. docs/formats.md lists the kernels that have such products; "auto" takes among these;
+     *  - of a pattern csr, csc and sell store no values (kernels whose types name "pattern"); the other formats get an
+     *    array of ones in the plan.
      */
     spry_type vector_type;
     /*
@@ -628,6 +642,14 @@ typedef struct spry_spmv_options {
      * on top.
      */
     double budget_us;
+    /*
+     * 1: the plan multiplies in both directions, with op(A) and, where a run says so (spry_run_options.transpose), with
+     * its transpose, as first-order solvers of linear programs do in turns. Each direction has a format and a kernel of
+     * its own, and a storage, but of a matrix that is claimed symmetric, where both read one. The matrix is moved to a
+     * GPU once for both, and where the structure of A looks symmetric, the second takes the first's format without a
+     * look of its own. memory_limit_bytes is of both together.
+     */
+    int both_directions;
 } spry_spmv_options;
 
 /*
@@ -642,7 +664,8 @@ typedef struct spry_spmv_options {
  * or 2 it does not, and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads at one level
  * of spry_device_info.simd; but for kernels that allow_nondeterministic lets in (info: deterministic is 0).
- * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
+ * Accuracy, for each i, with eps = 2^-23 (f32 vectors) or 2^-52 (f64 vectors), nnz_i the entries of row i of op(A), and
+ * A as it is stored, whatever it was rounded from:
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
  * Entries at one position count as their sum. A format may add them up before it multiplies (bsr does), or multiply
@@ -669,6 +692,7 @@ typedef struct spry_run_options {
     int64_t workspace_bytes;
     int scalar_device; /* where alpha and beta are: 0 or SPRY_CPU host memory, else the plan's GPU, both given then */
     int threads;       /* of this run, at most 4096; 0: the plan's */
+    int transpose;     /* 1: of a plan with both_directions, y = alpha*op(A)^T*x + beta*y */
 } spry_run_options;
 
 /*
@@ -707,7 +731,7 @@ typedef struct spry_update_options {
  * spry_spmv_plan_info.update_us. A plan that reads the caller's values in place (values_in_place) sees a change in
  * place at once, and needs no update. With an ordering A is permuted anew, beside the copy that there is: the plan's
  * set-up without the search for the ordering. options may be NULL. Exclusive use of the plan. On failure the plan
- * multiplies as before.
+ * multiplies as before; of a plan with both_directions one direction may have the new values already.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options,
                                                            spry_error *err);
@@ -778,6 +802,13 @@ typedef struct spry_spmv_plan_info {
      */
     int64_t break_even_calls;
     const char *kernel_parameters; /* as they were asked for behind the kernel's name: "lanes=32"; "" where none were */
+    /*
+     * Of plans with both_directions, else "" and 0: format and kernel of the other direction, and what two plans, one
+     * for each, would own, where owned_bytes, workspace_bytes and setup_us are of both directions of this one. What
+     * else is told is of op(A).
+     */
+    const char *other_format, *other_kernel;
+    int64_t two_plans_bytes;
 } spry_spmv_plan_info;
 
 enum { SPRY_NEVER = -1 };

@@ -291,6 +291,17 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_verify(spry_context *context, s
  * Converting and reordering a matrix
  * ------------------------------------------------------------------------------------------------ */
 
+/* What a conversion did to the values. Products of the new matrix keep their bound against the new values. */
+typedef struct spry_rounding {
+    size_t struct_size;
+    int64_t rounded;    /* entries whose value is another one now, of which */
+    int64_t overflowed; /* were finite and are infinite, and */
+    int64_t vanished;   /* were not 0 and are */
+    double largest;     /* |new - old| / |old|, the largest of those that did not overflow; 1 where one vanished */
+    int64_t largest_row, largest_col;       /* of the first entry that has it; -1: there is none */
+    int64_t overflowed_row, overflowed_col; /* of the first that overflowed; -1: none did */
+} spry_rounding;
+
 typedef struct spry_convert_options {
     size_t struct_size;
     spry_layout layout; /* default CSR */
@@ -299,6 +310,9 @@ typedef struct spry_convert_options {
     spry_index_type offset_type; /* default: as A where it has offsets, else the smallest that holds nnz */
     spry_index_type index_type;  /* default: as A */
     int keep_duplicates; /* 1: keep entries at one position apart; 0: sum them in f64, in stored order, rounded once */
+    /* Filled when the call succeeds, its struct_size set before: how values, or such sums, were rounded to value_type.
+       NULL: nobody asks. It takes 8 bytes an entry while it converts. */
+    spry_rounding *rounding;
 } spry_convert_options;
 
 /* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
@@ -401,7 +415,7 @@ typedef struct spry_kernel_info {
     const char *format;      /* "csr" */
     const char *device_kind; /* "cpu" or "cuda" */
     const char *operations;  /* "spmv", "spmv spmv_t" or "spgemm" */
-    const char *types;       /* "f32 f64" or "f32 f64 pattern" */
+    const char *types;       /* of values and vectors, "f32 f64", or of values:vectors, "f32:f64"; "pattern" */
     const char *indices;     /* "32/32 64/32 64/64" */
     int deterministic;
     int available;      /* 1: this machine can run it */

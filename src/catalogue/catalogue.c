@@ -93,6 +93,37 @@ int spryi_has_pattern_kernel(const spryi_format *format)
     return 0;
 }
 
+int spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row)
+{
+    if (!spryi_kernel_offers(kernel, operation)) return 0;
+    if (kernel->operations) return row <= spryi_row_before_mixed || (kernel->mixed & operation) != 0;
+    const spryi_run_table *table = operation == SPRYI_OP_SPMV_T ? kernel->spmv_t : kernel->spmv;
+    return (*table)[row][0] != NULL;
+}
+
+spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spry_error *err)
+{
+    const int row = stored == SPRY_PATTERN ? 0 : spryi_stored_row(stored);
+    const spryi_kernel *kernel;
+    for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+        if (strcmp(kernel->format, format->name) == 0 &&
+            (spryi_kernel_takes(kernel, SPRYI_OP_SPMV, row) || spryi_kernel_takes(kernel, SPRYI_OP_SPMV_T, row)))
+            return SPRY_OK;
+    return spryi_fail_value(err, SPRY_UNSUPPORTED, "format", stored, 0, "format %s has no kernel for %s values",
+                            format->name, spry_type_name(stored));
+}
+
+/* The legal texts of types for what a kernel has; constant, so that they live for ever. */
+static const char *types_of(const spryi_kernel *kernel)
+{
+#define TYPES(tag, stored, vector, compute, argument) " " #stored ":" #vector
+#define MIXED_TYPES SPRYI_MIXED_ROWS(TYPES, 0)
+    const int mixed = spryi_kernel_takes(kernel, SPRYI_OP_SPMV, spryi_row_before_mixed + 1) ||
+                      spryi_kernel_takes(kernel, SPRYI_OP_SPMV_T, spryi_row_before_mixed + 1);
+    if (kernel->pattern) return mixed ? "f32 f64" MIXED_TYPES " pattern" : "f32 f64 pattern";
+    return mixed ? "f32 f64" MIXED_TYPES : "f32 f64";
+}
+
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
 {
     const spryi_device *device = spryi_device_of_kind(context, kernel->device);
@@ -156,7 +187,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .format = kernel->format,
         .device_kind = kernel->device,
         .operations = operations_of(kernel),
-        .types = kernel->pattern ? "f32 f64 pattern" : "f32 f64",
+        .types = types_of(kernel),
         .indices = spryi_driver_named(kernel->device)->indices,
         .deterministic = kernel->deterministic,
         .available = available,

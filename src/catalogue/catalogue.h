@@ -38,6 +38,12 @@ int spryi_has_pattern_kernel(const spryi_format *format);
 /* 1: the kernel has one of these operations, SPRYI_OP_ bits. */
 int spryi_kernel_offers(const spryi_kernel *kernel, unsigned operations);
 
+/* 1: the kernel has the operation, one SPRYI_OP_ bit of products with vectors, for a row of types (core/types.h). */
+int spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row);
+
+/* SPRY_UNSUPPORTED where no kernel of the format multiplies values that are stored as that type. */
+spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spry_error *err);
+
 /* 1: a device of this context can run the kernel; otherwise 0, and *reason is a text that lives with the context. */
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);
 

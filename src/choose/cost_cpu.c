@@ -46,8 +46,8 @@ static spryi_work work_of_bsr(const spryi_features *f)
 {
     const double n = (double)f->nnz, b = (double)f->blocks.block, an_entry = f->blocks.bytes / n;
     const double index = f->index_bytes / (b * b), row = f->offset_bytes / (b * f->lengths.mean);
-    const double stored = n * an_entry / (f->number_bytes + index);
-    const int has_holes = an_entry > 1.02 * (f->number_bytes + index + row);
+    const double stored = n * an_entry / (f->stored_bytes + index);
+    const int has_holes = an_entry > 1.02 * (f->stored_bytes + index + row);
     return (spryi_work){.bytes = f->blocks.bytes + vector_bytes(f),
                         .sectors = f->slot_sectors * n / b,
                         .near = f->near_sectors * n,
@@ -101,7 +101,7 @@ static spryi_work work_of_scoo(const spryi_features *f)
 {
     enum { LOCAL_ROW = 2 /* bytes */ };
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = n * (f->number_bytes + f->index_bytes + LOCAL_ROW) + vector_bytes(f),
+    return (spryi_work){.bytes = n * (f->stored_bytes + f->index_bytes + LOCAL_ROW) + vector_bytes(f),
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
                         .steps = n,
@@ -131,7 +131,7 @@ static spryi_work work_of_coo(const spryi_features *f)
 {
     const double n = (double)f->nnz;
     spryi_work w = work_of_csr(f);
-    w.bytes = n * (f->number_bytes + 2 * f->index_bytes) + vector_bytes(f);
+    w.bytes = n * (f->stored_bytes + 2 * f->index_bytes) + vector_bytes(f);
     w.sectors = f->slot_sectors * n;
     w.steps = n;
     return w;

@@ -119,7 +119,7 @@ static spryi_work work_of_csr3(const spryi_features *f)
 static spryi_work work_of_coo(const spryi_features *f)
 {
     spryi_work w = work_of_csr(f);
-    w.bytes = (double)f->nnz * (f->number_bytes + 2 * f->index_bytes) + vector_bytes(f);
+    w.bytes = (double)f->nnz * (f->stored_bytes + 2 * f->index_bytes) + vector_bytes(f);
     return w;
 }
 
@@ -127,7 +127,7 @@ static spryi_work work_of_ell(const spryi_features *f)
 {
     const double slots = (double)f->rows * f->lengths.longest;
     spryi_work w = work_of_rows(f);
-    w.bytes = slots * (f->number_bytes + f->index_bytes) + 4.0 * (double)f->rows + vector_bytes(f);
+    w.bytes = slots * (f->stored_bytes + f->index_bytes) + 4.0 * (double)f->rows + vector_bytes(f);
     w.sectors = f->slot_sectors * (double)f->nnz;
     w.steps = slots / LANES;
     w.chain = f->lengths.longest;
@@ -138,7 +138,7 @@ static spryi_work work_of_hyb(const spryi_features *f)
 {
     const double rows = (double)f->rows, slots = rows * floor(f->lengths.mean + 0.5), rest = f->lengths.beyond_mean;
     spryi_work w = work_of_rows(f);
-    w.bytes = slots * (f->number_bytes + f->index_bytes) + 4 * rows + rest * (f->number_bytes + 2 * f->index_bytes) +
+    w.bytes = slots * (f->stored_bytes + f->index_bytes) + 4 * rows + rest * (f->stored_bytes + 2 * f->index_bytes) +
               vector_bytes(f);
     w.sectors = f->slot_sectors * (double)f->nnz;
     w.steps = slots / LANES;
@@ -166,10 +166,10 @@ static spryi_work work_of_bsr(const spryi_features *f)
     spryi_work w = work_of_rows(f);
     w.bytes = f->blocks.bytes + vector_bytes(f);
     w.sectors = f->warp_sectors * n / b;
-    w.steps *= an_entry / (f->number_bytes + index) * (f->blocks.block > 5 ? WIDE : 1);
+    w.steps *= an_entry / (f->stored_bytes + index) * (f->blocks.block > 5 ? WIDE : 1);
     w.slices = (double)f->rows / b * 8;
     w.chain = f->longest_blocks;
-    w.holes = an_entry > 1.02 * (f->number_bytes + index + row);
+    w.holes = an_entry > 1.02 * (f->stored_bytes + index + row);
     return w;
 }
 
@@ -225,7 +225,7 @@ static spryi_work work_of_swept(const spryi_features *f)
     static const double INDEX = 5.2; /* bytes an entry */
     const double n = (double)f->nnz;
     spryi_work w = work_of_rows(f);
-    w.bytes = n * (f->number_bytes + INDEX) + (double)f->rows * f->offset_bytes + vector_bytes(f);
+    w.bytes = n * (f->stored_bytes + INDEX) + (double)f->rows * f->offset_bytes + vector_bytes(f);
     w.sectors = n / LANES;
     w.near = 0;
     return w;

@@ -359,7 +359,9 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
                             .value_bytes = (int)spry_type_bytes(csr->value_type),
                             .index_bytes = (int)spry_index_type_bytes(csr->index_type),
                             .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
-                            .number_bytes = (int)spry_type_bytes(vector_type)};
+                            .number_bytes = (int)spry_type_bytes(vector_type),
+                            .stored_bytes =
+                                (int)spry_type_bytes(csr->value_type == SPRY_PATTERN ? vector_type : csr->value_type)};
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
@@ -368,7 +370,7 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
 {
     looker l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
-    l.with_values.value_type = look->vector_type;
+    if (csr->value_type == SPRY_PATTERN) l.with_values.value_type = look->vector_type;
     *f = spryi_sizes_as_features(csr, look->vector_type);
     f->effort = look->effort;
     f->lengths = *lengths;

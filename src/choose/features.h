@@ -13,7 +13,8 @@ typedef struct spryi_features {
     spryi_effort effort; /* of the look */
     int64_t rows, cols, nnz;
     int value_bytes, index_bytes, offset_bytes; /* value: 0 of a pattern, */
-    int number_bytes;                           /* of x and y, and of values where a format needs a pattern's ones */
+    int number_bytes;                           /* of x and y, */
+    int stored_bytes;                           /* of values where a format needs a pattern's ones, as of x and y */
     spryi_row_profile lengths;
     double slots;        /* of slices of 32 rows that are sorted by length within 256: an entry */
     double ragged;       /* share of these slots that not all rows of a slice have */

@@ -96,6 +96,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     static const double SUMS = 10; /* us that sums of rows take on a device */
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
+    if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* one kernel has them */
     spryi_features f = spryi_unseen_features(&A->a, vector_type);
     if (A->a.device > 0) { /* is there anything to gain, were the rows alike? */
         (void)least_of(device, &f, calls, &us);

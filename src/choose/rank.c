@@ -31,7 +31,7 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
     const spryi_format_rates *csr = &c->rates[0];
-    const spryi_features f = spryi_unseen_features(a, a->value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64);
+    const spryi_features f = spryi_unseen_features(a, spryi_usual_vectors(a->value_type));
     const int on_cpu = spryi_class_is_cpu(c);
     const double threads = on_cpu ? SPRYI_COMPARED_THREADS : 1;
     const spryi_work w = spryi_work_of(csr, c, &f, threads);
@@ -113,6 +113,23 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     }
 }
 
+/* Refuses what has no kernel for the types of values and vectors. */
+static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
+{
+    const int row = spryi_value_row(q->A->a.value_type, q->vector_type);
+    const char *device = spryi_class_is_cpu(q->device) ? "cpu" : "cuda";
+    for (int k = 0; k < r->count; k++) {
+        spryi_estimate *e = &r->list[k];
+        const spryi_kernel *kernel;
+        int takes = 0;
+        for (int n = 0; (kernel = spryi_kernel_at(n)) != NULL; n++)
+            takes |= strcmp(kernel->format, e->format) == 0 && strcmp(kernel->device, device) == 0 &&
+                     (!e->kernel || strcmp(kernel->name, e->kernel) == 0) &&
+                     spryi_kernel_takes(kernel, SPRYI_OP_SPMV, row);
+        if (!takes && !e->refused) e->refused = "it has no kernel for these types of values and vectors";
+    }
+}
+
 static void find_least(spryi_ranking *r)
 {
     double least = INFINITY, least_csr = INFINITY;
@@ -142,6 +159,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     if (request->columns > 1) count_columns(r, request);
+    if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);

@@ -90,11 +90,10 @@ static void SPRY_FN(sort_entries)(SPRY_J *key, SPRY_B *value, int64_t n, SPRY_J 
 /* The bits of -value; NaN stays as it is. */
 static SPRY_B SPRY_FN(negated)(SPRY_B bits)
 {
-    SPRY_S value;
-    memcpy(&value, &bits, sizeof value);
-    if (value == value) value = -value;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+    SPRY_S stored;
+    memcpy(&stored, &bits, sizeof stored);
+    const SPRY_C value = SPRY_VALUE(stored);
+    return value == value ? (SPRY_B)(bits ^ (SPRY_B)((SPRY_B)1 << (8 * sizeof bits - 1))) : bits;
 }
 #endif
 

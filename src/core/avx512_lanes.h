@@ -13,10 +13,58 @@ typedef __m512d spryi_vec_f64;
 typedef __mmask16 spryi_mask_f32;
 typedef __mmask8 spryi_mask_f64;
 
+/* LANES stored values as numbers of the vectors' type, by the row of types; of those in the mask alone. */
+static inline __m512 spryi_values_f32(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+static inline __m512 spryi_some_values_f32(__mmask16 mask, const float *p)
+{
+    return _mm512_maskz_loadu_ps(mask, p);
+}
+static inline __m512d spryi_values_f64(const double *p)
+{
+    return _mm512_loadu_pd(p);
+}
+static inline __m512d spryi_some_values_f64(__mmask8 mask, const double *p)
+{
+    return _mm512_maskz_loadu_pd(mask, p);
+}
+static inline __m512d spryi_values_f32_f64(const float *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+static inline __m512d spryi_some_values_f32_f64(__mmask8 mask, const float *p)
+{
+    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, p));
+}
+static inline __m512 spryi_upper_halves(__m256i numbers)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(numbers), 16));
+}
+static inline __m512 spryi_values_bf16_f32(const spryi_bf16_number *p)
+{
+    return spryi_upper_halves(_mm256_loadu_si256((const void *)p));
+}
+static inline __m512 spryi_some_values_bf16_f32(__mmask16 mask, const spryi_bf16_number *p)
+{
+    return spryi_upper_halves(_mm256_maskz_loadu_epi16(mask, p));
+}
+static inline __m512 spryi_values_f16_f32(const spryi_f16_number *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
+}
+static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_number *p)
+{
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, p));
+}
+
 #define LANES ((int)(64 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK SPRYI_TYPED(spryi_mask)
 #define LOAD(p) SPRYI_MM512(loadu)(p)
+#define LOAD_VALUES(p) SPRYI_JOIN(spryi_values, SPRYI_TYPE_TAG)(p)
+#define MASKZ_LOAD_VALUES(mask, p) SPRYI_JOIN(spryi_some_values, SPRYI_TYPE_TAG)(mask, p)
 #define MASKZ_LOAD(mask, p) SPRYI_MM512(maskz_loadu)(mask, p)
 #define STORE(p, v) SPRYI_MM512(storeu)(p, v)
 #define MASK_STORE(p, mask, v) SPRYI_MM512(mask_storeu)(p, mask, v)

@@ -24,7 +24,7 @@ static inline void spryi_set_index(void *indices, spry_index_type type, int64_t 
 static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
 {
 #define SPRYI_ELEMENT_AT(name, tag, ctype, ...)                                                                        \
-    if (type == (name)) return (double)((const ctype *)values)[k];
+    if (type == (name)) return (double)spryi_widen_##tag(((const ctype *)values)[k]);
     SPRYI_TYPES(SPRYI_ELEMENT_AT)
 #undef SPRYI_ELEMENT_AT
     return 1;
@@ -34,7 +34,7 @@ static inline double spryi_value_at(const void *values, spry_type type, int64_t 
 static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
 {
 #define SPRYI_ELEMENT_SET(name, tag, ctype, ...)                                                                       \
-    if (type == (name)) ((ctype *)values)[k] = (ctype)value;
+    if (type == (name)) ((ctype *)values)[k] = spryi_narrow_##tag(value);
     SPRYI_TYPES(SPRYI_ELEMENT_SET)
 #undef SPRYI_ELEMENT_SET
 }
@@ -48,13 +48,13 @@ static inline void spryi_move_value(void *to, int64_t at, const void *from, int6
 #undef SPRYI_ELEMENT_MOVE
 }
 
-/* The address of a 1 of a type of numbers. */
+/* The address of a 1 of a type of vectors. */
 static inline const void *spryi_one_of(spry_type type)
 {
-#define SPRYI_ELEMENT_ONE(name, tag, ctype, ...)                                                                       \
-    static const ctype one_##tag = 1;                                                                                  \
-    if (type == (name)) return &one_##tag;
-    SPRYI_TYPES(SPRYI_ELEMENT_ONE)
+#define SPRYI_ELEMENT_ONE(tag, s, v, c, argument)                                                                      \
+    static const spryi_##v one_##tag = 1;                                                                              \
+    if ((int)type == (int)spryi_type_##v) return &one_##tag;
+    SPRYI_PLAIN_ROWS(SPRYI_ELEMENT_ONE, 0)
 #undef SPRYI_ELEMENT_ONE
     return NULL;
 }

@@ -6,8 +6,9 @@
  *
  * A file may name itself, as a kernel with one level does: what it has where SPRYI_TEMPLATE is defined is then the
  * template. Templates that are instantiated one after the other see the functions of those before. A template that does
- * not look at offsets is made once for 32_32 and 64_32 where SPRYI_NO_OFFSETS is defined before, and one that keeps the
- * three types apart also for mixed rows where SPRYI_ANY_ROW is.
+ * not look at offsets is made once for 32_32 and 64_32 where SPRYI_NO_OFFSETS is defined before. One that keeps the
+ * three types apart is made for mixed rows, too, where SPRYI_ANY_ROW is, and one that builds a storage or moves values
+ * for each stored type, the first row that has it, where SPRYI_STORED_ROWS is: SPRYI_INSTANCE picks that.
  */
 #include "core/type_row.h"
 
@@ -20,13 +21,16 @@
 #define SPRYI_ROW SPRYI_ROW_1
 #include "core/instantiate_pairs.h"
 #undef SPRYI_ROW
-#if defined SPRYI_ANY_ROW && defined SPRYI_ROW_2
+#ifdef SPRYI_ANY_ROW
 #define SPRYI_ROW SPRYI_ROW_2
 #include "core/instantiate_pairs.h"
 #undef SPRYI_ROW
 #endif
-#if defined SPRYI_ANY_ROW && defined SPRYI_ROW_3
+#if defined SPRYI_ANY_ROW || defined SPRYI_STORED_ROWS
 #define SPRYI_ROW SPRYI_ROW_3
+#include "core/instantiate_pairs.h"
+#undef SPRYI_ROW
+#define SPRYI_ROW SPRYI_ROW_4
 #include "core/instantiate_pairs.h"
 #undef SPRYI_ROW
 #endif
@@ -40,6 +44,12 @@
 #define SPRYI_TABLE(name)                                                                                              \
     {                                                                                                                  \
         SPRYI_PLAIN_ROWS(SPRYI_TABLE_ROW, name) SPRYI_MIXED_ROWS(SPRYI_TABLE_ROW, name)                                \
+    }
+#elif defined SPRYI_STORED_ROWS
+#define SPRYI_TABLE(name)                                                                                              \
+    {                                                                                                                  \
+        SPRYI_PLAIN_ROWS(SPRYI_TABLE_ROW, name){0},                                                                    \
+            SPRYI_ROW_3(SPRYI_TABLE_ROW, name) SPRYI_ROW_4(SPRYI_TABLE_ROW, name)                                      \
     }
 #else
 #define SPRYI_TABLE(name)                                                                                              \

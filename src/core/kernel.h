@@ -76,7 +76,9 @@ typedef struct spryi_kernel {
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
     /* Operations, SPRYI_OP_ bits, whose functions take several columns at once: row by row, column by column. */
     unsigned several, several_apart;
-    unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
+    /* Of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits, and those that exist for mixed rows of types
+       (core/types.h), too; operations 0: the tables tell both. */
+    unsigned operations, mixed;
     /* As a format's; NULL: none. */
     const spryi_parameter *parameters;
     const char *const *parameter_words[SPRYI_PARAMETERS];
@@ -143,9 +145,9 @@ typedef struct spryi_format {
                            spry_error *err);
     spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
     void (*destroy)(spry_context *context, void *storage);
-    int64_t (*storage_bytes)(const void *storage);                    /* what a run reads, borrowed arrays included */
-    int64_t (*owned_bytes)(const void *storage);                      /* what build allocated of it and beside it */
-    int64_t (*workspace_bytes)(const void *storage);                  /* what a run needs beside it */
+    int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
+    int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it */
+    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
     int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
     /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */

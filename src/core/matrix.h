@@ -97,7 +97,7 @@ int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 
 /* Of tables that SPRYI_TABLE fills, the instance for the types of *a; a pattern's values are of any. */
 #define SPRYI_INSTANCE(table, a)                                                                                       \
-    (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_value_slot((a)->value_type)]                                   \
+    (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_stored_row((a)->value_type)]                                   \
            [spryi_index_pair((a)->offset_type, (a)->index_type)]
 
 /* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */

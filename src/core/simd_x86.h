@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 /*
- * Where core/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, SPRYI_MM256(add) _mm256_add_ps or
- * pd.
+ * Where core/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, by the type of vectors, and
+ * SPRYI_MM256(add) _mm256_add_ps or pd.
  */
-#define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_TYPE_TAG)
+#define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_VECTOR_TAG)
 #define SPRYI_MM256(name) SPRYI_JOIN(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
 #define SPRYI_MM512(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
 #define SPRYI_PS_f32 ps

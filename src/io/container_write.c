@@ -70,9 +70,10 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     spry_status status = SPRY_OK;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spryi_cost cost = {0};
-    options.vector_type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type, .cost = &cost};
-    if (A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_PATTERN;
+    options.vector_type = spryi_usual_vectors(A->a.value_type);
+    spryi_build_request request = {.A = A, .options = &options, .value_type = A->a.value_type, .cost = &cost};
+    if (A->a.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_F64;
+    SPRYI_TRY(spryi_check_stores(c->format, request.value_type, err));
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout) SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, err));
     SPRYI_TRY(c->format->build(context, &c->storage, &request, err));

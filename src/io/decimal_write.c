@@ -4,6 +4,7 @@
  * scaled by a power of ten so that it holds one or more integers but few multiples of ten; products are
  * rounded to odd, so that they compare as exact ones would.
  */
+#include "core/element.h"
 #include "io/decimal.h"
 
 typedef struct shortest {
@@ -175,5 +176,5 @@ char *spryi_decimal_write_f32(char *to, float value)
 char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k)
 {
     return type == SPRY_F64 ? spryi_decimal_write_f64(to, ((const double *)values)[k])
-                            : spryi_decimal_write_f32(to, ((const float *)values)[k]);
+                            : spryi_decimal_write_f32(to, (float)spryi_value_at(values, type, k));
 }

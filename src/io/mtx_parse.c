@@ -392,12 +392,12 @@ void spryi_mtx_parse(const spryi_mtx *head, const spryi_block *block, spry_index
                      spryi_parsed *to)
 {
     const int wide = index_type == SPRY_I64;
-#define PARSE(name, ...)                                                                                               \
-    if (type == (name))                                                                                                \
-        head->array ? parse_as(head, block, 0, 1, name, to)                                                            \
-        : wide      ? parse_as(head, block, 1, 0, name, to)                                                            \
-                    : parse_as(head, block, 0, 0, name, to);
-    SPRYI_TYPES(PARSE)
+#define PARSE(tag, s, v, c, argument)                                                                                  \
+    if ((int)type == (int)spryi_type_##s)                                                                              \
+        head->array ? parse_as(head, block, 0, 1, (spry_type)spryi_type_##s, to)                                       \
+        : wide      ? parse_as(head, block, 1, 0, (spry_type)spryi_type_##s, to)                                       \
+                    : parse_as(head, block, 0, 0, (spry_type)spryi_type_##s, to);
+    SPRYI_PLAIN_ROWS(PARSE, 0)
 #undef PARSE
     if (type == SPRY_PATTERN)
         wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);

@@ -62,8 +62,10 @@ static spry_status read_mtx(spryi_text *text, spry_matrix **A, const spry_read_o
     SPRYI_TRY(spryi_mtx_read_head(text, &block, &head, err));
     SPRYI_TRY(pick_index_type(&head, &chosen, &index_type, err));
     spryi_block_destroy(text, &block);
-    SPRYI_TRY(check_limit(&head, index_type, chosen.value_type, err));
-    SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, chosen.value_type, &entries, err));
+    const int narrow = chosen.value_type != SPRY_PATTERN && spryi_value_slot(chosen.value_type) < 0;
+    const spry_type read_as = narrow ? SPRY_F64 : chosen.value_type; /* rounded once, with all entries of a position */
+    SPRYI_TRY(check_limit(&head, index_type, read_as, err));
+    SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, read_as, &entries, err));
     status = spryi_mtx_to_csr(text->context, A, &head, &entries, chosen.offset_type, chosen.value_type, err);
 done:
     spryi_block_destroy(text, &block);

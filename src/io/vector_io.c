@@ -107,7 +107,7 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
     if (!context || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path", "write: %s is NULL",
                           !context ? "context" : "path");
-    if (spry_type_bytes(v->type) == 0 || v->length < 0 || (!v->data && v->length > 0) || v->columns < 0 ||
+    if (spryi_value_slot(v->type) < 0 || v->length < 0 || (!v->data && v->length > 0) || v->columns < 0 ||
         v->row_stride < 0 || v->column_stride < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v",
                           "write: expected a vector of f32 or f64, with columns and strides of 0 or more");

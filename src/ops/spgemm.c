@@ -61,6 +61,11 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
                           "spgemm: A has %s values and B %s: convert one of them with spry_matrix_convert",
                           spry_type_name(a), spry_type_name(b));
     const spry_type stored = a != SPRY_PATTERN ? a : b;
+    if (stored != SPRY_PATTERN && spryi_value_slot(stored) < 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", stored, SPRY_F64,
+                                "spgemm: the values of A and B are %s, expected f32, f64 or patterns: convert them "
+                                "with spry_matrix_convert",
+                                spry_type_name(stored));
     if (stored != SPRY_PATTERN && o->value_type != SPRY_TYPE_DEFAULT && o->value_type != stored)
         return spryi_fail(err, SPRY_UNSUPPORTED, "value_type",
                           "spgemm: value_type is %s, but the values of A and B are %s: convert them first",

@@ -35,6 +35,7 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
                    {"expected_updates", o->expected_updates, INT64_MAX},
                    {"columns", o->columns, INT64_MAX},
                    {"row_major", o->row_major, 1},
+                   {"both_directions", o->both_directions, 1},
                    {"memory_limit_bytes", o->memory_limit_bytes, INT64_MAX}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         if (numbers[n].value < 0 || numbers[n].value > numbers[n].most)
@@ -57,10 +58,11 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 {
     spry_type value_type = A->a.value_type;
     *type = o->vector_type;
-    if (*type == SPRY_TYPE_DEFAULT) *type = spryi_value_slot(value_type) >= 0 ? value_type : SPRY_F64;
+    if (*type == SPRY_TYPE_DEFAULT) *type = spryi_usual_vectors(value_type);
     if (spryi_value_row(value_type, *type) < 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "vector_type",
-                          "%s values with %s vectors are not supported: convert the matrix with spry_matrix_convert",
+                          "%s values with %s vectors are not supported, expected the same type, f32 values with f64 "
+                          "vectors, or bf16 or f16 values with f32: convert the matrix with spry_matrix_convert",
                           spry_type_name(value_type), spry_type_name(*type));
     return SPRY_OK;
 }
@@ -165,7 +167,7 @@ static spry_status take_entries(spry_spmv_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-/* csr, which borrows what there is, in place of a choice that was refused. */
+/* csr, which borrows what there is, in place of a choice that was refused for its memory, or its types. */
 static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -177,6 +179,12 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     plan->reason_code = choice.code;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     return select_kernel(plan, o, choice.kernel, err);
+}
+
+static void tell_types(spry_spmv_plan *plan, const char *passed)
+{
+    plan->reason_code = SPRY_REASON_TYPES;
+    snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
 }
 
 /* The format of a choice, with its reason. */
@@ -226,8 +234,7 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);
     const char *passed = plan->format->name;
     status = select_instead(plan, o, err);
-    plan->reason_code = SPRY_REASON_TYPES;
-    snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
+    tell_types(plan, passed);
     return status;
 }
 
@@ -285,7 +292,7 @@ static int has_copies(const spry_spmv_plan *plan)
 }
 
 /* What the plan allocated, or will when it is complete. */
-static int64_t owned_bytes(const spry_spmv_plan *plan)
+int64_t spryi_owned_bytes(const spry_spmv_plan *plan)
 {
     const void *storage = plan->stored.storage;
     const int64_t vectors = (plan->x_length + plan->y_length) * (int64_t)plan->number_bytes;
@@ -340,12 +347,6 @@ static spry_matrix **given_to(spry_spmv_plan *plan)
     return plan->order ? &plan->order->given : &plan->A;
 }
 
-/* 1: the caller's matrix is one triangle, of which the plan has made both. */
-static int is_expanded(const spry_spmv_plan *plan)
-{
-    return plan->order && plan->order->given->a.triangle != SPRY_ALL_ENTRIES;
-}
-
 static void tell_expansion(spry_spmv_plan *plan)
 {
     const size_t used = strlen(plan->reason);
@@ -368,7 +369,7 @@ static spry_status build(spry_spmv_plan *plan, spry_error *err)
     SPRYI_TRY(prepare_kernel(plan, err));
     SPRYI_TRY(spryi_place_order(plan, err));
     SPRYI_TRY(spryi_add_maps(plan, err));
-    SPRYI_TRY(spryi_check_memory_limit(&plan->options, plan->format->name, owned_bytes(plan), err));
+    SPRYI_TRY(spryi_check_memory_limit(&plan->options, plan->format->name, spryi_owned_bytes(plan), err));
     SPRYI_TRY(allocate_vectors(plan, err));
 done:
     return status;
@@ -425,9 +426,12 @@ static spry_status choose_and_build(spry_spmv_plan *plan, const spry_spmv_option
     const double search = spryi_now_us();
     SPRYI_OK_OR_RETURN(select_format(plan, o, err));
     plan->search_us += spryi_now_us() - search;
-    while ((status = build(plan, &why)) == SPRY_TOO_LARGE && is_auto(o) && !plan->format->in_place) {
+    while (((status = build(plan, &why)) == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) && is_auto(o) &&
+           !plan->format->in_place) {
+        const char *passed = plan->format->name;
         discard_build(plan);
         SPRYI_OK_OR_RETURN(select_instead(plan, o, err));
+        if (status == SPRY_UNSUPPORTED) tell_types(plan, passed);
     }
     if (status != SPRY_OK) return spryi_hand_on(err, &why);
     count_threads(plan);
@@ -454,11 +458,21 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
                                   const spry_spmv_options *options, spry_error *err)
 {
     spryi_trial trial = {0};
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if (o.both_directions == 1) return spryi_plan_both(context, plan, A, &o, err);
     return spryi_plan_create(context, plan, A, options, &trial, err);
 }
 
 spry_status spryi_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                               const spry_spmv_options *options, spryi_trial *trial, spry_error *err)
+{
+    return spryi_plan_one(context, plan, A, options, trial, NULL, err);
+}
+
+spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
+                           const spry_spmv_options *options, spryi_trial *trial, spryi_pairing *pairing,
+                           spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
@@ -487,12 +501,14 @@ spry_status spryi_plan_create(spry_context *context, spry_spmv_plan **plan, cons
     SPRYI_TRY(select_device(made, &o, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
     if (made->A->stored && !spryi_may_read_stored(made->A, &o)) SPRYI_TRY(take_entries(made, err));
+    if (pairing) SPRYI_TRY(spryi_share_copy(made, pairing, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
-    if (spryi_multiplies_transposed(made->device, made->A, &o)) SPRYI_TRY(spryi_flip_plan(made, err));
+    const int flips = pairing && pairing->flips && o.op == SPRY_TRANSPOSE;
+    if (flips || spryi_multiplies_transposed(made->device, made->A, &o)) SPRYI_TRY(spryi_flip_plan(made, err));
     o.op = made->options.op;
     made->nnz = made->A->a.nnz;
     SPRYI_TRY(build_by_policy(&made, &o, trial, err));
-    if (is_expanded(made)) tell_expansion(made);
+    if (spryi_is_expanded(made)) tell_expansion(made);
     if (made->op != made->options.op) spryi_tell_transposed(made->reason, sizeof made->reason);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
@@ -506,6 +522,7 @@ done:
 void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
+    spryi_discard_both(plan);
     spryi_discard_built(plan);
     spryi_discard_ordering(plan);
     spry_ordering_destroy(plan->groups);
@@ -556,6 +573,11 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
 spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
 {
     if (!plan) return spryi_fail_missing(err, "plan");
+    return plan->other ? spryi_update_both(plan, options, err) : spryi_update_one(plan, options, err);
+}
+
+spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
+{
     spry_update_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     const double start = spryi_now_us();
@@ -564,38 +586,5 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
     SPRYI_OK_OR_RETURN(values && values != (*given_to(plan))->a.values ? take_values(plan, values, err)
                                                                        : renew(plan, err));
     plan->update_us = spryi_now_us() - start;
-    return SPRY_OK;
-}
-
-spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err)
-{
-    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    spry_spmv_plan_info told = {
-        .struct_size = sizeof told,
-        .op = plan->op,
-        .device = spryi_told_device(plan->device),
-        .device_name = plan->device->name,
-        .format = plan->format->name,
-        .parameters = plan->stored.parameters,
-        .kernel = plan->kernel->name,
-        .ordering = plan->order ? plan->order->name : "none",
-        .reason_code = plan->reason_code,
-        .reason = plan->reason,
-        .deterministic = plan->kernel->deterministic,
-        .values_in_place = spryi_values_in_place(plan),
-        .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
-        .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
-        .owned_bytes = owned_bytes(plan),
-        .workspace_bytes = plan->workspace_bytes,
-        .setup_us = plan->setup_us,
-        .upload_us = plan->stored.upload_us + (plan->order ? plan->order->upload_us : 0),
-        .update_us = plan->update_us,
-        .expanded = is_expanded(plan),
-        .from_file = plan->stored.mapped,
-        .kernel_parameters = plan->kernel_text,
-    };
-    if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(plan, &told);
-    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }

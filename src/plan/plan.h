@@ -91,6 +91,10 @@ struct spry_spmv_plan {
     double estimated_us, estimated_csr_us; /* of a product in the format chosen, and in csr; 0: there was no estimate */
     spry_reason reason_code;
     char reason[320];
+    spry_spmv_plan *other; /* of the other direction (both.c): this one where A^T is A; NULL: there is one direction */
+    spry_matrix *as_given; /* with another: A, where storages refer to the copy on the device, `shared`; else NULL */
+    spry_matrix *shared;
+    double shared_us; /* that copying it took */
 };
 
 /* 1: the options leave the format to the library, as far as no kernel is named. */
@@ -105,6 +109,39 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *options, spry_erro
 /* Type of the vectors for a product with A: as options say, else A's. */
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
                                  spry_error *err);
+
+/* ---- both.c ------------------------------------------------------------------------------------------ */
+
+/* What the two directions of a plan share while they are made. */
+typedef struct spryi_pairing {
+    spry_matrix *copy; /* A on the device, made by the first; NULL: there is none */
+    double copy_us;
+    int flips; /* 1: a transposed product is to be the plain one of A^T in any case */
+} spryi_pairing;
+
+/* A plan with both directions. */
+spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
+                            const spry_spmv_options *options, spry_error *err);
+
+/* Puts the copy on plan's device in the place of plan->A, which is CSR in host memory, where that will be converted. */
+spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_error *err);
+
+/* spry_spmv_plan_update of both. */
+spry_status spryi_update_both(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
+
+/* Lets go of the other direction and of what is shared. */
+void spryi_discard_both(spry_spmv_plan *plan);
+
+/* Fills in what plans with both directions tell of them. */
+void spryi_tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
+
+/* plan.c: as spry_spmv_plan_create, of one direction; pairing may be NULL. */
+struct spryi_trial;
+spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
+                           const spry_spmv_options *options, struct spryi_trial *trial, spryi_pairing *pairing,
+                           spry_error *err);
+spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
+int64_t spryi_owned_bytes(const spry_spmv_plan *plan); /* of this direction */
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
@@ -176,6 +213,10 @@ spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err);
  * storage is made (drop_copy).
  */
 int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
+
+/* 1: the caller's matrix is one triangle, of which the plan has made both. */
+int spryi_is_expanded(const spry_spmv_plan *plan);
+
 void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */

@@ -277,6 +277,11 @@ static int64_t pointers_of(const spry_ordering *o)
     return o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0);
 }
 
+int spryi_is_expanded(const spry_spmv_plan *plan)
+{
+    return plan->order && plan->order->given->a.triangle != SPRY_ALL_ENTRIES;
+}
+
 int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
 {
     const spryi_plan_order *order = plan->order;

@@ -407,6 +407,16 @@ static void return_workspace(const spry_spmv_plan *plan, const holding *h)
     if (h->locked) (void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&plan->in_use);
 }
 
+static spry_status check_direction(const spry_spmv_plan *plan, int transpose, spry_error *err)
+{
+    if (transpose != 0 && transpose != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "transpose", transpose, 1,
+                                "transpose is %d, expected 0 or 1", transpose);
+    if (!transpose || plan->other) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
+                      "transpose: the plan has one direction, expected one made with both_directions");
+}
+
 spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                                const void *beta, const spry_run_options *options, spry_error *err)
 {
@@ -417,6 +427,8 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
     if (options) {
         SPRYI_OK_OR_RETURN(SPRYI_TAKE(&whole, options, err));
         options = &whole;
+        SPRYI_OK_OR_RETURN(check_direction(plan, options->transpose, err));
+        if (options->transpose) plan = plan->other;
     }
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */

@@ -44,12 +44,38 @@ static const char *product_of(unsigned operation)
                                           : "product";
 }
 
+/* 1: the table has an instance for the row of value types. */
+static int has_row(const spryi_run_table *table, int row)
+{
+    for (int pair = 0; table && pair < SPRYI_INDEX_PAIRS; pair++)
+        if ((*table)[row][pair]) return 1;
+    return 0;
+}
+
+/* 1: the functions have the request's product for its types. */
+static int has_product(const spryi_kernel_functions *functions, const spryi_selection_request *request)
+{
+    return request->operation == SPRYI_OP_SPGEMM ||
+           has_row(request->operation == SPRYI_OP_SPMV_T ? functions->spmv_t : functions->spmv, request->row);
+}
+
+/* " for f32 values and f64 vectors", where these are of two types. */
+static const char *types_text(const spryi_selection_request *request)
+{
+#define TEXT(tag, s, v, c, argument)                                                                                   \
+    if (request->row == (int)spryi_row_##tag) return " for " #s " values and " #v " vectors";
+    if (request->operation == SPRYI_OP_SPGEMM) return "";
+    SPRYI_MIXED_ROWS(TEXT, 0)
+    return "";
+}
+
 spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
                                       int64_t parameters[SPRYI_PARAMETERS], const spryi_selection_request *request,
                                       spry_error *err)
 {
     const spryi_kernel *named = named_kernel(request);
     const spryi_kernel *any;
+    spryi_kernel_functions functions = {0};
     const char *reason;
     int64_t given[SPRYI_PARAMETERS];
     SPRYI_OK_OR_RETURN(spryi_parse_kernel(&any, given, request->kernel, err));
@@ -71,17 +97,12 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     if (!spryi_kernel_offers(named, request->operation))
         return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", named->name,
                           product_of(request->operation));
+    if (!device->ops->find_kernel(device, named, &functions, &reason) || !has_product(&functions, request))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s%s", named->name,
+                          product_of(request->operation), types_text(request));
     memcpy(parameters, given, sizeof given);
     *kernel = named;
     return SPRY_OK;
-}
-
-/* 1: the table has an instance for the row of value types. */
-static int has_row(const spryi_run_table *table, int row)
-{
-    for (int pair = 0; table && pair < SPRYI_INDEX_PAIRS; pair++)
-        if ((*table)[row][pair]) return 1;
-    return 0;
 }
 
 /* 1: the device has the kernel, which works on the format and has the product for the types of values. */
@@ -93,9 +114,7 @@ static int can_run(const spryi_device *device, const spryi_kernel *kernel, const
     return strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, device->driver->name) == 0 &&
            (kernel->deterministic || request->allow_nondeterministic) &&
            spryi_kernel_offers(kernel, request->operation) &&
-           device->ops->find_kernel(device, kernel, &functions, &reason) &&
-           (request->operation == SPRYI_OP_SPGEMM ||
-            has_row(request->operation == SPRYI_OP_SPMV_T ? functions.spmv_t : functions.spmv, request->row));
+           device->ops->find_kernel(device, kernel, &functions, &reason) && has_product(&functions, request);
 }
 
 spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,
@@ -107,9 +126,9 @@ spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel *
         for (int k = 0; spryi_kernel_at(k); k++)
             if (can_run(device, spryi_kernel_at(k), format, request)) picked = spryi_kernel_at(k);
     if (!picked)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s %s on %s", format->name,
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s %s%s on %s", format->name,
                           request->operation == SPRYI_OP_SPMV_T ? "the" : "this", product_of(request->operation),
-                          device->driver->massively_parallel ? "a GPU" : "the cpu");
+                          types_text(request), device->driver->massively_parallel ? "a GPU" : "the cpu");
     *kernel = picked;
     return SPRY_OK;
 }

@@ -24,7 +24,12 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
     if (v->length != n)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
                                 (long long)v->length, (long long)n);
-    if (spry_type_bytes(v->type) == 0 || (a->value_type != SPRY_PATTERN && v->type != a->value_type))
+    if (a->value_type != SPRY_PATTERN && spryi_value_slot(a->value_type) < 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", a->value_type, SPRY_F64,
+                                "the values of A are %s, expected f32 or f64: convert the matrix with "
+                                "spry_matrix_convert",
+                                spry_type_name(a->value_type));
+    if (spryi_value_slot(v->type) < 0 || (a->value_type != SPRY_PATTERN && v->type != a->value_type))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 a->value_type == SPRY_PATTERN ? "f32 or f64" : spry_type_name(a->value_type));

@@ -362,8 +362,8 @@ static void numberings(void **state)
                                  .formats = {all, cases[c].formats},
                                  .orderings = {orderings, cases[c].numberings},
                                  .device = "cpu",
-                                 .f32 = 1,
-                                 .f64 = 1,
+                                 .types = bench_all_types, /* f64 and f32 */
+                                 .type_count = 2,
                                  .index = {SPRY_I32, SPRY_I32},
                                  .op = "spmv",
                                  .skip_bandwidth = 1,

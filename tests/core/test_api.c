@@ -164,7 +164,7 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.index_type = (spry_index_type)9, SPRY_INVALID_ARGUMENT, "index_type");
     REFUSE(csr, a.offset_type = (spry_index_type)-1, SPRY_INVALID_ARGUMENT, "offset_type");
     REFUSE(csr, a.value_type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "value_type");
-    REFUSE(csr, a.value_type = (spry_type)4, SPRY_INVALID_ARGUMENT, "value_type");
+    REFUSE(csr, a.value_type = (spry_type)6, SPRY_INVALID_ARGUMENT, "value_type");
     REFUSE(csr, a.value_type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "values");
     REFUSE(csr, a.offsets = NULL, SPRY_INVALID_ARGUMENT, "offsets");
     REFUSE(csc, a.offsets = NULL, SPRY_INVALID_ARGUMENT, "offsets");

@@ -76,7 +76,7 @@ static int run(spry_context *context, const spryi_windowed *s, int n, const doub
     const char *reason;
     const spryi_kernel *kernel = spryi_find_kernel(kernels[n]);
     if (!kernel || !spryi_kernel_available(context, kernel, &reason)) return 0;
-    const size_t bytes = ((size_t)spryi_format_windowed.workspace_bytes(s) + 127) / 64 * 64;
+    const size_t bytes = ((size_t)spryi_format_windowed.workspace_bytes(s, SPRY_F64) + 127) / 64 * 64;
     void *workspace = aligned_alloc(64, bytes);
     assert_non_null(workspace);
     const spryi_run_args args = {.storage = s,

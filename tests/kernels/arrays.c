@@ -2,6 +2,7 @@
 
 #include "reference.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,6 +80,15 @@ spry_index_type pair_index_type(int pair)
     return pair == 2 ? SPRY_I64 : SPRY_I32;
 }
 
+/* The value with so many significant bits as the type has. */
+static double rounded_to(double value, spry_type type)
+{
+    int exponent;
+    const double bits = type == SPRY_BF16 ? 256 : 2048, part = frexp(value, &exponent);
+    if (type == SPRY_F64) return value;
+    return type == SPRY_F32 ? (double)(float)value : ldexp(rint(part * bits) / bits, exponent);
+}
+
 double *random_numbers(int64_t count, spry_type type, uint64_t seed)
 {
     double *numbers = malloc((size_t)(count + 1) * sizeof *numbers);
@@ -87,7 +97,7 @@ double *random_numbers(int64_t count, spry_type type, uint64_t seed)
         uint64_t bits = family_random(&seed);
         double size = (double)(1u << (bits & 7)) / 16;
         double value = ((double)(bits >> 12) * 0x1p-52 + 1e-3) * size * (bits & 8 ? 1 : -1);
-        numbers[k] = type == SPRY_F32 ? (double)(float)value : value;
+        numbers[k] = rounded_to(value, type);
     }
     return numbers;
 }

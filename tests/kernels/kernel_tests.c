@@ -10,6 +10,7 @@
 #include "kernel_tests.h"
 
 #include "catalogue/catalogue.h"
+#include "columns.h"
 #include "formats/csr/csr_driver.h"
 #include "formats/packed/packed.h"
 #include "trials.h"
@@ -412,107 +413,6 @@ void several_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Columns of x and y that lie row by row, with room behind each row, or apart, with room behind each column. */
-typedef struct rows_of_columns {
-    int64_t columns;
-    int apart;
-    guarded x, y;
-    spry_vector all_x, all_y;
-} rows_of_columns;
-
-enum { MOST_COLUMNS = 33, X_ROOM = 2, Y_ROOM = 3 };
-
-static int64_t place_of(const spry_vector *v, int64_t i, int64_t c)
-{
-    return i * v->row_stride + c * v->column_stride;
-}
-
-/* Column c of x is x_numbers, from number c on. */
-static rows_of_columns rows_make(const material *s, const double *x_numbers, int64_t columns, int apart)
-{
-    const size_t size = spry_type_bytes(s->type);
-    const int64_t m = s->y_length, n = s->x_length;
-    rows_of_columns r = {.columns = columns, .apart = apart};
-    r.all_x = (spry_vector){NULL, n, columns, columns + X_ROOM, 1, s->type, 0, {0, 0}};
-    r.all_y = (spry_vector){NULL, m, columns, columns + Y_ROOM, 1, s->type, 0, {0, 0}};
-    if (apart) {
-        r.all_x.row_stride = r.all_y.row_stride = 1;
-        r.all_x.column_stride = n + X_ROOM;
-        r.all_y.column_stride = m + Y_ROOM;
-    }
-    r.x = guarded_make((size_t)(n > 0 ? place_of(&r.all_x, n - 1, columns - 1) + 1 : 0) * size, AT_END);
-    r.y = guarded_make((size_t)(m > 0 ? place_of(&r.all_y, m - 1, columns - 1) + 1 : 0) * size, AT_END);
-    memset(r.x.data, 0xff, r.x.bytes);
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t c = 0; c < columns; c++) set_number(r.x.data, s->type, place_of(&r.all_x, j, c), x_numbers[j + c]);
-    r.all_x.data = r.x.data;
-    r.all_y.data = r.y.data;
-    return r;
-}
-
-static void rows_free(rows_of_columns *r)
-{
-    guarded_free(&r->x);
-    guarded_free(&r->y);
-}
-
-/* y's numbers are s->y_numbers in every column before; afterwards column c is in column[c]. */
-static void run_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const rows_of_columns *r,
-                     const double scaling[2], guarded *column)
-{
-    const size_t size = spry_type_bytes(s->type);
-    const int64_t m = s->y_length;
-    float single[2] = {(float)scaling[0], (float)scaling[1]};
-    const void *alpha = s->type == SPRY_F32 ? (const void *)&single[0] : &scaling[0];
-    const void *beta = s->type == SPRY_F32 ? (const void *)&single[1] : &scaling[1];
-    memset(r->y.data, 0xff, r->y.bytes);
-    for (int64_t i = 0; i < m && scaling[1] != 0; i++)
-        for (int64_t c = 0; c < r->columns; c++)
-            set_number(r->y.data, s->type, place_of(&r->all_y, i, c), s->y_numbers[i]);
-    assert_int_equal(spry_spmv_plan_run(plan, r->all_y, alpha, spry_vector_as_const(r->all_x), beta, NULL, NULL),
-                     SPRY_OK);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t c = 0; c < r->columns; c++) {
-            char *number = (char *)r->y.data + (size_t)place_of(&r->all_y, i, c) * size;
-            memcpy((char *)column[c].data + (size_t)i * size, number, size);
-            memset(number, 0xff, size);
-        }
-    for (size_t b = 0; b < r->y.bytes; b++)
-        if (((const char *)r->y.data)[b] != (char)0xff) fail_msg("%s: wrote between columns", describe(t));
-    if (!guarded_intact(&r->y)) fail_msg("%s: wrote beside the columns", describe(t));
-}
-
-/* Every column within the bound, and of the same bits as among the most columns. */
-static void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers,
-                       int apart)
-{
-    static const int64_t counts[] = {MOST_COLUMNS, 2, 3, 7, 8, 9, 17};
-    static const double scalings[][2] = {{1, 0}, {-0.5, 2}};
-    guarded most[MOST_COLUMNS], column[MOST_COLUMNS];
-    const size_t bytes = (size_t)s->y_length * spry_type_bytes(s->type);
-    for (int c = 0; c < MOST_COLUMNS; c++) most[c] = guarded_make(bytes, ON_HEAP);
-    for (int c = 0; c < MOST_COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
-    for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
-        rows_of_columns r = rows_make(s, x_numbers, counts[k / 2], apart);
-        const double *scaling = scalings[k % 2];
-        if (k < 2 || k % 2 == 1) run_rows(s, t, plan, &r, scaling, k < 2 ? most : column);
-        for (int64_t c = 0; c < r.columns && k < 2; c += MOST_COLUMNS / 3) {
-            reference exact =
-                reference_make(&s->f, t->how->pattern ? NULL : s->values, x_numbers + c, tested_op == SPRY_TRANSPOSE);
-            const comparison found =
-                reference_compare(&exact, s->type, scaling[0], scaling[1], s->before.data, most[c].data);
-            if (found.wrong > 0) fail_msg("%s: column %d of several is wrong", describe(t), (int)c);
-            reference_free(&exact);
-        }
-        for (int64_t c = 0; c < r.columns && k > 2 && k % 2 == 1; c++)
-            if (memcmp(column[c].data, most[c].data, bytes) != 0)
-                fail_msg("%s: column %d of %d differs", describe(t), (int)c, (int)r.columns);
-        rows_free(&r);
-    }
-    for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&most[c]);
-    for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
-}
-
 /* The kernels that take several columns at once, on one and two threads; columns apart are brought into rows. */
 void columns_row_by_row(void **state)
 {
@@ -552,6 +452,88 @@ void columns_row_by_row(void **state)
         clear(&s);
     }
     spry_context_destroy(context);
+}
+
+/* One kernel on values of another type: right, with the same bits on one thread and two, for one column and several. */
+static void check_mixed(spry_context *const contexts[2], const material *s, const trial *t, const given *g,
+                        const double *x_numbers)
+{
+    const size_t bytes = (size_t)s->y_length * spry_type_bytes(s->type);
+    const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
+    guarded y = guarded_make(bytes, ON_HEAP), first = guarded_make(bytes, ON_HEAP);
+    for (int c = 0; c < 2; c++) {
+        spry_spmv_plan *plan = plan_of(contexts[c], t, g);
+        if (!plan) break; /* too much padding */
+        check_plan(s, t, plan, 0, tested_briefly);
+        fill_y(&y, s->type, s->y_numbers, 0.75);
+        run(t, plan, -1.5, &s->x[AT_END], 0.75, &y);
+        if (c == 0) memcpy(first.data, y.data, bytes);
+        if (memcmp(first.data, y.data, bytes) != 0) fail_msg("%s: other bits on two threads", describe(t));
+        spry_spmv_plan_destroy(plan);
+    }
+    guarded_free(&first);
+    guarded_free(&y);
+    if (!(spryi_find_kernel(t->kernel)->several & op)) return;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.kernel = t->kernel;
+    o.op = tested_op;
+    o.vector_type = s->type;
+    o.row_major = 1;
+    spry_spmv_plan *plan = NULL;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_create(contexts[1], &A, &g->a, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(contexts[1], &plan, A, &o, NULL), SPRY_OK);
+    spry_matrix_destroy(A);
+    judge_rows(s, t, plan, x_numbers, 0);
+    spry_spmv_plan_destroy(plan);
+}
+
+static int has_duplicates(spry_context *context, const given *g)
+{
+    spry_matrix_report report = SPRY_INIT(spry_matrix_report);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_create(context, &A, &g->a, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
+    spry_matrix_destroy(A);
+    return report.duplicates > 0;
+}
+
+/* f32 values with f64 vectors, bf16 and f16 values with f32 vectors: every kernel that says so has them. */
+void values_of_another_type(void **state)
+{
+    (void)state;
+    static const struct {
+        spry_type stored, vectors;
+        const char *name;
+    } types[] = {{SPRY_F32, SPRY_F64, "f32:f64"}, {SPRY_BF16, SPRY_F32, "bf16:f32"}, {SPRY_F16, SPRY_F32, "f16:f32"}};
+    spry_context *contexts[] = {context_of(1), context_of(2)};
+    int met = 0;
+    for (int number = 0; number < family_count(); number = next_met(number))
+        for (int r = 0; r < 3; r++) {
+            if (tested_briefly && (number / 2 + r) % 3 != 0) continue;
+            material s;
+            set_up_mixed(&s, number, types[r].stored, types[r].vectors, tested_op);
+            double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);
+            const form *how = &forms[number / 2 % 2 * 8]; /* CSR, CSC */
+            const int pair = (number + r) % pairs_there_are();
+            given g = given_make(&s.f, s.values, how, types[r].stored, pair);
+            for (int k = 0; k < spry_kernel_count(); k++) {
+                const spry_kernel_info kernel = kernel_info(contexts[0], k);
+                if (!is_tested(&kernel) || !is_due(k + r, number) || !strstr(kernel.types, types[r].name)) continue;
+                const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
+                const int row = spryi_value_row(types[r].stored, types[r].vectors);
+                if (!spryi_kernel_takes(spryi_find_kernel(kernel.name), op, row)) continue;
+                const trial t = {&s.f, how, kernel.name, s.type, pair, tested_op};
+                if (strcmp(kernel.format, "bsr") == 0 && has_duplicates(contexts[0], &g)) continue; /* refused */
+                check_mixed(contexts, &s, &t, &g, x_numbers);
+                met++;
+            }
+            given_free(&g);
+            free(x_numbers);
+            clear(&s);
+        }
+    assert_true(met > (tested_briefly ? 0 : 100));
+    for (int c = 0; c < 2; c++) spry_context_destroy(contexts[c]);
 }
 
 /* Under each SPRY_SIMD: the default kernel of each format is right, and none above the level can be had. */

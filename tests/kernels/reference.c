@@ -53,12 +53,26 @@ double number_at(const void *data, spry_type type, int64_t i)
     return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
+/* The bits of a number that f16 holds as a normal one. */
+static uint16_t bits_of_f16(double value)
+{
+    int exponent;
+    const double half_to_one = frexp(fabs(value), &exponent); /* 0.1xxx in binary */
+    const int fraction = (int)(half_to_one * 2048) - 1024;
+    return (uint16_t)((value < 0) << 15 | (exponent + 14) << 10 | fraction);
+}
+
 void set_number(void *data, spry_type type, int64_t i, double value)
 {
+    const float single = (float)value;
     if (type == SPRY_F64)
         ((double *)data)[i] = value;
+    else if (type == SPRY_F32)
+        ((float *)data)[i] = single;
+    else if (type == SPRY_BF16)
+        memcpy((uint16_t *)data + i, (const char *)&single + 2, 2); /* the upper half, little-endian */
     else
-        ((float *)data)[i] = (float)value;
+        ((uint16_t *)data)[i] = value == 0 ? 0 : bits_of_f16(value);
 }
 
 long double reference_value(const reference *r, int64_t i, double alpha, double beta, double y_before)

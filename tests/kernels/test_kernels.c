@@ -98,6 +98,7 @@ int main(void)
         cmocka_unit_test(alpha_that_is_not_finite),
         cmocka_unit_test(several_columns),
         cmocka_unit_test(columns_row_by_row),
+        cmocka_unit_test(values_of_another_type),
         cmocka_unit_test(every_simd_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,12 +97,17 @@ void fill_y(const guarded *y, spry_type type, const double *before, double beta)
 
 void set_up(material *s, int number, spry_type type, spry_op op)
 {
+    set_up_mixed(s, number, type, type, op);
+}
+
+void set_up_mixed(material *s, int number, spry_type stored, spry_type type, spry_op op)
+{
     s->f = family_make(number);
     s->type = type;
     s->op = op;
     s->x_length = op == SPRY_TRANSPOSE ? s->f.rows : s->f.cols;
     s->y_length = op == SPRY_TRANSPOSE ? s->f.cols : s->f.rows;
-    s->values = random_numbers(s->f.nnz, type, 1000 + (uint64_t)number);
+    s->values = random_numbers(s->f.nnz, stored, 1000 + (uint64_t)number);
     s->x_numbers = random_numbers(s->x_length, type, 2000 + (uint64_t)number);
     s->y_numbers = random_numbers(s->y_length, type, 3000 + (uint64_t)number);
     s->with_values = reference_make(&s->f, s->values, s->x_numbers, op == SPRY_TRANSPOSE);

@@ -46,6 +46,8 @@ typedef struct material {
 } material;
 
 void set_up(material *s, int number, spry_type type, spry_op op);
+/* The same with values that are stored as another type than the vectors' are of. */
+void set_up_mixed(material *s, int number, spry_type stored, spry_type type, spry_op op);
 void clear(material *s);
 
 /* What y holds before a run: numbers, or NaN where it must not be read. */

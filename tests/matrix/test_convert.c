@@ -445,7 +445,7 @@ static void refusals(void **state)
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "convert: layout is 4, expected SPRY_CSR, SPRY_COO or SPRY_CSC");
     options = SPRY_INIT(spry_convert_options);
-    options.value_type = (spry_type)4;
+    options.value_type = (spry_type)6;
     assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "value_type");
     options = (spry_convert_options){0};

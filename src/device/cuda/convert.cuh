@@ -10,7 +10,8 @@
 #include <type_traits>
 
 /* An integer as wide as a value, which is moved and not computed with. */
-template <typename V> using value_bits = std::conditional_t<sizeof(V) == 8, uint64_t, uint32_t>;
+template <typename S>
+using value_bits = std::conditional_t<sizeof(S) == 8, uint64_t, std::conditional_t<sizeof(S) == 4, uint32_t, uint16_t>>;
 
 #define SPRY_CUDA_TRY(...)                                                                                             \
     do {                                                                                                               \

@@ -116,6 +116,82 @@ static __device__ __forceinline__ double load_once(const double *p)
     return v;
 }
 
+/*
+ * A stored value as a number of the vectors' type V, exact: S is V, or narrower (core/types.h). number_at by load_once,
+ * number_kept by a load through the first-level cache.
+ */
+static __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
+{
+    uint16_t v;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ spryi_bf16 load_once(const spryi_bf16 *p)
+{
+    const spryi_bf16 v = {load_once((const uint16_t *)p)};
+    return v;
+}
+static __device__ __forceinline__ spryi_f16 load_once(const spryi_f16 *p)
+{
+    const spryi_f16 v = {load_once((const uint16_t *)p)};
+    return v;
+}
+static __device__ __forceinline__ float widened(float v)
+{
+    return v;
+}
+static __device__ __forceinline__ double widened(double v)
+{
+    return v;
+}
+static __device__ __forceinline__ float widened(spryi_bf16 v)
+{
+    return spryi_widen_bf16(v);
+}
+static __device__ __forceinline__ float widened(spryi_f16 v)
+{
+    return spryi_widen_f16(v);
+}
+template <typename V, typename S> static __device__ __forceinline__ V number_at(const S *p)
+{
+    return V(widened(load_once(p)));
+}
+static __device__ __forceinline__ float load_kept(const float *p)
+{
+    return __ldg(p);
+}
+static __device__ __forceinline__ double load_kept(const double *p)
+{
+    return __ldg(p);
+}
+template <typename S> static __device__ __forceinline__ S load_kept(const S *p)
+{
+    const S v = {__ldg((const uint16_t *)p)};
+    return v;
+}
+template <typename V, typename S> static __device__ __forceinline__ V number_kept(const S *p)
+{
+    return V(widened(load_kept(p)));
+}
+
+/* The other way, rounded once. */
+static __device__ __forceinline__ void round_to(float *to, double value)
+{
+    *to = (float)value;
+}
+static __device__ __forceinline__ void round_to(double *to, double value)
+{
+    *to = value;
+}
+static __device__ __forceinline__ void round_to(spryi_bf16 *to, double value)
+{
+    *to = spryi_narrow_bf16(value);
+}
+static __device__ __forceinline__ void round_to(spryi_f16 *to, double value)
+{
+    *to = spryi_narrow_f16(value);
+}
+
 /* Runs with `device` current and puts the caller's back: declare one at the top of a function. */
 struct device_scope {
     int previous;
@@ -157,6 +233,14 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
         SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
     }
 
+/* The same of a template `run<S, V, P, J>` of stored and vectors' types, for mixed rows, too. */
+#define SPRY_CUDA_MIXED_ROW(tag, s, v, c, run)                                                                         \
+    {run<spryi_##s, spryi_##v, int32_t, int32_t>, run<spryi_##s, spryi_##v, int64_t, int32_t>, NULL},
+#define SPRY_CUDA_MIXED_TABLE(run)                                                                                     \
+    {                                                                                                                  \
+        SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
+    }
+
 /*
  * SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C, of values (a pattern's are of any) or
  * of indices.
@@ -171,6 +255,20 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
 template <typename F> static inline auto call_with_type(spry_type type, F call)
 {
     SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
+    return call(spryi_f32());
+}
+/* The same of stored types: SPRY_BY_STORED(type, S, expression). */
+#define SPRY_BY_STORED(type_number, S, ...)                                                                            \
+    call_with_stored(type_number, [&](auto of_type) {                                                                  \
+        typedef decltype(of_type) S;                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    })
+#define SPRY_CALL_IF_STORED(tag, s, v, c, call)                                                                        \
+    if ((int)type == (int)spryi_type_##s) return call(spryi_##s());
+template <typename F> static inline auto call_with_stored(spry_type type, F call)
+{
+    SPRYI_PLAIN_ROWS(SPRY_CALL_IF_STORED, call)
+    SPRYI_MIXED_ROWS(SPRY_CALL_IF_STORED, call)
     return call(spryi_f32());
 }
 template <typename F> static inline auto call_with_type(spry_index_type type, F call)

@@ -10,10 +10,10 @@ static inline const SPRY_J *SPRY_FN(columns_ahead)(const spryi_bsr_job *job, int
 }
 
 /* With the block at Ax: blocks farther on, and the x of block column J. */
-static inline __attribute__((always_inline)) void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_V *Ax,
+static inline __attribute__((always_inline)) void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_S *Ax,
                                                                        int64_t J, const int r)
 {
-    for (int64_t line = 0; line < (int64_t)sizeof(SPRY_V) * r * r; line += 64)
+    for (int64_t line = 0; line < (int64_t)sizeof(SPRY_S) * r * r; line += 64)
         spryi_prefetch(Ax, line + SPRYI_AHEAD_STEPPED);
     spryi_prefetch_near((const SPRY_V *)job->args.x + J * r, 0);
 }

@@ -39,6 +39,7 @@ typedef __m256 vec_f32;
 #define BITS(mask) SPRYI_TYPED(bits)(mask)
 #define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
@@ -67,6 +68,14 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .spmv = &runs,
     .spmv_t = &runs_t,
 };
+
+#elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
+
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    SPRY_FN(sum_plain)(job, I, r, masked, sum);
+}
 
 #else /* for each value type and index pair: core/instantiate.h */
 

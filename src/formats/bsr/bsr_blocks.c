@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.tmpl.c"
 #include "core/instantiate.h"
 
@@ -17,7 +18,9 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
         count_##s, fill_##s, lengths_##s, rows_##s, fault_##s                                                          \
     }
 #define STEPS_OF_ROW(tag, s, v, c, argument) {STEPS(tag##_32_32), STEPS(tag##_64_32), STEPS(tag##_64_64)},
-    static const spryi_bsr_steps steps[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = {SPRYI_PLAIN_ROWS(STEPS_OF_ROW, 0)};
+    static const spryi_bsr_steps steps[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = {SPRYI_PLAIN_ROWS(STEPS_OF_ROW, 0){{0}},
+                                                                               SPRYI_ROW_3(STEPS_OF_ROW, 0)
+                                                                                   SPRYI_ROW_4(STEPS_OF_ROW, 0)};
 #undef STEPS
-    return &steps[spryi_value_slot(value_type)][spryi_index_pair(offset_type, index_type)];
+    return &steps[spryi_stored_row(value_type)][spryi_index_pair(offset_type, index_type)];
 }

@@ -103,7 +103,7 @@ static void SPRY_FN(sort)(SPRY_J *list, int64_t count)
 }
 
 /* Full blocks: entries k .. k + block - 1 of each row are one. `r` is a constant where inlined. */
-static inline __attribute__((always_inline)) void SPRY_FN(copy_full)(const SPRY_V *Ax, int64_t length, SPRY_V *to,
+static inline __attribute__((always_inline)) void SPRY_FN(copy_full)(const SPRY_B *Ax, int64_t length, SPRY_B *to,
                                                                      const int r)
 {
     for (int64_t k = 0; k < length; k += r, to += r * r)
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(copy_full)(const SPRY_
             for (int i = 0; i < r; i++) to[j * r + i] = Ax[i * length + k + j];
 }
 
-static void SPRY_FN(copy)(const SPRY_V *Ax, int64_t length, SPRY_V *to, int64_t block)
+static void SPRY_FN(copy)(const SPRY_B *Ax, int64_t length, SPRY_B *to, int64_t block)
 {
     switch (block) {
     case 1: SPRY_FN(copy_full)(Ax, length, to, 1); break;
@@ -129,9 +129,9 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
 {
     const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices, *slots = work->slots;
-    const SPRY_V *Ax = A->values;
+    const SPRY_S *Ax = A->values;
     const int64_t block = s->head.block, size = blocks * block * block;
-    SPRY_V *values = (SPRY_V *)s->values + first * block * block;
+    SPRY_S *values = (SPRY_S *)s->values + first * block * block;
     double *to = work->sums ? work->sums : (double *)(void *)values;
     memset(to, 0, (size_t)size * sizeof *to);
     memset(work->masks, 0, (size_t)(blocks * block) * sizeof *work->masks);
@@ -146,11 +146,12 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
             const int64_t column = slot * block + j - left;
             const unsigned bit = 1u << (i - begin);
             double *entry = &to[column * block + i - begin];
-            *entry = work->masks[column] & bit ? *entry + (double)Ax[k] : (double)Ax[k]; /* 0 + -0 would be 0 */
+            const double value = (double)SPRY_VALUE(Ax[k]);
+            *entry = work->masks[column] & bit ? *entry + value : value; /* 0 + -0 would be 0 */
             work->masks[column] = (uint16_t)(work->masks[column] | bit);
         }
     }
-    for (int64_t v = 0; v < size && work->sums; v++) values[v] = (SPRY_V)to[v];
+    for (int64_t v = 0; v < size && work->sums; v++) values[v] = SPRY_ROUNDED(to[v]);
 }
 
 static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work)
@@ -164,7 +165,7 @@ static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, c
         const SPRY_J *Aj = (const SPRY_J *)A->indices + Ap[begin];
         for (int64_t b = 0; b < blocks; b++) columns[b] = (SPRY_J)(Aj[b * block] / block);
         SPRY_FN(copy)
-        ((const SPRY_V *)A->values + Ap[begin], length, (SPRY_V *)s->values + first * block * block, block);
+        ((const SPRY_B *)A->values + Ap[begin], length, (SPRY_B *)s->values + first * block * block, block);
         for (int64_t m = first * block; masked && m < (first + blocks) * block; m++)
             spryi_bsr_set_mask(s->masks, block, m, (1u << block) - 1);
         return;
@@ -203,7 +204,7 @@ static void SPRY_FN(rows)(const spryi_bsr *s, const int64_t *offsets, void *colu
 {
     const SPRY_P *Ap = s->offsets;
     const SPRY_J *Aj = s->columns;
-    const SPRY_V *Ax = s->values;
+    const SPRY_B *Ax = s->values;
     const int64_t block = s->head.block;
     int64_t at[SPRYI_BSR_MOST_BLOCK] = {0};
     for (int64_t i = I * block; i < (I + 1) * block && i < s->head.rows; i++) at[i - I * block] = offsets[i];
@@ -213,7 +214,7 @@ static void SPRY_FN(rows)(const spryi_bsr *s, const int64_t *offsets, void *colu
             for (int i = 0; i < block; i++) {
                 if (!(mask >> i & 1)) continue;
                 ((SPRY_J *)columns)[at[i]] = (SPRY_J)(Aj[b] * block + j);
-                ((SPRY_V *)values)[at[i]++] = Ax[(b * block + j) * block + i];
+                ((SPRY_B *)values)[at[i]++] = Ax[(b * block + j) * block + i];
             }
         }
 }
@@ -232,7 +233,7 @@ static const char *SPRY_FN(fault)(const spryi_bsr *s, int64_t I, int64_t *entrie
             if (mask & ~(Aj[b] * block + j < s->head.cols ? rows : 0)) return "a mask names entries past the edges";
             *entries += __builtin_popcount(mask);
             for (int i = 0; i < block; i++)
-                if (!(mask >> i & 1) && !(((const SPRY_V *)s->values)[(b * block + j) * block + i] == 0))
+                if (!(mask >> i & 1) && SPRY_VALUE(((const SPRY_S *)s->values)[(b * block + j) * block + i]) != 0)
                     return "fill is not 0";
         }
     }

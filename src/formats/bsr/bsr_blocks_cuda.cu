@@ -22,8 +22,8 @@
  * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane
  * has loaded beyond its columns it leaves alone. MASKED: entries only, in the same order.
  */
-template <int MASKED, int R, typename V>
-static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_row<V> &a, unsigned first, unsigned end,
+template <int MASKED, int R, typename S, typename V>
+static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_row<S> &a, unsigned first, unsigned end,
                                                    unsigned step, const V *__restrict__ x, V (&sum)[R])
 {
     constexpr int U = MASKED ? 1 : bsr_shape<R>::steps;
@@ -96,16 +96,16 @@ template <typename V> static __device__ V sum_of_pieces(const V *partial, int64_
 }
 
 /* One piece of a long block row, by a block of threads. */
-template <int R, typename V> static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t p,
-                                                              const V *x, V *y, V alpha, V beta, V *partial,
-                                                              unsigned *arrived)
+template <int R, typename S, typename V> static __device__ void run_piece(const bsr_view &s, const bsr_splits &c,
+                                                                          int64_t p, const V *x, V *y, V alpha, V beta,
+                                                                          V *partial, unsigned *arrived)
 {
     __shared__ V scratch[BSR_THREADS];
     __shared__ int is_last;
     const int r = rows_of<R>(s);
     const bsr_piece piece = c.pieces[p];
     const bsr_long_row whole = c.long_rows[piece.long_row];
-    const bsr_row<V> a = row_of<R, V>(s, piece.row);
+    const bsr_row<S> a = row_of<R, S>(s, piece.row);
     V sum[R] = {};
     add_columns<0, R>(s, a, piece.begin + threadIdx.x, piece.end, BSR_THREADS, x, sum);
     V mine = sum_of_threads<R>(sum, scratch);
@@ -132,20 +132,20 @@ template <int R, typename V> static __device__ void run_piece(const bsr_view &s,
     if ((int)threadIdx.x < r && i < s.rows) put(y, i, total, alpha, beta);
 }
 
-template <int R, typename V> static __global__ void __launch_bounds__(BSR_THREADS, R <= 4 ? 4 : 2)
+template <int R, typename S, typename V> static __global__ void __launch_bounds__(BSR_THREADS, R <= 4 ? 4 : 2)
     bsr_blocks(const bsr_view s, const bsr_splits c, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                scalar<V> beta, V *partial, unsigned *arrived)
 {
     wait_for_kernel_before();
     if ((int64_t)blockIdx.x < c.piece_count) { /* they last longest */
-        run_piece<R>(s, c, blockIdx.x, x, y, alpha.get(), beta.get(), partial, arrived);
+        run_piece<R, S>(s, c, blockIdx.x, x, y, alpha.get(), beta.get(), partial, arrived);
         return;
     }
     const int lane = (int)threadIdx.x & (c.lanes - 1), r = rows_of<R>(s);
     const int64_t I = ((int64_t)blockIdx.x - c.piece_count) * (BSR_THREADS / c.lanes) + threadIdx.x / c.lanes;
-    bsr_row<V> a = {};
+    bsr_row<S> a = {};
     int writes = lane < r && I * r + lane < s.rows;
-    if (I < s.block_rows) a = row_of<R, V>(s, I);
+    if (I < s.block_rows) a = row_of<R, S>(s, I);
     if (a.count > (unsigned)(BSR_LONG * c.lanes)) a.count = writes = 0; /* in pieces */
     V sum[R] = {};
     add_columns<0, R>(s, a, lane, a.count, c.lanes, x, sum);
@@ -172,25 +172,27 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return c->long_count > 0 ? sum_bytes(c, block) + c->long_count * 4 : 0;
 }
 
-template <typename V> struct blocks_launch {
+template <typename S, typename V> struct blocks_launch {
     template <int R> static void of(const bsr_view &s, const bsr_splits *c, const spryi_run_args *args)
     {
         const int64_t blocks = c->piece_count + ceil_div(s.block_rows, BSR_THREADS / c->lanes);
         unsigned *arrived = (unsigned *)((char *)args->workspace + sum_bytes(c, s.block));
-        launch_early(args, bsr_blocks<R, V>, blocks, BSR_THREADS, 0, s, *c, (const V *)args->x, (V *)args->y,
+        launch_early(args, bsr_blocks<R, S, V>, blocks, BSR_THREADS, 0, s, *c, (const V *)args->x, (V *)args->y,
                      SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, c->long_count > 0 ? arrived : NULL);
     }
 };
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const bsr_view s = view_of((const spryi_bsr *)args->storage);
     if (s.rows == 0) return SPRY_OK;
-    SPRY_BSR_DISPATCH(s.block, blocks_launch<V>::template of, s, (const bsr_splits *)args->auxiliary, args);
+    typedef blocks_launch<S, V> launch;
+    SPRY_BSR_DISPATCH(s.block, launch::template of, s, (const bsr_splits *)args->auxiliary, args);
     return launched(err, "bsr_blocks_cuda");
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_bsr_blocks = {"bsr_blocks_cuda",     &runs,          NULL, spry_cuda_bsr_prepare,
                                                      spry_cuda_bsr_discard, workspace_bytes};

@@ -43,6 +43,9 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
 spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
 void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
+/* SPRY_UNSUPPORTED where A has entries at one position, whose sum would be rounded to less than vectors are. */
+spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
+                                 spry_error *err);
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
 
 /*

@@ -89,20 +89,20 @@ template <typename P> static __global__ void find_offsets(const uint64_t *__rest
 }
 
 /* masks_out: bytes up to blocks of 8, else of 16 bits; NULL: no fill. */
-template <typename V>
+template <typename S>
 static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint32_t *__restrict__ begins,
                                    int64_t blocks, const int32_t *__restrict__ row_of, const int32_t *__restrict__ Aj,
-                                   const V *__restrict__ Ax, uint32_t block, int32_t *__restrict__ columns,
-                                   V *__restrict__ values, void *masks_out)
+                                   const S *__restrict__ Ax, uint32_t block, int32_t *__restrict__ columns,
+                                   S *__restrict__ values, void *masks_out)
 {
     unsigned masks[SPRYI_BSR_MOST_BLOCK];
     const int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= blocks) return;
     const uint32_t begin = begins[b], end = begins[b + 1];
-    V *to = values + b * block * block;
+    S *to = values + b * block * block;
     columns[b] = (int32_t)((uint32_t)Aj[KEY_ENTRY(keys[begin])] / block);
     const bool twice = collect_masks(keys, begin, end, row_of, Aj, block, masks);
-    for (uint32_t at = 0; at < block * block; at++) to[at] = 0;
+    for (uint32_t at = 0; at < block * block; at++) round_to(to + at, 0);
     for (uint32_t p = begin; p < end && !twice; p++) {
         const uint32_t k = KEY_ENTRY(keys[p]);
         to[(uint32_t)Aj[k] % block * block + (uint32_t)row_of[k] % block] = Ax[k];
@@ -113,10 +113,11 @@ static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint
         for (uint32_t p = begin; p < end; p++) {
             const uint32_t k = KEY_ENTRY(keys[p]);
             if ((uint32_t)Aj[k] % block * block + (uint32_t)row_of[k] % block != at) continue;
-            sum = any ? sum + (double)Ax[k] : (double)Ax[k]; /* 0 + -0 would be 0 */
+            const double value = (double)widened(Ax[k]);
+            sum = any ? sum + value : value; /* 0 + -0 would be 0 */
             any = true;
         }
-        to[at] = (V)sum;
+        round_to(to + at, sum);
     }
     for (uint32_t j = 0; j < block && masks_out; j++)
         if (block <= 8)
@@ -254,13 +255,13 @@ static spry_status detect(const spryi_device *device, int64_t *block, const spry
 
 /* ---- all of it -------------------------------------------------------------------------------------- */
 
-template <typename V>
+template <typename S>
 static spry_status fill(const block_order *o, const spry_arrays *a, const spryi_bsr *s, void *masks, spry_error *err)
 {
-    fill_blocks<V><<<convert_blocks(o->blocks), CONVERT_THREADS>>>(o->keys, o->begins, o->blocks, o->row_of,
-                                                                   (const int32_t *)a->indices, (const V *)a->values,
+    fill_blocks<S><<<convert_blocks(o->blocks), CONVERT_THREADS>>>(o->keys, o->begins, o->blocks, o->row_of,
+                                                                   (const int32_t *)a->indices, (const S *)a->values,
                                                                    (uint32_t)s->head.block, (int32_t *)s->columns,
-                                                                   (V *)s->values, masks);
+                                                                   (S *)s->values, masks);
     return launched(err, "bsr: blocks");
 }
 
@@ -287,6 +288,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)
         SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample was too kind */
     SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->cost, err));
+    SPRY_CUDA_TRY(spryi_bsr_check_sums(c->request, &s->head, a, err));
     const spryi_bsr_head *h = &s->head;
     const int64_t masks = spryi_bsr_bytes_of_masks(h), offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
     s->types = shape_of(a);
@@ -298,7 +300,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (masks > 0) SPRY_CUDA_TRY(spry_cuda_make(c, &s->masks, masks, "masks of blocks", err));
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, set_offsets<P>(&o, a, s, err)));
     if (h->blocks > 0)
-        SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(&o, a, s, masks > 0 ? s->masks : NULL, err)));
+        SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<S>(&o, a, s, masks > 0 ? s->masks : NULL, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "bsr", err); /* before the scratch goes */
     return SPRY_OK;
 }

@@ -5,6 +5,7 @@
  * small one. Of the blocks that each size would take there it chooses the size with the fewest bytes, the smaller
  * of equals, among those that the padding guard would let pass. It depends on the matrix alone.
  */
+#include "core/error.h"
 #include "formats/bsr/bsr_build.h"
 
 #include <stdio.h>
@@ -51,6 +52,7 @@ double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t block
 
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries)
 {
+    if (entries[1] == 0) return 1; /* nothing was counted */
     int64_t block = 1;
     double least = spryi_bsr_sample_bytes(A, 1, blocks[1], entries[1]);
     for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
@@ -88,4 +90,14 @@ void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost)
     cost->words = spryi_bsr_value_count(h) + h->blocks + h->block_rows + 1 + (spryi_bsr_bytes_of_masks(h) + 3) / 4;
     cost->padding = spryi_bsr_value_count(h) - h->nnz;
     snprintf(cost->parameters, sizeof cost->parameters, "block=%lld", (long long)h->block);
+}
+
+spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
+                                 spry_error *err)
+{
+    if (h->nnz == A->nnz || !spryi_is_mixed(A->value_type, request->options->vector_type)) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_UNSUPPORTED, "format", A->nnz - h->nnz, 0,
+                            "bsr: %lld entries lie where others do, and it would round their sums to %s: sum them up "
+                            "with spry_matrix_convert, or take another format",
+                            (long long)(A->nnz - h->nnz), spry_type_name(A->value_type));
 }

@@ -9,6 +9,7 @@ const spryi_kernel spryi_bsr_blocks_cuda = {
     .source = "Buatois, Caumon and Levy 2009; this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_bsr_scatter_cuda = {

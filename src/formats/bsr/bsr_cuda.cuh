@@ -72,9 +72,9 @@ static inline bsr_view view_of(const spryi_bsr *s)
 }
 
 /* One block row, from its first block on. */
-template <typename V> struct bsr_row {
+template <typename S> struct bsr_row {
     const int32_t *columns;
-    const V *values;
+    const S *values;
     const uint8_t *masks; /* uint16_t in blocks of BSR_ANY; NULL: no fill */
     unsigned count;       /* columns: r times its blocks */
 };
@@ -90,18 +90,18 @@ template <int R> static __device__ __forceinline__ int rows_of(const bsr_view &s
     return R <= BSR_OWN ? R : s.block;
 }
 
-template <int R, typename V> static __device__ __forceinline__ bsr_row<V> row_of(const bsr_view &s, int64_t I)
+template <int R, typename S> static __device__ __forceinline__ bsr_row<S> row_of(const bsr_view &s, int64_t I)
 {
     const int64_t r = rows_of<R>(s), begin = offset_at(s, I);
-    bsr_row<V> row;
+    bsr_row<S> row;
     row.columns = s.columns + begin;
-    row.values = (const V *)s.values + begin * r * r;
+    row.values = (const S *)s.values + begin * r * r;
     row.masks = s.masks ? (const uint8_t *)s.masks + begin * r * (R <= BSR_OWN ? 1 : 2) : NULL;
     row.count = (unsigned)((offset_at(s, I + 1) - begin) * r);
     return row;
 }
 
-template <int R, typename V> static __device__ __forceinline__ unsigned mask_at(const bsr_row<V> &a, unsigned q)
+template <int R, typename S> static __device__ __forceinline__ unsigned mask_at(const bsr_row<S> &a, unsigned q)
 {
     return R <= BSR_OWN ? a.masks[q] : ((const uint16_t *)a.masks)[q];
 }
@@ -135,8 +135,53 @@ static __device__ __forceinline__ void stream_four(const double *p, double *a)
     stream_two(p + 2, a + 2);
 }
 
+/* The same of stored values that are narrower than the vectors'. */
+static __device__ __forceinline__ void stream(const float *p, double *a)
+{
+    float v;
+    stream(p, &v);
+    *a = (double)v;
+}
+static __device__ __forceinline__ void stream_two(const float *p, double *a)
+{
+    float v[2];
+    stream_two(p, v);
+    a[0] = (double)v[0], a[1] = (double)v[1];
+}
+static __device__ __forceinline__ void stream_four(const float *p, double *a)
+{
+    float v[4];
+    stream_four(p, v);
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[i] = (double)v[i];
+}
+template <typename S> static __device__ __forceinline__ void widen_two(unsigned both, float *a)
+{
+    const S low = {(uint16_t)(both & 0xffff)}, high = {(uint16_t)(both >> 16)};
+    a[0] = widened(low), a[1] = widened(high);
+}
+template <typename S> static __device__ __forceinline__ void stream(const S *p, float *a)
+{
+    S v;
+    asm("ld.global.nc.L1::evict_first.u16 %0, [%1];" : "=h"(v.bits) : "l"(p));
+    *a = widened(v);
+}
+template <typename S> static __device__ __forceinline__ void stream_two(const S *p, float *a)
+{
+    unsigned v;
+    asm("ld.global.nc.L1::evict_first.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    widen_two<S>(v, a);
+}
+template <typename S> static __device__ __forceinline__ void stream_four(const S *p, float *a)
+{
+    unsigned v[2];
+    asm("ld.global.nc.L1::evict_first.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(p));
+    widen_two<S>(v[0], a);
+    widen_two<S>(v[1], a + 2);
+}
+
 /* The r values of a column; a column of R values is aligned as far as R allows. */
-template <int R, typename V> static __device__ __forceinline__ void load_column(const V *p, int r, V *a)
+template <int R, typename S, typename V> static __device__ __forceinline__ void load_column(const S *p, int r, V *a)
 {
     if (R > BSR_OWN) {
 #pragma unroll
@@ -155,8 +200,8 @@ template <int R, typename V> static __device__ __forceinline__ void load_column(
 }
 
 /* Where A's column of block column q is; cols or more: past the edge. */
-template <int R, typename V>
-static __device__ __forceinline__ int64_t column_at(const bsr_row<V> &a, unsigned r, unsigned q)
+template <int R, typename S>
+static __device__ __forceinline__ int64_t column_at(const bsr_row<S> &a, unsigned r, unsigned q)
 {
     const unsigned b = q / r;
     return (int64_t)((unsigned)__ldg(a.columns + b) * r + (q - b * r));
@@ -166,8 +211,8 @@ static __device__ __forceinline__ int64_t column_at(const bsr_row<V> &a, unsigne
  * Values of the lane's next U columns and where in A those are: q, q + step, ... below end, all in flight at once. A
  * lane that has fewer loads its first again.
  */
-template <int R, int U, typename V>
-static __device__ __forceinline__ void load_columns(const bsr_row<V> &a, unsigned r, unsigned q, unsigned end,
+template <int R, int U, typename S, typename V>
+static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigned r, unsigned q, unsigned end,
                                                     unsigned step, unsigned (&at)[U], V (&v)[U][R], int64_t (&j)[U])
 {
 #pragma unroll

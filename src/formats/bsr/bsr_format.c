@@ -86,6 +86,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
     spryi_bsr_cost(s, &cost);
     SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
+    SPRYI_TRY(spryi_bsr_check_sums(request, &s->head, A, err));
     s->types = types_of(&s->head);
     SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
     SPRYI_TRY(fill(context, s, A, most, err));
@@ -119,11 +120,11 @@ done:
 }
 
 /* Sums of the parts of a transposed product, or all of y's for the reference. */
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_bsr_head *h = &((const spryi_bsr *)storage)->head;
     const int64_t parts = spryi_bsr_window_at(h, h->parts), all = h->block_cols * h->block;
-    return (parts > all ? parts : all) * (int64_t)spry_type_bytes((spry_type)h->value_type);
+    return (parts > all ? parts : all) * (int64_t)spry_type_bytes(vector_type);
 }
 
 static const char *head_fault(const spryi_bsr_head *h)
@@ -135,7 +136,7 @@ static const char *head_fault(const spryi_bsr_head *h)
         h->block_cols != h->cols / h->block + (h->cols % h->block > 0))
         return "the numbers of block rows and columns do not fit";
     if (h->blocks > INT64_MAX / MOST || h->nnz > spryi_bsr_value_count(h)) return "the number of blocks does not fit";
-    if (spryi_value_slot((spry_type)h->value_type) < 0 ||
+    if (spryi_stored_row((spry_type)h->value_type) < 0 ||
         spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
         return "a type is unknown";
     if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";

@@ -16,11 +16,12 @@ static inline __attribute__((always_inline)) void SPRY_FN(sum_plain)(const spryi
     const SPRY_J *Aj = job->columns;
     for (int i = 0; i < r; i++) sum[i] = 0;
     for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+        const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
+        const SPRY_V *x = SPRY_FN(x_of)(job, Aj[b], r);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             for (int i = 0; i < r; i++)
-                if (!masked || mask >> i & 1) sum[i] += Ax[j * r + i] * x[j];
+                if (!masked || mask >> i & 1) sum[i] += SPRY_VALUE(Ax[j * r + i]) * x[j];
         }
     }
 }

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE

@@ -11,13 +11,13 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
     const SPRY_J *Aj = job->columns;
     const int r = (int)job->block;
     for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+        const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
         SPRY_V *to = t + (Aj[b] - first) * r;
         for (int j = 0; j < r; j++) {
             const unsigned mask = spryi_bsr_mask(job->masks, r, b * r + j);
             SPRY_V sum = 0;
             for (int i = 0; i < r; i++)
-                if (mask >> i & 1) sum += Ax[j * r + i] * x[i];
+                if (mask >> i & 1) sum += SPRY_VALUE(Ax[j * r + i]) * x[i];
             to[j] += sum;
         }
     }
@@ -42,11 +42,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_b
             continue;
         }
         for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-            const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+            const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
             SPRY_V *to = t + (Aj[b] - first) * r;
             for (int j = 0; j < r; j++) {
                 SPRY_V sum = 0;
-                for (int i = 0; i < r; i++) sum += Ax[j * r + i] * x[i];
+                for (int i = 0; i < r; i++) sum += SPRY_VALUE(Ax[j * r + i]) * x[i];
                 to[j] += sum;
             }
         }

@@ -98,10 +98,10 @@ static int64_t owned_bytes(const void *storage)
     return s->rows ? s->a.nnz * (int64_t)spry_index_type_bytes(s->a.index_type) : 0;
 }
 
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_coo *s = storage;
-    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, s->a.value_type);
+    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, vector_type);
     return s->block_count * (int64_t)sizeof(double);
 }
 

@@ -50,9 +50,9 @@ static spry_status transpose(const spryi_conversion *c, void *offsets, int32_t *
     SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (P *)offsets));
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
     if (a->nnz > 0)
-        SPRY_BY_TYPE(a->value_type, V,
-                     gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const V *)a->values, rows,
-                                                         (V *)values));
+        SPRY_BY_STORED(a->value_type, S,
+                       gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const value_bits<S> *)a->values, rows,
+                                                           (value_bits<S> *)values));
     SPRY_CUDA_TRY(launched(err, "csc: entries"));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "csc", err); /* before the scratch goes */
     return SPRY_OK;

@@ -33,4 +33,5 @@ const spryi_kernel spryi_csc_merge_cuda = {
     .pattern = 1,
     .several = SPRYI_OP_SPMV_T,
     .operations = SPRYI_OP_SPMV_T,
+    .mixed = SPRYI_OP_SPMV_T,
 };

@@ -1,4 +1,12 @@
-/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. */
+/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. Mixed types take the plain loops. */
+#if SPRY_IS_MIXED
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    return SPRY_FN(plain_run)(args, err);
+}
+
+#else
 
 /* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
@@ -141,3 +149,5 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     };
     return spryi_csr_drive(args, loops);
 }
+
+#endif

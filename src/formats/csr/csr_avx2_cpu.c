@@ -112,7 +112,8 @@ typedef __m128 four_f32;
 /* The first `count` of a register. */
 #define PANEL_LOAD(p, count) MASK_LOAD(p, count)
 
-/* The plain loops, which patterns use; then this level's. */
+/* The plain loops, which patterns and mixed types use; then this level's. */
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE

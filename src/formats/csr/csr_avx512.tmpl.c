@@ -1,4 +1,7 @@
-/* The loops of csr_avx512_cpu (csr_driver.h) for one value type and index pair. has_values: 0 for a pattern. */
+/*
+ * The loops of csr_avx512_cpu (csr_driver.h) for one row of value types and index pair. has_values: 0 for a pattern.
+ * Mixed types have no spans.
+ */
 
 /* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
@@ -34,38 +37,38 @@ static VEC SPRY_FN(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count
 }
 
 /* Fetches one step's values and columns, needed or not: counting them would cost a branch a row. */
-SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
+SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
-    spryi_prefetch_entries(has_values ? Ax + k : NULL, Aj + k, 0, LANES, has_values ? sizeof(SPRY_V) : 0,
+    spryi_prefetch_entries(has_values ? Ax + k : NULL, Aj + k, 0, LANES, has_values ? sizeof(SPRY_S) : 0,
                            sizeof(SPRY_J));
 }
 
 /* sum plus the products of LANES entries from k on. */
-SPRYI_INLINE VEC SPRY_FN(step)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, VEC sum,
+SPRYI_INLINE VEC SPRY_FN(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, VEC sum,
                                const int has_values)
 {
     const VEC xs = GATHER_AT(x, Aj + k);
-    return has_values ? FMA(LOAD(Ax + k), xs, sum) : ADD(sum, xs);
+    return has_values ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
 }
 
 /*
  * The same of the next `count` <= LANES entries. `left` entries may be read: what lies between, of the rows after, is
  * read and masked, which costs nothing, since its x are wanted next.
  */
-SPRYI_INLINE VEC SPRY_FN(last_step)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
+SPRYI_INLINE VEC SPRY_FN(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
                                     int64_t left, VEC sum, const int has_values)
 {
     const MASK mask = (MASK)first_lanes((int)count);
     if (left >= LANES) {
         const VEC xs = GATHER_AT(x, Aj + k);
-        return has_values ? MASK_FMA(LOAD(Ax + k), xs, sum, mask) : MASK_ADD(sum, mask, xs);
+        return has_values ? MASK_FMA(LOAD_VALUES(Ax + k), xs, sum, mask) : MASK_ADD(sum, mask, xs);
     }
     const VEC xs = SPRY_FN(gather_some)(x, Aj + k, count);
-    return has_values ? FMA(MASKZ_LOAD(mask, Ax + k), xs, sum) : ADD(sum, xs);
+    return has_values ? FMA(MASKZ_LOAD_VALUES(mask, Ax + k), xs, sum) : ADD(sum, xs);
 }
 
 /* Lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
-SPRYI_INLINE VEC SPRY_FN(short_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+SPRYI_INLINE VEC SPRY_FN(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                     int64_t limit, const int has_values)
 {
     VEC sum = ZERO();
@@ -79,7 +82,7 @@ SPRYI_INLINE VEC SPRY_FN(short_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SP
 }
 
 /* The same with two sums, for rows of many entries. */
-SPRYI_INLINE VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+SPRYI_INLINE VEC SPRY_FN(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                    int64_t limit, const int has_values)
 {
     VEC sum = ZERO(), other = ZERO();
@@ -108,7 +111,7 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
 {
     const SPRY_P *Ap = (const SPRY_P *)job->offsets + i;
     const int64_t first = Ap[0], count = Ap[rows] - first, left = limit - first;
-    const SPRY_V *Ax = has_values ? (const SPRY_V *)job->values + first : NULL;
+    const SPRY_S *Ax = has_values ? (const SPRY_S *)job->values + first : NULL;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     _Alignas(64) SPRY_V product[(SPRYI_TYPED(PACKED) + 1) * LANES];
     for (int64_t k = 0; k < count; k += LANES) {
@@ -197,10 +200,12 @@ static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
     SPRY_FN(rows_of)(job, begin, end, 1);
 }
 
+#if !SPRY_IS_MIXED
 static void SPRY_FN(rows_ones)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     SPRY_FN(rows_of)(job, begin, end, 0);
 }
+#endif
 
 SPRYI_INLINE void SPRY_FN(piece_of)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
@@ -214,25 +219,27 @@ static void SPRY_FN(piece)(const spryi_csr_job *job, const spryi_csr_block *piec
     SPRY_FN(piece_of)(job, piece, 1);
 }
 
+#if !SPRY_IS_MIXED
 static void SPRY_FN(piece_ones)(const spryi_csr_job *job, const spryi_csr_block *piece)
 {
     SPRY_FN(piece_of)(job, piece, 0);
 }
+#endif
 
 /* ---- rows with a constant stride ------------------------------------------------------------------------- */
 
 /* LANES rows (or the last `rows` of a run), one a lane: the x of a column are neighbours. */
-SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_V *Ax, const SPRY_J *Aj,
+SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
                                          const SPRY_V *x, int64_t length, int rows)
 {
     const MASK live = (MASK)first_lanes(rows);
-    const int64_t column_bytes = LANES * (int64_t)sizeof(SPRY_V);
+    const int64_t column_bytes = LANES * (int64_t)sizeof(SPRY_S);
     VEC sum = ZERO(), other = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
         /* four columns are read here: fetch as many bytes, in the order of the whole stream */
         for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
-        SPRYI_TYPED(four_columns)(Ax + j, length, 0xf, rows, rows == LANES, v);
+        SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
         other = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), other);
         sum = FMA(v[2], MASKZ_LOAD(live, x + Aj[j + 2]), sum);
@@ -242,11 +249,11 @@ SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, co
         for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         /* the last columns lie in v[past] to v[3]: rows of four and more are read whole, from before j */
         const int past = (int)(j + 4 - length);
-        const SPRY_V *from = (const SPRY_V *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_V));
+        const SPRY_S *from = (const SPRY_S *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_S));
         if (rows == LANES && length >= 4)
-            SPRYI_TYPED(four_columns)(from, length, 0xf, rows, 1, v);
+            SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(from, length, 0xf, rows, 1, v);
         else
-            SPRYI_TYPED(four_columns)(from, length, (__mmask8)(0xf & (0xf << past)), rows, 0, v);
+            SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(from, length, (__mmask8)(0xf & (0xf << past)), rows, 0, v);
         if (past <= 1) other = FMA(v[1], MASKZ_LOAD(live, x + Aj[length - 3]), other);
         if (past <= 2) other = FMA(v[2], MASKZ_LOAD(live, x + Aj[length - 2]), other);
         sum = FMA(v[3], MASKZ_LOAD(live, x + Aj[length - 1]), sum);
@@ -260,7 +267,8 @@ static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t en
     const SPRY_P *Ap = job->offsets;
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-    const SPRY_V *Ax = (const SPRY_V *)job->values + first, *x = job->x;
+    const SPRY_S *Ax = (const SPRY_S *)job->values + first;
+    const SPRY_V *x = job->x;
     int64_t i = SPRY_FN(head)(job, begin, end);
     if (i > begin) SPRY_FN(strided_group)(job, begin, Ax, Aj, x, length, (int)(i - begin));
     for (Ax += (i - begin) * length, x += i - begin; i + LANES <= end; i += LANES, Ax += LANES * length, x += LANES)
@@ -280,15 +288,15 @@ SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
         const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-        const SPRY_V *Ax = (const SPRY_V *)job->values + first;
+        const SPRY_S *Ax = (const SPRY_S *)job->values + first;
         VEC sum[8] = {ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO()};
         int64_t j = 0;
         for (; j + LANES <= length; j += LANES) {
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
             VEC xs = GATHER_AT(x, Aj + j);
             for (int r = 0; r < group; r++) {
-                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-                sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
+                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_S) + SPRYI_AHEAD);
+                sum[r] = FMA(LOAD_VALUES(Ax + r * length + j), xs, sum[r]);
             }
         }
         if (j < length) {
@@ -296,8 +304,8 @@ SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin
             VEC xs = first + j + LANES <= limit ? GATHER_AT(x, Aj + j) : SPRY_FN(gather_some)(x, Aj + j, length - j);
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
             for (int r = 0; r < group; r++) {
-                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-                sum[r] = MASK_FMA(MASKZ_LOAD(mask, Ax + r * length + j), xs, sum[r], mask);
+                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_S) + SPRYI_AHEAD);
+                sum[r] = MASK_FMA(MASKZ_LOAD_VALUES(mask, Ax + r * length + j), xs, sum[r], mask);
             }
         }
         SPRY_FN(put)(job, i, group, SPRYI_TYPED(sum_group)(sum));
@@ -309,6 +317,8 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
     SPRYI_BY_GROUP(group, SPRY_FN(shared_groups), job, begin, end)
     if (job->stream_y) _mm_sfence();
 }
+
+#if !SPRY_IS_MIXED
 
 /* ---- spans ----------------------------------------------------------------------------------------------- */
 
@@ -393,6 +403,8 @@ static void SPRY_FN(span_groups)(const spryi_csr_job *job, int64_t begin, int64_
     if (job->stream_y) _mm_sfence();
 }
 
+#endif
+
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
 #include "formats/csr/csr_panel.tmpl.c"
@@ -401,10 +413,16 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
+#if SPRY_IS_MIXED
+        {0}, /* a pattern is of a plain row */
+        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+         SPRY_FN(values_panel_piece)},
+#else
         {SPRY_FN(rows_ones), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(piece_ones), NULL, NULL,
          SPRY_FN(ones_panel_rows), SPRY_FN(ones_panel_piece)},
         {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), SPRY_FN(span_rows), SPRY_FN(span_groups),
          SPRY_FN(values_panel_rows), SPRY_FN(values_panel_piece)},
+#endif
     };
     return spryi_csr_drive(args, loops);
 }

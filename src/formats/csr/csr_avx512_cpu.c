@@ -81,38 +81,32 @@ static inline __m512d sum_group_f64(const __m512d row[8])
     return sum_rows_f64(row);
 }
 
-/*
- * Four columns of eight rows of `length` entries, of which the first `rows` exist, one register a column. Ax is where
- * the first row's are; of rows that are not whole, only the columns in `live` are read.
- */
-SPRYI_INLINE void four_columns_f64(const double *Ax, int64_t length, __mmask8 live, int rows, const int whole,
-                                   __m512d v[4])
+/* Four stored values as numbers of the vectors' type, by the row of types; of those in `live` alone. */
+static inline __m256d four_values_f64(const double *p, __mmask8 live, const int whole)
 {
-    for (int r = 0; r < 4; r++) {
-        __m256d half[2];
-        for (int h = 0; h < 2; h++) {
-            const int row = (r < 2 ? r : r + 2) + 2 * h;
-            const double *at = (const double *)((uintptr_t)Ax + (uintptr_t)(row * length) * sizeof *Ax);
-            half[h] = whole ? _mm256_loadu_pd(at) : _mm256_maskz_loadu_pd(row < rows ? live : 0, at);
-        }
-        v[r] = spryi_join_pd(half);
-    }
-    spryi_transpose_4x8_pd(v);
+    return whole ? _mm256_loadu_pd(p) : _mm256_maskz_loadu_pd(live, p);
+}
+static inline __m256d four_values_f32_f64(const float *p, __mmask8 live, const int whole)
+{
+    return _mm256_cvtps_pd(whole ? _mm_loadu_ps(p) : _mm_maskz_loadu_ps(live, p));
+}
+static inline __m128 four_values_f32(const float *p, __mmask8 live, const int whole)
+{
+    return whole ? _mm_loadu_ps(p) : _mm_maskz_loadu_ps(live, p);
+}
+static inline __m128 four_values_bf16_f32(const spryi_bf16_number *p, __mmask8 live, const int whole)
+{
+    const __m128i v = whole ? _mm_loadl_epi64((const void *)p) : _mm_maskz_loadu_epi16(live, p);
+    return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(v), 16));
+}
+static inline __m128 four_values_f16_f32(const spryi_f16_number *p, __mmask8 live, const int whole)
+{
+    return _mm_maskz_cvtph_ps(0xf, whole ? _mm_loadl_epi64((const void *)p) : _mm_maskz_loadu_epi16(live, p));
 }
 
-/* The same of sixteen rows. */
-SPRYI_INLINE void four_columns_f32(const float *Ax, int64_t length, __mmask8 live, int rows, const int whole,
-                                   __m512 v[4])
+/* In place, four columns of sixteen rows: quarter q of v[r] has row r + 4q on entry, v[j] column j on return. */
+static inline void transpose_4x16(__m512 v[4])
 {
-    for (int r = 0; r < 4; r++) {
-        __m128 quarter[4];
-        for (int q = 0; q < 4; q++) {
-            const int row = r + 4 * q;
-            const float *at = (const float *)((uintptr_t)Ax + (uintptr_t)(row * length) * sizeof *Ax);
-            quarter[q] = whole ? _mm_loadu_ps(at) : _mm_maskz_loadu_ps(row < rows ? live : 0, at);
-        }
-        v[r] = spryi_join_ps(quarter);
-    }
     const __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
     const __m512 c = _mm512_unpacklo_ps(v[2], v[3]), d = _mm512_unpackhi_ps(v[2], v[3]);
     v[0] = _mm512_shuffle_ps(a, c, 0x44);
@@ -120,6 +114,43 @@ SPRYI_INLINE void four_columns_f32(const float *Ax, int64_t length, __mmask8 liv
     v[2] = _mm512_shuffle_ps(b, d, 0x44);
     v[3] = _mm512_shuffle_ps(b, d, 0xee);
 }
+
+/*
+ * Four columns of eight rows (f64) or sixteen (f32) of `length` entries, of which the first `rows` exist, one register
+ * a column. Ax is where the first row's are; of rows that are not whole, only the columns in `live` are read.
+ */
+#define ROW_AT(Ax, row, length) ((const void *)((uintptr_t)(Ax) + (uintptr_t)((row) * (length)) * sizeof *(Ax)))
+#define FOUR_COLUMNS_F64(tag, type)                                                                                    \
+    SPRYI_INLINE void four_columns_##tag(const type *Ax, int64_t length, __mmask8 live, int rows, const int whole,     \
+                                         __m512d v[4])                                                                 \
+    {                                                                                                                  \
+        for (int r = 0; r < 4; r++) {                                                                                  \
+            __m256d half[2];                                                                                           \
+            for (int h = 0; h < 2; h++) {                                                                              \
+                const int row = (r < 2 ? r : r + 2) + 2 * h;                                                           \
+                half[h] = four_values_##tag(ROW_AT(Ax, row, length), row < rows ? live : 0, whole);                    \
+            }                                                                                                          \
+            v[r] = spryi_join_pd(half);                                                                                \
+        }                                                                                                              \
+        spryi_transpose_4x8_pd(v);                                                                                     \
+    }
+#define FOUR_COLUMNS_F32(tag, type)                                                                                    \
+    SPRYI_INLINE void four_columns_##tag(const type *Ax, int64_t length, __mmask8 live, int rows, const int whole,     \
+                                         __m512 v[4])                                                                  \
+    {                                                                                                                  \
+        for (int r = 0; r < 4; r++) {                                                                                  \
+            __m128 quarter[4];                                                                                         \
+            for (int q = 0; q < 4; q++)                                                                                \
+                quarter[q] = four_values_##tag(ROW_AT(Ax, r + 4 * q, length), r + 4 * q < rows ? live : 0, whole);     \
+            v[r] = spryi_join_ps(quarter);                                                                             \
+        }                                                                                                              \
+        transpose_4x16(v);                                                                                             \
+    }
+FOUR_COLUMNS_F64(f64, double)
+FOUR_COLUMNS_F64(f32_f64, float)
+FOUR_COLUMNS_F32(f32, float)
+FOUR_COLUMNS_F32(bf16_f32, spryi_bf16_number)
+FOUR_COLUMNS_F32(f16_f32, spryi_f16_number)
 
 /* Offsets Ap[0 .. 7] less `first`, one a lane of 64 bits; 0 where `live` is not set. */
 SPRYI_INLINE __m512i offsets_f64(const void *Ap, const int wide, int64_t first, __mmask8 live)
@@ -159,7 +190,8 @@ static inline __m512i index_in_all_f64(int64_t k)
 /* The first `count` of a register. */
 #define PANEL_LOAD(p, count) MASKZ_LOAD((MASK)first_lanes(count), p)
 
-/* The plain loops, of which patterns use some; then this level's. */
+#define SPRYI_ANY_ROW
+/* The plain loops, of which patterns and mixed types use some; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE

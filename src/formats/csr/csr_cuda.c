@@ -66,6 +66,7 @@ const spryi_kernel spryi_csr_merge_cuda = {
     .pattern = 1,
     .several = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_csr_scatter_cuda = {

@@ -158,12 +158,12 @@ int64_t spryi_csr_owned_bytes(const void *storage)
     return arrays + auxiliary_bytes(s);
 }
 
-int64_t spryi_csr_workspace_bytes(const void *storage)
+int64_t spryi_csr_workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_csr *s = storage;
     if (!s->scatters) return SPRYI_CSR_SUMS * s->blocks.piece_count * (int64_t)sizeof(double);
     int64_t numbers = s->chunks.window_numbers > s->a.cols ? s->chunks.window_numbers : s->a.cols;
-    return numbers * (int64_t)spry_type_bytes(s->vector_type);
+    return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
 int spryi_csr_borrows_values(const void *storage, const spry_matrix *A)

@@ -78,7 +78,7 @@ static inline unsigned *arrivals_of(const merge_splits *s, void *workspace)
 }
 
 /* csr_panel_cuda.cu: several columns of x and y at once. */
-template <typename V, typename P, typename J>
+template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err);
 
 #endif

@@ -48,6 +48,22 @@ static __device__ __forceinline__ double load_value(const double *p)
     asm volatile("ld.global.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
     return v;
 }
+static __device__ __forceinline__ uint16_t load_value(const uint16_t *p)
+{
+    uint16_t v;
+    asm volatile("ld.global.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ float load_value(const spryi_bf16 *p)
+{
+    const spryi_bf16 v = {load_value((const uint16_t *)p)};
+    return widened(v);
+}
+static __device__ __forceinline__ float load_value(const spryi_f16 *p)
+{
+    const spryi_f16 v = {load_value((const uint16_t *)p)};
+    return widened(v);
+}
 static __device__ __forceinline__ int32_t load_offset(const int32_t *p)
 {
     int32_t v;
@@ -77,8 +93,8 @@ static __device__ __forceinline__ double load_x(const double *p)
  * Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond the last that one is loaded again.
  * use(entry, product) gets each.
  */
-template <int N, typename V, typename J, typename USE> static __device__ __forceinline__ void
-multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, USE use)
+template <int N, typename S, typename V, typename J, typename USE> static __device__ __forceinline__ void
+multiply(int k, int last, const J *__restrict__ Aj, const S *__restrict__ Ax, const V *__restrict__ x, USE use)
 {
     constexpr int THREADS = shape<V>::threads;
     J j[N];
@@ -86,7 +102,7 @@ multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, co
 #pragma unroll
     for (int u = 0; u < N; u++) j[u] = load_once(Aj + min(k + u * THREADS, last));
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = Ax ? load_value(Ax + min(k + u * THREADS, last)) : V(1);
+    for (int u = 0; u < N; u++) a[u] = Ax ? V(load_value(Ax + min(k + u * THREADS, last))) : V(1);
 #pragma unroll
     for (int u = 0; u < N; u++) a[u] *= load_x(x + j[u]);
 #pragma unroll
@@ -95,8 +111,8 @@ multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, co
 }
 
 /* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
-template <int KIND, typename V, typename J>
-static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
+template <int KIND, typename S, typename V, typename J>
+static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const S *__restrict__ Ax,
                                  const V *__restrict__ x, V *y, scalar<V> alpha, scalar<V> beta, V *partial,
                                  unsigned *arrived, V *scratch)
 {
@@ -147,9 +163,9 @@ static __device__ __forceinline__ void add_rows(const P *__restrict__ Ap, int64_
     }
 }
 
-template <int KIND, typename V, typename P, typename J>
+template <int KIND, typename S, typename V, typename P, typename J>
 static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident / shape<V>::threads)
-    csr_merge(const merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
+    csr_merge(const merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj, const S *__restrict__ Ax,
               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, V *partial,
               unsigned *arrived)
 {
@@ -186,7 +202,7 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
         range = (unsigned)(load_offset(Ap + (t >> shift)) - start) |
                 (unsigned)(load_offset(Ap + (t >> shift) + 1) - start) << 16;
 #pragma unroll
-    for (int u = 0; u < ITEMS; u++) a[u] = Ax ? load_value(Ax + min(t + u * THREADS, max(high - 1, 0))) : V(1);
+    for (int u = 0; u < ITEMS; u++) a[u] = Ax ? V(load_value(Ax + min(t + u * THREADS, max(high - 1, 0)))) : V(1);
 #pragma unroll
     for (int u = 0; u < ITEMS; u++)
         if (t + u * THREADS >= low && t + u * THREADS < high) a[u] *= load_x(x + j[u]);
@@ -413,28 +429,29 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return s->long_count > 0 ? s->piece_count * PANEL_COLUMNS * 8 + s->long_count * 4 : 0;
 }
 
-template <int KIND, typename V, typename P, typename J>
+template <int KIND, typename S, typename V, typename P, typename J>
 static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
-    launch_early(args, csr_merge<KIND, V, P, J>, s->blocks + s->piece_count, shape<V>::threads, 0, *s,
-                 (const P *)a->offsets, (const J *)a->indices, s->nnz > 0 ? (const V *)a->values : (const V *)NULL,
+    launch_early(args, csr_merge<KIND, S, V, P, J>, s->blocks + s->piece_count, shape<V>::threads, 0, *s,
+                 (const P *)a->offsets, (const J *)a->indices, s->nnz > 0 ? (const S *)a->values : (const S *)NULL,
                  (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace,
                  arrivals_of(s, args->workspace));
     return launched(err, "csr_merge_cuda");
 }
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
-    if (args->columns > 1) return spry_cuda_csr_panel<V, P, J>(args, err);
-    if (s->kind == FEW) return launch<FEW, V, P, J>(args, err);
-    return s->kind == MANY ? launch<MANY, V, P, J>(args, err) : launch<NEARLY_ALL, V, P, J>(args, err);
+    if (args->columns > 1) return spry_cuda_csr_panel<S, V, P, J>(args, err);
+    if (s->kind == FEW) return launch<FEW, S, V, P, J>(args, err);
+    return s->kind == MANY ? launch<MANY, S, V, P, J>(args, err) : launch<NEARLY_ALL, S, V, P, J>(args, err);
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_csr_merge = {"csr_merge_cuda", &runs,           NULL, prepare,
                                                     discard,          workspace_bytes, NULL, SPRYI_OP_SPMV};

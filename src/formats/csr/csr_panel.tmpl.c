@@ -9,13 +9,14 @@ SPRYI_INLINE VEC SPRY_FN(panel_sum)(const spryi_csr_job *job, int64_t k, int64_t
                                     const int has_values, const int full)
 {
     const SPRY_J *Aj = job->columns;
-    const SPRY_V *Ax = job->values, *x = (const SPRY_V *)job->x + c;
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = (const SPRY_V *)job->x + c;
     const int64_t stride = job->x_stride;
 #define X_OF(k) (full ? LOAD(x + (int64_t)Aj[k] * stride) : PANEL_LOAD(x + (int64_t)Aj[k] * stride, count))
-#define ADD_ENTRY(k, sum) (has_values ? FMA(SET1(Ax[k]), X_OF(k), sum) : ADD(X_OF(k), sum))
+#define ADD_ENTRY(k, sum) (has_values ? FMA(SET1(SPRY_VALUE(Ax[k])), X_OF(k), sum) : ADD(X_OF(k), sum))
     VEC s0 = ZERO(), s1 = ZERO(), s2 = ZERO(), s3 = ZERO();
     for (; k + 4 <= end; k += 4) {
-        if (has_values) spryi_prefetch_entries(Ax, Aj, k, k + 4, sizeof(SPRY_V), sizeof(SPRY_J));
+        if (has_values) spryi_prefetch_entries(Ax, Aj, k, k + 4, sizeof(SPRY_S), sizeof(SPRY_J));
         s0 = ADD_ENTRY(k, s0);
         s1 = ADD_ENTRY(k + 1, s1);
         s2 = ADD_ENTRY(k + 2, s2);
@@ -60,5 +61,7 @@ SPRYI_INLINE void SPRY_FN(panel_piece)(const spryi_csr_job *job, const spryi_csr
     }
 }
 
+#if !SPRY_IS_MIXED
 SPRYI_CSR_PANEL_LOOPS(ones, panel, 0)
+#endif
 SPRYI_CSR_PANEL_LOOPS(values, panel, 1)

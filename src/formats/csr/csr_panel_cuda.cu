@@ -51,8 +51,8 @@ template <typename SHAPE, typename V> struct panel_memory {
 };
 
 /* The whole block: entries 0 .. count - 1 of Aj and Ax (NULL: ones) into shared memory. */
-template <typename V, typename J> static __device__ __forceinline__ void
-stage(int32_t *columns, V *values, const J *__restrict__ Aj, const V *__restrict__ Ax, int count)
+template <typename S, typename V, typename J> static __device__ __forceinline__ void
+stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict__ Ax, int count)
 {
 #pragma unroll 1
     for (int k = threadIdx.x; k < count; k += STAGED * THREADS) {
@@ -63,7 +63,7 @@ stage(int32_t *columns, V *values, const J *__restrict__ Aj, const V *__restrict
             if (k + u * THREADS < count) j[u] = load_once(Aj + k + u * THREADS);
 #pragma unroll
         for (int u = 0; u < STAGED; u++)
-            if (k + u * THREADS < count) a[u] = Ax ? load_once(Ax + k + u * THREADS) : V(1);
+            if (k + u * THREADS < count) a[u] = Ax ? number_at<V>(Ax + k + u * THREADS) : V(1);
 #pragma unroll
         for (int u = 0; u < STAGED; u++)
             if (k + u * THREADS < count) {
@@ -220,9 +220,9 @@ meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_c
 }
 
 /* All entries of a piece, which meet in the first group. */
-template <typename SHAPE, typename V, typename J>
+template <typename SHAPE, typename S, typename V, typename J>
 static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t p, const J *__restrict__ Aj,
-                                                 const V *__restrict__ Ax, const many_columns<V> &m, V alpha, V beta,
+                                                 const S *__restrict__ Ax, const many_columns<V> &m, V alpha, V beta,
                                                  V *partial, unsigned *arrived, panel_memory<SHAPE, V> *memory,
                                                  int32_t *columns, V *values, int room)
 {
@@ -267,10 +267,10 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
 /* ---- the product ---------------------------------------------------------------------------------------- */
 
 /* SIMPLE: beta is 0 and alpha is not. */
-template <bool SIMPLE, typename SHAPE, typename V, typename P, typename J>
+template <bool SIMPLE, typename SHAPE, typename S, typename V, typename P, typename J>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     csr_panel(const __grid_constant__ merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj,
-              const V *__restrict__ Ax, const __grid_constant__ many_columns<V> m, scalar<V> alpha_given,
+              const S *__restrict__ Ax, const __grid_constant__ many_columns<V> m, scalar<V> alpha_given,
               scalar<V> beta_given, V *partial, unsigned *arrived, int room)
 {
     extern __shared__ __align__(16) char entries[];
@@ -307,22 +307,22 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 /* ---- launches -------------------------------------------------------------------------------------------- */
 
-template <bool SIMPLE, typename SHAPE, typename V, typename P, typename J>
+template <bool SIMPLE, typename SHAPE, typename S, typename V, typename P, typename J>
 static spry_status launch_panel(const spryi_run_args *args, const many_columns<V> &m, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     const int room = room_for<V>(s);
     const size_t bytes = (size_t)room * (sizeof(V) + sizeof(int32_t) + sizeof(uint16_t));
-    const auto kernel = csr_panel<SIMPLE, SHAPE, V, P, J>;
+    const auto kernel = csr_panel<SIMPLE, SHAPE, S, V, P, J>;
     cudaError_t code = cudaSuccess;
     if (bytes + sizeof(panel_memory<SHAPE, V>) > 48 << 10) code = allow_shared_memory(kernel, (int)bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: several columns");
     kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
                                                                                         (const J *)a->indices,
                                                                                         a->nnz > 0
-                                                                                            ? (const V *)a->values
-                                                                                            : (const V *)NULL,
+                                                                                            ? (const S *)a->values
+                                                                                            : (const S *)NULL,
                                                                                         m, SPRY_ALPHA(V, args),
                                                                                         SPRY_BETA(V, args),
                                                                                         (V *)args->workspace,
@@ -332,7 +332,7 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
 }
 
 /* Columns in panels of about the same width, a multiple of W. */
-template <typename SHAPE, typename V, typename P, typename J>
+template <typename SHAPE, typename S, typename V, typename P, typename J>
 static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 {
     const int64_t panels = ceil_div(args->columns, PANEL_COLUMNS);
@@ -345,26 +345,37 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
         m.count = (int)(args->columns - c < width ? args->columns - c : width);
         m.lanes = (int)ceil_div(m.count, SHAPE::W * SHAPE::C);
         m.sets = 1;
-        spry_status status = simple ? launch_panel<true, SHAPE, V, P, J>(args, m, err)
-                                    : launch_panel<false, SHAPE, V, P, J>(args, m, err);
+        spry_status status;
+        if constexpr (sizeof(S) == sizeof(V)) /* less code for values that are narrower than vectors */
+            status = simple ? launch_panel<true, SHAPE, S, V, P, J>(args, m, err)
+                            : launch_panel<false, SHAPE, S, V, P, J>(args, m, err);
+        else
+            status = launch_panel<false, SHAPE, S, V, P, J>(args, m, err);
         if (status != SPRY_OK) return status;
     }
     return SPRY_OK;
 }
 
 /* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are many. Measured on an H200. */
-template <typename V, typename P, typename J>
+template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
 {
     constexpr int WIDE = 16 / (int)sizeof(V);
-    if (columns_fit(args, WIDE, sizeof(V)))
-        return args->columns >= 8 * WIDE ? run_panels<column_shape<true, WIDE, 2>, V, P, J>(args, err)
-                                         : run_panels<column_shape<true, WIDE, 1>, V, P, J>(args, err);
-    if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) return run_panels<column_shape<true, 2, 1>, V, P, J>(args, err);
-    return run_panels<column_shape<true, 1, 2>, V, P, J>(args, err);
+    constexpr bool NARROW = sizeof(S) < sizeof(V);
+    if (columns_fit(args, WIDE, sizeof(V))) {
+        if constexpr (!NARROW)
+            if (args->columns >= 8 * WIDE) return run_panels<column_shape<true, WIDE, 2>, S, V, P, J>(args, err);
+        return run_panels<column_shape<true, WIDE, 1>, S, V, P, J>(args, err);
+    }
+    if constexpr (!NARROW && WIDE > 2)
+        if (columns_fit(args, 2, sizeof(V))) return run_panels<column_shape<true, 2, 1>, S, V, P, J>(args, err);
+    return run_panels<column_shape<true, 1, 2>, S, V, P, J>(args, err);
 }
 
-template spry_status spry_cuda_csr_panel<float, int32_t, int32_t>(const spryi_run_args *args, spry_error *err);
-template spry_status spry_cuda_csr_panel<float, int64_t, int32_t>(const spryi_run_args *args, spry_error *err);
-template spry_status spry_cuda_csr_panel<double, int32_t, int32_t>(const spryi_run_args *args, spry_error *err);
-template spry_status spry_cuda_csr_panel<double, int64_t, int32_t>(const spryi_run_args *args, spry_error *err);
+#define INSTANCES(tag, s, v, c, argument)                                                                              \
+    template spry_status spry_cuda_csr_panel<spryi_##s, spryi_##v, int32_t, int32_t>(const spryi_run_args *args,       \
+                                                                                     spry_error *err);                 \
+    template spry_status spry_cuda_csr_panel<spryi_##s, spryi_##v, int64_t, int32_t>(const spryi_run_args *args,       \
+                                                                                     spry_error *err);
+SPRYI_PLAIN_ROWS(INSTANCES, 0)
+SPRYI_MIXED_ROWS(INSTANCES, 0)

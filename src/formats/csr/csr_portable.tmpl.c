@@ -19,12 +19,12 @@ SPRYI_INLINE SPRY_C SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int6
     SPRY_C s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     if (has_values) {
         for (; k + 4 <= end; k += 4) {
-            s0 += (SPRY_C)Ax[k] * (SPRY_C)x[Aj[k]];
-            s1 += (SPRY_C)Ax[k + 1] * (SPRY_C)x[Aj[k + 1]];
-            s2 += (SPRY_C)Ax[k + 2] * (SPRY_C)x[Aj[k + 2]];
-            s3 += (SPRY_C)Ax[k + 3] * (SPRY_C)x[Aj[k + 3]];
+            s0 += SPRY_VALUE(Ax[k]) * (SPRY_C)x[Aj[k]];
+            s1 += SPRY_VALUE(Ax[k + 1]) * (SPRY_C)x[Aj[k + 1]];
+            s2 += SPRY_VALUE(Ax[k + 2]) * (SPRY_C)x[Aj[k + 2]];
+            s3 += SPRY_VALUE(Ax[k + 3]) * (SPRY_C)x[Aj[k + 3]];
         }
-        for (; k < end; k++) s0 += (SPRY_C)Ax[k] * (SPRY_C)x[Aj[k]];
+        for (; k < end; k++) s0 += SPRY_VALUE(Ax[k]) * (SPRY_C)x[Aj[k]];
         return (s0 + s1) + (s2 + s3);
     }
     for (; k + 8 <= end; k += 8) {
@@ -67,7 +67,7 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
         SPRY_C sum[VALUES] = {0};
         for (int64_t j = 0; j < length; j++) {
             const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
-            for (int r = 0; r < VALUES; r++) sum[r] += (SPRY_C)Ax[r * length + j] * (SPRY_C)x[r];
+            for (int r = 0; r < VALUES; r++) sum[r] += SPRY_VALUE(Ax[r * length + j]) * (SPRY_C)x[r];
         }
         for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
@@ -84,7 +84,7 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
         SPRY_C sum = 0;
         for (int64_t j = 0; j < length; j++) {
             const SPRY_C x = (SPRY_C)((const SPRY_V *)own.x)[Aj[j] + (i - begin)];
-            sum += has_values ? (SPRY_C)Ax[j] * x : x;
+            sum += has_values ? SPRY_VALUE(Ax[j]) * x : x;
         }
         SPRY_FN(plain_put)(&own, i, sum);
     }
@@ -109,7 +109,7 @@ SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin,
         SPRY_C sum[SPRYI_MAX_GROUP] = {0};
         for (int64_t j = 0; j < length; j++) {
             SPRY_C xj = (SPRY_C)x[Aj[j]];
-            for (int r = 0; r < group; r++) sum[r] += (SPRY_C)Ax[r * length + j] * xj;
+            for (int r = 0; r < group; r++) sum[r] += SPRY_VALUE(Ax[r * length + j]) * xj;
         }
         for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
@@ -128,7 +128,7 @@ SPRYI_INLINE void SPRY_FN(plain_panel_dot)(const spryi_csr_job *job, int64_t k, 
 {
     for (; k < end; k++) {
         const SPRY_V *x = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride + c;
-        const SPRY_C a = has_values ? (SPRY_C)((const SPRY_S *)job->values)[k] : 1;
+        const SPRY_C a = has_values ? SPRY_VALUE(((const SPRY_S *)job->values)[k]) : 1;
         for (int l = 0; l < count; l++) sum[l] += has_values ? a * (SPRY_C)x[l] : (SPRY_C)x[l];
     }
 }
@@ -170,17 +170,23 @@ SPRYI_INLINE void SPRY_FN(plain_panel_piece)(const spryi_csr_job *job, const spr
 
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
-SPRYI_CSR_LOOPS(pattern, 0)
 SPRYI_CSR_LOOPS(value, 1)
-SPRYI_CSR_PANEL_LOOPS(pattern, plain_panel, 0)
 SPRYI_CSR_PANEL_LOOPS(value, plain_panel, 1)
+#if !SPRY_IS_MIXED /* a pattern is of a plain row */
+SPRYI_CSR_LOOPS(pattern, 0)
+SPRYI_CSR_PANEL_LOOPS(pattern, plain_panel, 0)
+#endif
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
+#if SPRY_IS_MIXED
+        {0},
+#else
         {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
          SPRY_FN(pattern_panel_rows), SPRY_FN(pattern_panel_piece)},
+#endif
         {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL,
          SPRY_FN(value_panel_rows), SPRY_FN(value_panel_piece)},
     };

@@ -12,7 +12,7 @@ SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, 
 /* sum + a_k x */
 SPRYI_INLINE SPRY_V SPRY_FN(plus)(SPRY_V sum, const SPRY_S *Ax, int64_t k, SPRY_V x, const int has_values)
 {
-    return (SPRY_V)((SPRY_C)sum + (has_values ? (SPRY_C)Ax[k] * (SPRY_C)x : (SPRY_C)x));
+    return (SPRY_V)((SPRY_C)sum + (has_values ? SPRY_VALUE(Ax[k]) * (SPRY_C)x : (SPRY_C)x));
 }
 
 /* Entries k .. end - 1 of a row, whose x is x. */
@@ -93,15 +93,21 @@ SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr
     SPRY_FN(scatter)(job, ((const SPRY_V *)job->x)[piece->row], piece->begin, piece->end, has_values);
 }
 
-SPRYI_CSR_LOOPS(pattern, 0)
 SPRYI_CSR_LOOPS(value, 1)
+#if !SPRY_IS_MIXED /* a pattern is of a plain row */
+SPRYI_CSR_LOOPS(pattern, 0)
+#endif
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
+#if SPRY_IS_MIXED
+        {0},
+#else
         {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
          NULL, NULL},
+#endif
         {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL, NULL,
          NULL},
     };

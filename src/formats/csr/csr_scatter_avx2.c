@@ -4,6 +4,7 @@
  */
 #include "formats/csr/csr_driver.h"
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
 #include "core/instantiate.h"
 

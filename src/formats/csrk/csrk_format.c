@@ -145,9 +145,9 @@ static int64_t owned_bytes(const void *storage)
     return auxiliary_bytes(s) + (s->owns_arrays ? spryi_arrays_bytes(&s->csr.a) : 0);
 }
 
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
-    return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr);
+    return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)

@@ -72,7 +72,7 @@ static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, i
                                      .lengths = e->lengths + i,
                                      .count = to - i,
                                      .columns = (SPRY_J *)e->columns + i,
-                                     .values = (SPRY_V *)e->values + i,
+                                     .values = (SPRY_B *)e->values + i,
                                      .stride = e->a.rows};
         SPRY_FN(fill_lanes)(&rows, e->width, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
     }
@@ -85,12 +85,12 @@ static void SPRY_FN(take_rows)(const spryi_ell *e, const int64_t *offsets, void 
                                int64_t begin, int64_t end)
 {
     for (int64_t s = 0; s < e->width; s++) {
-        const SPRY_V *values = (const SPRY_V *)e->values + s * e->a.rows;
+        const SPRY_B *values = (const SPRY_B *)e->values + s * e->a.rows;
         const SPRY_J *columns = (const SPRY_J *)e->columns + s * e->a.rows;
         for (int64_t i = begin; i < end; i++) {
             if (s >= e->lengths[i]) continue;
             ((SPRY_J *)to_columns)[offsets[i] + s] = columns[i];
-            ((SPRY_V *)to_values)[offsets[i] + s] = values[i];
+            ((SPRY_B *)to_values)[offsets[i] + s] = values[i];
         }
     }
 }

@@ -43,10 +43,10 @@ static int64_t storage_bytes(const void *storage)
     return spryi_storage_bytes(storage, spryi_ell_list, &((const spryi_ell *)storage)->windows);
 }
 
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_ell *s = storage;
-    return spryi_windows_workspace(&s->windows, s->a.value_type);
+    return spryi_windows_workspace(&s->windows, vector_type);
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)

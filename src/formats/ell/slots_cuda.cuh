@@ -8,8 +8,8 @@
  * Entries `at`, at + stride, ... of one row, `length` of them: padding is never read. Four entries in flight. In a
  * strided slice lane l's columns are lane 0's plus l: those alone are read, by all lanes at once.
  */
-template <typename V, typename J>
-static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const V *__restrict__ Ax,
+template <typename S, typename V, typename J>
+static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S *__restrict__ Ax,
                                               const V *__restrict__ x, int64_t at, int64_t stride, int length,
                                               int strided, int lane)
 {
@@ -23,13 +23,13 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const V 
 #pragma unroll
         for (int u = 0; u < 4; u++) j[u] = (strided ? columns[u * stride] : load_once(columns + u * stride)) + add;
 #pragma unroll
-        for (int u = 0; u < 4; u++) a[u] = Ax ? load_once(Ax + at + u * stride) : V(1);
+        for (int u = 0; u < 4; u++) a[u] = Ax ? number_at<V>(Ax + at + u * stride) : V(1);
 #pragma unroll
         for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
     }
 #pragma unroll 3
     for (; s < length; s++, columns += stride, at += stride)
-        sum += (Ax ? load_once(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
+        sum += (Ax ? number_at<V>(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
     return sum;
 }
 

@@ -54,12 +54,12 @@ static int64_t storage_bytes(const void *storage)
     return spryi_storage_bytes(storage, spryi_hyb_list, &((const spryi_hyb *)storage)->windows);
 }
 
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_hyb *s = storage;
-    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, s->a.value_type);
+    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, vector_type);
     const spryi_coo rest = spryi_hyb_coo(s);
-    return spryi_format_coo.workspace_bytes(&rest);
+    return spryi_format_coo.workspace_bytes(&rest, vector_type);
 }
 
 int spryi_hyb_list(void *storage, spryi_section *list)

@@ -9,6 +9,7 @@
 #include "formats/packed/packed_driver.h"
 
 #define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_slices.tmpl.c"
 #include "core/instantiate.h"
 

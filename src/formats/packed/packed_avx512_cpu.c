@@ -58,6 +58,7 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
 
 #define INLINE static inline __attribute__((always_inline))
 #define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_avx512_cpu.c" /* its second half */
 #include "core/instantiate.h"
 
@@ -86,7 +87,7 @@ const spryi_kernel spryi_packed_avx512_cpu = {
 
 /* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
 typedef struct SPRY_FN(cursor) {
-    const SPRY_V *Ax; /* of the next slot; NULL: all entries are 1 */
+    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
     const int32_t *distances;
     const uint16_t *offsets; /* of the next slot, or: */
     const SPRY_J *columns;
@@ -144,7 +145,8 @@ INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(curs
 /* Fetches the values and indices of a slot ahead. */
 INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
 {
-    for (int v = 0; p->Ax && v < b * b * VECTORS; v++) spryi_prefetch(p->Ax, v * 64 + SPRYI_AHEAD_STEPPED);
+    for (int n = 0; p->Ax && n < b * b * (int)sizeof(SPRY_S) * SPRYI_PACKED_LANES; n += 64)
+        spryi_prefetch(p->Ax, n + SPRYI_AHEAD_STEPPED);
     if (p->offsets) spryi_prefetch(p->offsets, SPRYI_AHEAD_STEPPED);
     for (int n = 0; p->columns && n < (int)sizeof(SPRY_J) * SPRYI_PACKED_LANES; n += 64)
         spryi_prefetch(p->columns, n + SPRYI_AHEAD_STEPPED);
@@ -175,10 +177,11 @@ INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const sp
 }
 
 /* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
-INLINE VEC SPRY_FN(values)(const SPRY_V *Ax, MASK mask, int padded)
+INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
 {
-    if (padded) return MASKZ_LOAD(mask, Ax);
-    return EXPAND(mask, MASKZ_LOAD((MASK)_bzhi_u32(UINT32_MAX, (unsigned)__builtin_popcount(mask)), Ax));
+    if (padded) return MASKZ_LOAD_VALUES(mask, Ax);
+    const MASK side_by_side = (MASK)_bzhi_u32(UINT32_MAX, (unsigned)__builtin_popcount(mask));
+    return EXPAND(mask, MASKZ_LOAD_VALUES(side_by_side, Ax));
 }
 
 INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
@@ -186,7 +189,7 @@ INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_ki
     SPRY_FN(fetch)(p, 1);
     for (int v = 0; v < VECTORS; v++) {
         const VEC xs = SPRY_FN(x_lanes)(p, k, v * LANES, kind);
-        sum[v] = p->Ax ? FMA(LOAD(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+        sum[v] = p->Ax ? FMA(LOAD_VALUES(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
     }
     SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
 }
@@ -195,7 +198,7 @@ INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_ki
 INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
 {
     const int gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
-    const SPRY_V *Ax = p->Ax;
+    const SPRY_S *Ax = p->Ax;
     SPRY_V xs[SPRYI_PACKED_LANES];
     SPRY_FN(fetch)(p, 1);
     if (spread) SPRY_FN(spread_x)(p, mask, kind, xs);
@@ -236,7 +239,7 @@ INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask
 INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, VEC *sum)
 {
     const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
-    const SPRY_V *Ax = p->Ax;
+    const SPRY_S *Ax = p->Ax;
     int64_t at[SPRYI_PACKED_LANES];
     SPRY_FN(fetch)(p, b);
     if (mask) SPRY_FN(find_blocks)(p, k, mask, b, at);
@@ -246,8 +249,8 @@ INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const
             const VEC xs = GATHER_AT(p->x + c, at + v * LANES);
             for (int r = 0; r < b; r++) {
                 VEC *to = &sum[r * VECTORS + v];
-                const SPRY_V *values = Ax + (r * b + c) * stride;
-                *to = all ? FMA(LOAD(values), xs, *to)
+                const SPRY_S *values = Ax + (r * b + c) * stride;
+                *to = all ? FMA(LOAD_VALUES(values), xs, *to)
                           : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, *to, live);
             }
         }
@@ -291,7 +294,7 @@ INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
     const spryi_packed *s = args->storage;
     const spryi_packed_view v = spryi_packed_view_of(s, k);
     SPRY_FN(cursor)
-    p = {.Ax = s->values ? (const SPRY_V *)s->values + v.values : NULL,
+    p = {.Ax = s->values ? (const SPRY_S *)s->values + v.values : NULL,
          .x = args->x,
          .distances = v.distances,
          .by = BY_ALL,
@@ -354,18 +357,19 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
 {
     const spryi_packed *s = args->storage;
     const SPRY_J *Aj = s->long_columns;
-    const SPRY_V *Ax = s->long_values, *x = args->x;
+    const SPRY_S *Ax = s->long_values;
+    const SPRY_V *x = args->x;
     for (int64_t n = begin; n < end; n++) {
         VEC sum = ZERO(), other = ZERO();
         int64_t k = s->pieces[n];
         const int64_t stop = s->pieces[n + 1];
         for (; k + 2 * LANES <= stop; k += 2 * LANES) {
             const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
-            sum = Ax ? FMA(LOAD(Ax + k), xs, sum) : ADD(sum, xs);
-            other = Ax ? FMA(LOAD(Ax + k + LANES), more, other) : ADD(other, more);
+            sum = Ax ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
+            other = Ax ? FMA(LOAD_VALUES(Ax + k + LANES), more, other) : ADD(other, more);
         }
         SPRY_V last = REDUCE(ADD(sum, other));
-        for (; k < stop; k++) last += Ax ? Ax[k] * x[Aj[k]] : x[Aj[k]];
+        for (; k < stop; k++) last += Ax ? SPRY_VALUE(Ax[k]) * x[Aj[k]] : x[Aj[k]];
         ((SPRY_V *)args->workspace)[n] = last;
     }
 }

@@ -20,8 +20,8 @@
 enum { COLUMNS_THREADS = 128, SHARES = 4 };
 
 /* A slice as a thread has it, and the lane of it that the thread works on. */
-template <typename V> struct column_slice {
-    const V *Ax; /* its first value; NULL: ones */
+template <typename S> struct column_slice {
+    const S *Ax; /* its first value; NULL: ones */
     const uint8_t *index;
     int kind, width;
     bool whole;   /* lanes lack nothing */
@@ -54,9 +54,9 @@ template <int KIND> static __device__ __forceinline__ int32_t index_at(const uin
  * lacks, or the slice, is loaded from where something is and not added, so that there are no branches; WHOLE: lanes
  * lack nothing.
  */
-template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename V>
+template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
-                                                 const column_slice<V> &s, const many_columns<V> &m,
+                                                 const column_slice<S> &s, const many_columns<V> &m,
                                                  const column_place<SHAPE, V> &place, int t)
 {
     V a[N][B * B];
@@ -73,7 +73,7 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
             j[u] = s.base + index_at<KIND>(s.index, slot * LANES + s.own);
         if (!WHOLE) j[u] = has[u] ? j[u] : 0;
 #pragma unroll
-        for (int e = 0; e < B * B; e++) a[u][e] = s.Ax ? s.Ax[(slot * B * B + e) * LANES + s.own] : V(1);
+        for (int e = 0; e < B * B; e++) a[u][e] = s.Ax ? V(widened(s.Ax[(slot * B * B + e) * LANES + s.own])) : V(1);
     }
 #pragma unroll
     for (int u = 0; u < N; u++)
@@ -94,9 +94,9 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
                         if (has[u]) sum[r][c].of[w] += a[u][r * B + q] * x[u][q][c].of[w];
 }
 
-template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename V>
+template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
-                                                     const column_slice<V> &s, const many_columns<V> &m,
+                                                     const column_slice<S> &s, const many_columns<V> &m,
                                                      const column_place<SHAPE, V> &place)
 {
 #pragma unroll 1
@@ -104,13 +104,13 @@ static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (
 }
 
 /* The same where slots have no such room: the lanes that have a slot lie side by side. */
-template <int KIND, int B, typename SHAPE, typename V>
+template <int KIND, int B, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
-                                                 const column_slice<V> &s, const many_columns<V> &m,
+                                                 const column_slice<S> &s, const many_columns<V> &m,
                                                  const column_place<SHAPE, V> &place)
 {
     const unsigned lower = (1u << s.own) - 1;
-    const V *Ax = s.Ax;
+    const S *Ax = s.Ax;
     int at = 0; /* entries of the slots before */
 #pragma unroll 1
     for (int t = 0; t < s.width; t++) {
@@ -127,7 +127,7 @@ static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum
                 for (int c = 0; c < SHAPE::C; c++) x[c] = place.load(m, c, j * B + q);
 #pragma unroll
                 for (int r = 0; r < B; r++) {
-                    const V a = Ax ? Ax[(r * B + q) * stride + before] : V(1);
+                    const V a = Ax ? V(widened(Ax[(r * B + q) * stride + before])) : V(1);
 #pragma unroll
                     for (int c = 0; c < SHAPE::C; c++)
 #pragma unroll
@@ -154,11 +154,11 @@ template <typename SHAPE, typename V, int B> struct columns_flight {
     static const int blocks = B == 1 ? (SHAPE::BY_ROWS ? 7 : 8) : B == 2 || (B == 3 && !many) ? 5 : 4;
 };
 
-template <int B, typename V> static __device__ __forceinline__ column_slice<V>
+template <int B, typename S> static __device__ __forceinline__ column_slice<S>
 view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra)
 {
     const int lane = threadIdx.x % LANES;
-    column_slice<V> v;
+    column_slice<S> v;
     v.kind = spryi_packed_kind_of(&slice);
     v.whole = (slice.info & SPRYI_PACKED_FULL) != 0;
     v.width = spryi_packed_width(&slice);
@@ -166,7 +166,7 @@ view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     v.count = (int)((min(v.row + LANES * B, s.a.rows) - v.row) / B);
     v.place = lane * B;
     v.index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
-    v.Ax = s.a.value_type == SPRY_PATTERN ? NULL : (const V *)s.values + spryi_packed_values_at(&slice);
+    v.Ax = s.a.value_type == SPRY_PATTERN ? NULL : (const S *)s.values + spryi_packed_values_at(&slice);
     v.whose = ALL;
     v.distance = 0;
     if (v.kind == SPRYI_PACKED_DIAGONALS) {
@@ -198,8 +198,8 @@ typedef struct slice_share {
     int set, lane;
 } slice_share;
 
-template <int KIND, bool HOLES, int B, typename SHAPE, typename V>
-static __device__ __forceinline__ void add_kind(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C], const column_slice<V> &v,
+template <int KIND, bool HOLES, int B, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_kind(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C], const column_slice<S> &v,
                                                 const many_columns<V> &m, const column_place<SHAPE, V> &place)
 {
     constexpr int N = columns_flight<SHAPE, V, B>::slots;
@@ -212,11 +212,11 @@ static __device__ __forceinline__ void add_kind(column_piece<SHAPE::W, V> (&sum)
 }
 
 /* y of a share, for slots with room for all lanes, or HOLES. */
-template <bool HOLES, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
+template <typename S, bool HOLES, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
 run_share(const spryi_packed &s, const slice_share &share, const many_columns<V> &m, V alpha, V beta)
 {
     const column_place<SHAPE, V> place(m, share.set, share.lane);
-    column_slice<V> v = view_slice<B, V>(s, share.slice, share.extra);
+    column_slice<S> v = view_slice<B, S>(s, share.slice, share.extra);
 #pragma unroll 1
     for (int part = 0; part < share.parts; part++) {
         column_piece<SHAPE::W, V> sum[B][SHAPE::C] = {};
@@ -240,22 +240,22 @@ run_share(const spryi_packed &s, const slice_share &share, const many_columns<V>
 }
 
 /* Apart from the rest, so that it takes no registers there. */
-template <int B, typename SHAPE, typename V> static __device__ __noinline__ void
+template <typename S, int B, typename SHAPE, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, const slice_share share, const many_columns<V> *m, V alpha, V beta)
 {
-    run_share<true, B, SHAPE>(*s, share, *m, alpha, beta);
+    run_share<S, true, B, SHAPE>(*s, share, *m, alpha, beta);
 }
 
-template <int B, typename SHAPE, typename V> static __device__ __forceinline__ void
+template <typename S, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
 run_columns(const spryi_packed &s, const slice_share &share, const many_columns<V> &m, V alpha, V beta)
 {
     if (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED))
-        run_share<false, B, SHAPE>(s, share, m, alpha, beta);
+        run_share<S, false, B, SHAPE>(s, share, m, alpha, beta);
     else
-        run_holes<B, SHAPE>(&s, share, &m, alpha, beta);
+        run_holes<S, B, SHAPE>(&s, share, &m, alpha, beta);
 }
 
-template <typename V, int B, typename SHAPE>
+template <typename S, typename V, int B, typename SHAPE>
 static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, V, B>::blocks)
     packed_columns(const __grid_constant__ spryi_packed s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
                    scalar<V> beta)
@@ -275,9 +275,9 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
     share.lane = lane % m.lanes;
     const V a = alpha.get(), b = beta.get();
     if (B > 1 && spryi_packed_b(&share.slice) > 1)
-        run_columns<B, SHAPE>(s, share, m, a, b);
+        run_columns<S, B, SHAPE>(s, share, m, a, b);
     else
-        run_columns<1, SHAPE>(s, share, m, a, b);
+        run_columns<S, 1, SHAPE>(s, share, m, a, b);
 }
 
 /* Of a warp a row has as many lanes as it needs, a power of two. */
@@ -288,37 +288,44 @@ template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *
     m->sets = (int)ceil_div(m->count, m->lanes * SHAPE::W * SHAPE::C);
 }
 
-template <typename V, int B, typename SHAPE> static void launch_columns(const spryi_run_args *args)
+template <typename S, typename V, int B, typename SHAPE> static void launch_columns(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     many_columns<V> m = columns_of<V>(args);
     deal_columns<SHAPE>(&m);
     const int64_t warps = s->slice_count * m.sets * (m.lanes < SHARES ? 1 : m.lanes / SHARES);
-    launch_early(args, packed_columns<V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES), COLUMNS_THREADS, 0, *s, m,
-                 SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    launch_early(args, packed_columns<S, V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES), COLUMNS_THREADS, 0, *s,
+                 m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
 /* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are as many. */
-template <typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
+template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 ? 2 : 1;
     const int64_t columns = args->columns;
-    if (args->x_apart != 1) {
-        if (columns <= 2)
-            launch_columns<V, B, column_shape<false, 1, 2>>(args);
-        else if (columns <= 4 || B > 2)
-            launch_columns<V, B, column_shape<false, 1, 4>>(args);
+    if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code: what it is for is a matrix's bytes */
+        if (args->x_apart != 1)
+            launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
+        else if (columns_fit(args, WIDE, sizeof(V)))
+            launch_columns<S, V, B, column_shape<true, WIDE, 1>>(args);
         else
-            launch_columns<V, B, column_shape<false, 1, B <= 2 ? 8 : 4>>(args);
+            launch_columns<S, V, B, column_shape<true, 1, 1>>(args);
+    } else if (args->x_apart != 1) {
+        if (columns <= 2)
+            launch_columns<S, V, B, column_shape<false, 1, 2>>(args);
+        else if (columns <= 4 || B > 2)
+            launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
+        else
+            launch_columns<S, V, B, column_shape<false, 1, B <= 2 ? 8 : 4>>(args);
     } else if (columns_fit(args, WIDE, sizeof(V))) {
         if (columns >= 2 * WIDE)
-            launch_columns<V, B, column_shape<true, WIDE, MORE>>(args);
+            launch_columns<S, V, B, column_shape<true, WIDE, MORE>>(args);
         else
-            launch_columns<V, B, column_shape<true, WIDE, 1>>(args);
+            launch_columns<S, V, B, column_shape<true, WIDE, 1>>(args);
     } else if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) {
-        launch_columns<V, B, column_shape<true, 2, 1>>(args);
+        launch_columns<S, V, B, column_shape<true, 2, 1>>(args);
     } else {
-        launch_columns<V, B, column_shape<true, 1, B == 1 ? 3 : 1>>(args);
+        launch_columns<S, V, B, column_shape<true, 1, B == 1 ? 3 : 1>>(args);
     }
 }
 

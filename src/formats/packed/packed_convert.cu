@@ -294,7 +294,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
     const int64_t *numbers = (const int64_t *)counts.at;
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(a, s, rows, groups, numbers, err)));
+    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, numbers, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before the scratch goes */
     return SPRY_OK;
 }

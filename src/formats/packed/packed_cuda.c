@@ -12,4 +12,5 @@ const spryi_kernel spryi_packed_slices_cuda = {
     .several = SPRYI_OP_SPMV,
     .several_apart = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
 };

@@ -26,18 +26,19 @@ static int64_t slice_of_row(const spryi_packed *s, int64_t row)
 }
 
 #define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_driver.c" /* its second half */
 #include "core/instantiate.h"
 
 const spryi_run_table spryi_packed_runs_t = SPRYI_TABLE(run_t);
 
-static const spryi_block_fn long_rows[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(long_rows);
+static const spryi_block_fn long_rows[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(long_rows);
 
-int64_t spryi_packed_workspace(const void *storage)
+int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
 {
     const spryi_packed *s = storage;
     const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count;
-    return numbers * (int64_t)(s->a.value_type == SPRY_PATTERN ? sizeof(double) : spry_type_bytes(s->a.value_type));
+    return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
 /* A kernel's product; args come first, so that their address is this one's. */
@@ -81,7 +82,7 @@ static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_
 
 static void SPRY_FN(scatter_slice)(const spryi_packed *s, int64_t k, const SPRY_V *x, SPRY_V *to)
 {
-    const SPRY_V *Ax = s->values;
+    const SPRY_S *Ax = s->values;
     spryi_packed_reader reader;
     spryi_packed_open(&reader, s, k);
     const int b = reader.v.b;
@@ -92,7 +93,8 @@ static void SPRY_FN(scatter_slice)(const spryi_packed *s, int64_t k, const SPRY_
                 const SPRY_V xi = x[spryi_packed_row(&reader.v, l) + r];
                 SPRY_V *at = to + reader.column[l] * b;
                 for (int c = 0; c < b; c++)
-                    at[c] += Ax ? Ax[reader.at + (int64_t)(r * b + c) * reader.stride + reader.rank[l]] * xi : xi;
+                    at[c] += Ax ? SPRY_VALUE(Ax[reader.at + (int64_t)(r * b + c) * reader.stride + reader.rank[l]]) * xi
+                                : xi;
             }
         }
 }
@@ -107,10 +109,11 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
     for (int64_t n = 0; n < s->long_count; n++) {
         const int64_t i = s->long_rows[n];
         if (i < part->begin || i >= part->end) continue;
-        const SPRY_V xi = ((const SPRY_V *)x)[i], *Ax = s->long_values;
+        const SPRY_V xi = ((const SPRY_V *)x)[i];
+        const SPRY_S *Ax = s->long_values;
         const SPRY_J *Aj = s->long_columns;
         for (int64_t e = s->pieces[s->long_first[n]]; e < s->pieces[s->long_first[n + 1]]; e++)
-            to[Aj[e]] += Ax ? Ax[e] * xi : xi;
+            to[Aj[e]] += Ax ? SPRY_VALUE(Ax[e]) * xi : xi;
     }
 }
 

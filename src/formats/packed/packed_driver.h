@@ -11,7 +11,7 @@ spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices
 extern const spryi_run_table spryi_packed_runs_t; /* the transposed product */
 
 /* Bytes: sums of pieces, or the windows of the transposed product. */
-int64_t spryi_packed_workspace(const void *storage);
+int64_t spryi_packed_workspace(const void *storage, spry_type vector_type);
 
 /* The lanes whose length is over k. */
 static inline uint32_t spryi_packed_lanes_longer(const uint8_t *length, int k)

@@ -78,11 +78,12 @@ static inline int lanes_left(int64_t i, int64_t end)
     return (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES);
 }
 
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its second half */
 #include "core/instantiate.h"
 
 typedef void (*make_fn)(spryi_packed_group *g);
-static const make_fn make_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(make_slices);
+static const make_fn make_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(make_slices);
 
 spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, spryi_packed_plan *plan, int64_t n)
 {
@@ -267,10 +268,10 @@ static int SPRY_FN(lanes_of_slot)(const spryi_packed_group *g, const spryi_packe
 }
 
 /* Values and indices of a slice that is neither FULL nor PADDED: the lanes of each slot lie side by side. */
-static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_V *Vx, uint8_t *masks,
+static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
                                  void *indices)
 {
-    const SPRY_V *Ax = g->csr->values;
+    const SPRY_B *Ax = g->csr->values;
     const int b = n->b;
     int32_t next[SPRYI_PACKED_LANES] = {0};
     int lane[SPRYI_PACKED_LANES];
@@ -300,10 +301,10 @@ static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed
 }
 
 /* Slot d of as many lanes, from `first` on, as make a cache line. */
-static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_V *Vx,
-                                                                     const SPRY_V *line, int d, int first, const int b)
+static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_B *Vx,
+                                                                     const SPRY_B *line, int d, int first, const int b)
 {
-    enum { LINE = 64 / sizeof(SPRY_V) };
+    enum { LINE = 64 / sizeof(SPRY_B) };
     for (int e = 0; Vx && e < b * b; e++)
         put_line(Vx + ((int64_t)d * b * b + e) * SPRYI_PACKED_LANES + first, line + e * LINE, g->stream);
 }
@@ -314,12 +315,12 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi
  * b is a constant; masks: of the lanes, NULL where none are stored.
  */
 static inline __attribute__((always_inline)) void
-SPRY_FN(fill_dense)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_V *Vx, uint32_t *masks, const int b)
+SPRY_FN(fill_dense)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
-    enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_V), MOST = SPRYI_PACKED_MOST_BLOCK };
+    enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_B), MOST = SPRYI_PACKED_MOST_BLOCK };
     const SPRY_J *Aj = g->csr->indices;
-    const SPRY_V *Ax = g->csr->values;
-    _Alignas(64) SPRY_V line[MOST * MOST * LINE];
+    const SPRY_B *Ax = g->csr->values;
+    _Alignas(64) SPRY_B line[MOST * MOST * LINE];
     spryi_packed_fetch ahead = g->ahead;
     for (int first = 0; first < LANES; first += LINE) {
         int64_t next[LINE] = {0}; /* entry of each lane */
@@ -373,7 +374,7 @@ SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const spryi_packed_draf
     }
 }
 
-static void SPRY_FN(fill_entries)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_V *Vx, uint8_t *masks,
+static void SPRY_FN(fill_entries)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
                                   void *indices)
 {
     if (!n->full && !n->padded) {
@@ -420,7 +421,7 @@ static void SPRY_FN(store_slice)(const spryi_packed_group *g, const spryi_packed
         memcpy(indices, g->order + (n->row - g->begin), (size_t)n->count * sizeof *g->order);
         indices += SPRYI_PACKED_LANES * sizeof *g->order;
     }
-    SPRY_V *Vx = s->values ? (SPRY_V *)s->values + at->values : NULL;
+    SPRY_B *Vx = s->values ? (SPRY_B *)s->values + at->values : NULL;
     SPRY_FN(fill_entries)
     (g, n, Vx, diagonals && !n->full ? s->indices + at->masks * SPRYI_PACKED_INDEX_UNIT : NULL, indices);
 }
@@ -439,9 +440,9 @@ static inline void SPRY_FN(fetch_next)(spryi_packed_group *g, const spryi_packed
     if (row + rows > g->csr->rows) return;
     const uintptr_t columns = (uintptr_t)((const SPRY_J *)g->csr->indices + Ap[row]);
     if (g->s) {
-        if (g->s->values) g->ahead.values = (uintptr_t)((const SPRY_V *)g->csr->values + Ap[row]);
+        if (g->s->values) g->ahead.values = (uintptr_t)((const SPRY_B *)g->csr->values + Ap[row]);
         if (n->b == 1 && !(n->kind == SPRYI_PACKED_DIAGONALS && n->full)) g->ahead.columns = columns;
-        g->ahead.column_bytes = 64 / sizeof(SPRY_V) * sizeof(SPRY_J);
+        g->ahead.column_bytes = 64 / sizeof(SPRY_B) * sizeof(SPRY_J);
         return;
     }
     const size_t bytes = (size_t)(Ap[row + rows] - Ap[row]) * sizeof(SPRY_J);
@@ -491,8 +492,8 @@ static void SPRY_FN(add_long_row)(spryi_packed_group *g, int64_t row, int64_t fr
         for (int64_t p = 0; p < pieces; p++) s->pieces[g->at.pieces + p] = to + p * SPRYI_PACKED_PIECE;
         memcpy((SPRY_J *)s->long_columns + to, (const SPRY_J *)g->csr->indices + from, (size_t)length * sizeof(SPRY_J));
         if (s->long_values)
-            memcpy((SPRY_V *)s->long_values + to, (const SPRY_V *)g->csr->values + from,
-                   (size_t)length * sizeof(SPRY_V));
+            memcpy((SPRY_B *)s->long_values + to, (const SPRY_B *)g->csr->values + from,
+                   (size_t)length * sizeof(SPRY_B));
     }
     g->at.long_rows++;
     g->at.pieces += pieces;

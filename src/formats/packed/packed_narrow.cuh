@@ -29,15 +29,15 @@ enum {
  * Adds W slots; Ax and index: the lane's first value, the slice's first distance or index. held: of the lane.
  * ALTERNATE: values and indices are asked for slot by slot, else values first.
  */
-template <int KIND, int W, bool ONES, bool ALTERNATE, typename V> static __device__ __forceinline__ void
-add_narrow(V *sum, const V *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
+template <int KIND, int W, bool ONES, bool ALTERNATE, typename S, typename V> static __device__ __forceinline__ void
+add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
 {
     const int lane = threadIdx.x % LANES;
     V a[W], of_x[W];
     int32_t j[W];
 #pragma unroll
     for (int u = 0; u < W; u++)
-        if (!ALTERNATE) a[u] = ONES ? V(1) : load_once(Ax + u * LANES);
+        if (!ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
 #pragma unroll
     for (int u = 0; u < W; u++) {
         if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index((const uint16_t *)index + lane + u * LANES);
@@ -48,7 +48,7 @@ add_narrow(V *sum, const V *Ax, const uint8_t *index, unsigned held, int t, cons
 #pragma unroll
             for (int q = 0; q < 4 && u + q < W; q++) j[u + q] = of[q];
         }
-        if (ALTERNATE) a[u] = ONES ? V(1) : load_once(Ax + u * LANES);
+        if (ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
     }
     unsigned mask = held >> t; /* DIAGONALS: of its slots; else the lane's length */
     if (KIND != SPRYI_PACKED_DIAGONALS) {
@@ -68,8 +68,8 @@ add_narrow(V *sum, const V *Ax, const uint8_t *index, unsigned held, int t, cons
  * The sum of all slots, at most M at once, those left in one go too. ALTERNATE: of indices, where most slices have more
  * than M slots; else what goes at once are fours, since distances are read four at once.
  */
-template <int KIND, int M, bool ONES, bool ALTERNATE, typename V>
-static __device__ __forceinline__ V slot_sum(const V *Ax, const uint8_t *index, unsigned held, int width, const V *x)
+template <int KIND, int M, bool ONES, bool ALTERNATE, typename S, typename V>
+static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, unsigned held, int width, const V *x)
 {
     constexpr int N = ALTERNATE ? M : M / 4 * 4, LEFT = ALTERNATE ? M - 1 : M; /* LEFT: at most; more never come */
     V sum = 0;
@@ -110,13 +110,13 @@ static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V a
 }
 
 /* y of a slice of any kind whose slots have no room for all lanes, U slots at once. */
-template <bool ONES, int U, typename V> static __device__ __noinline__ void
+template <typename S, bool ONES, int U, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice);
     const int width = spryi_packed_width(&slice);
     const uint8_t *index = s->indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
-    const V *Ax = (const V *)s->values + spryi_packed_values_at(&slice);
+    const S *Ax = (const S *)s->values + spryi_packed_values_at(&slice);
     const uint16_t *offsets = NULL;
     const int32_t *columns = NULL;
     int64_t row = (int64_t)slice.row * LANES + lane;
@@ -154,7 +154,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
                 const int32_t j = kind == SPRYI_PACKED_DIAGONALS ? __ldg(columns + t + u)
                                   : kind == SPRYI_PACKED_OFFSETS ? __ldg(offsets + before)
                                                                  : __ldg(columns + before);
-                a[u] = ONES ? V(1) : __ldg(Ax + before);
+                a[u] = ONES ? V(1) : number_kept<V>(Ax + before);
                 of_x[u] = x[j];
             }
             Ax += ONES ? 0 : all;
@@ -168,18 +168,18 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
 }
 
 /* y of a slice. MANY: the mean slice has more than NARROW_MOST slots. */
-template <bool SIMPLE, int M, bool MANY, bool ONES, typename V> static __device__ __forceinline__ void
+template <typename S, bool SIMPLE, int M, bool MANY, bool ONES, typename V> static __device__ __forceinline__ void
 run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice);
     const int width = spryi_packed_width(&slice);
     const bool full = (slice.info & SPRYI_PACKED_FULL) != 0, sorted = (slice.info & SPRYI_PACKED_SORTED) != 0;
     if (!full && !(slice.info & SPRYI_PACKED_PADDED)) {
-        run_holes<ONES, MANY ? 4 : 1>(&s, slice, extra, x, y, alpha, beta);
+        run_holes<S, ONES, MANY ? 4 : 1>(&s, slice, extra, x, y, alpha, beta);
         return;
     }
     const uint8_t *index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
-    const V *Ax = ONES ? NULL : (const V *)s.values + spryi_packed_values_at(&slice) + lane;
+    const S *Ax = ONES ? NULL : (const S *)s.values + spryi_packed_values_at(&slice) + lane;
     uint32_t row = slice.row * LANES + lane;
     const bool is_there = row <
                           (uint32_t)s.a.rows; /* in the order of storage: lanes past the last row have no number */
@@ -226,7 +226,7 @@ template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
 };
 
 /* The rows are counted in 32 bits. A warp's next slice is a block's warps further, and its record on its way. */
-template <typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
+template <typename S, typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
 __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                   scalar<V> beta, int most)
@@ -250,7 +250,7 @@ __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS
             next = load_slice(s.slices + k);
             next_extra = __ldg(s.extras + k);
         }
-        run_narrow<SIMPLE, shape::slots, CLASS == MANY, ONES>(s, slice, extra, x, y, a, b);
+        run_narrow<S, SIMPLE, shape::slots, CLASS == MANY, ONES>(s, slice, extra, x, y, a, b);
         if (!more) return;
         slice = next;
         extra = next_extra;

@@ -27,14 +27,14 @@ enum {
 };
 
 /* sum[r] of the lane's rows, W slots of two slices whose values lie one after the other. */
-template <int W, bool WHOLE, bool ONES, typename V> static __device__ __forceinline__ void
-add_pair(V (&sum)[2], const V *Ax, const V *x, const int32_t (&distance)[PAIR_SLOTS], unsigned mask0, unsigned mask1)
+template <int W, bool WHOLE, bool ONES, typename S, typename V> static __device__ __forceinline__ void
+add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[PAIR_SLOTS], unsigned mask0, unsigned mask1)
 {
     V a[2][W], of_x[2][W];
 #pragma unroll
     for (int u = 0; u < W; u++) {
-        a[0][u] = ONES ? V(1) : load_once(Ax + u * LANES);
-        a[1][u] = ONES ? V(1) : load_once(Ax + (W + u) * LANES);
+        a[0][u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
+        a[1][u] = ONES ? V(1) : number_at<V>(Ax + (W + u) * LANES);
     }
 #pragma unroll
     for (int u = 0; u < W; u++) {
@@ -50,8 +50,8 @@ add_pair(V (&sum)[2], const V *Ax, const V *x, const int32_t (&distance)[PAIR_SL
     }
 }
 
-template <bool WHOLE, bool ONES, typename V>
-static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const V *Ax, const V *x,
+template <bool WHOLE, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const S *Ax, const V *x,
                                                    const int32_t (&distance)[PAIR_SLOTS], unsigned mask0,
                                                    unsigned mask1, int width)
 {
@@ -66,8 +66,8 @@ static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const V *Ax, con
 }
 
 /* The sum of one slice with room for all lanes; Ax: its first value, x: at the lane's row. */
-template <bool ONES, typename V>
-static __device__ __forceinline__ V add_one(int width, unsigned mask, const V *Ax, const int32_t *list, const V *x)
+template <bool ONES, typename S, typename V>
+static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
     const int lane = threadIdx.x % LANES;
     V sum = 0;
@@ -80,7 +80,7 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const V *A
             const bool has = t + u < width && mask >> (t + u) & 1;
             distance[u] = t + u < width ? __ldg(list + t + u) : 0;
             a[u] = ONES ? V(1) : V(0);
-            if (!ONES && has) a[u] = load_once(Ax + (t + u) * LANES + lane);
+            if (!ONES && has) a[u] = number_at<V>(Ax + (t + u) * LANES + lane);
         }
 #pragma unroll
         for (int u = 0; u < PAIR_SLOTS; u++)
@@ -90,8 +90,8 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const V *A
 }
 
 /* The same of a slice whose slots have no room for all lanes, slot by slot. */
-template <bool ONES, typename V>
-static __device__ __forceinline__ V add_holes(int width, unsigned mask, const V *Ax, const int32_t *list, const V *x)
+template <bool ONES, typename S, typename V>
+static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
     const int lane = threadIdx.x % LANES;
     V sum = 0;
@@ -99,7 +99,7 @@ static __device__ __forceinline__ V add_holes(int width, unsigned mask, const V 
     for (int t = 0; t < width; t++) {
         const bool has = mask >> t & 1;
         const unsigned slot = __ballot_sync(ALL, has);
-        if (has) sum += (ONES ? V(1) : __ldg(Ax + __popc(slot & ((1u << lane) - 1)))) * x[__ldg(list + t)];
+        if (has) sum += (ONES ? V(1) : number_kept<V>(Ax + __popc(slot & ((1u << lane) - 1)))) * x[__ldg(list + t)];
         Ax += ONES ? 0 : __popc(slot);
     }
     return sum;
@@ -130,9 +130,9 @@ static __device__ __forceinline__ void load_distances(int32_t (&distance)[PAIR_S
 }
 
 /* The sum of slice k of the warp, which is no part of a pair; lane k has its record, x: at the lane's row. */
-template <bool ONES, typename V> static __device__ __forceinline__ V single_sum(const spryi_packed &s,
-                                                                                const uint4 &record, uint32_t extra,
-                                                                                int k, const V *x)
+template <typename S, bool ONES, typename V>
+static __device__ __forceinline__ V single_sum(const spryi_packed &s, const uint4 &record, uint32_t extra, int k,
+                                               const V *x)
 {
     const uint32_t own = __shfl_sync(ALL, record.w, k), from = __shfl_sync(ALL, record.y, k);
     const int64_t begin = (int64_t)(own >> SPRYI_PACKED_VALUES_SHIFT) << 32 | __shfl_sync(ALL, record.x, k);
@@ -141,13 +141,13 @@ template <bool ONES, typename V> static __device__ __forceinline__ V single_sum(
     unsigned mask = ALL;
     if (!(own & SPRYI_PACKED_FULL))
         mask = load_mask(s.indices + (int64_t)masks * SPRYI_PACKED_INDEX_UNIT, width, threadIdx.x % LANES);
-    const V *Ax = (const V *)s.values + begin;
+    const S *Ax = (const S *)s.values + begin;
     const int32_t *list = (const int32_t *)(s.indices + (int64_t)from * SPRYI_PACKED_INDEX_UNIT);
     return own & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED) ? add_one<ONES>(width, mask, Ax, list, x)
                                                            : add_holes<ONES>(width, mask, Ax, list, x);
 }
 
-template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, PAIRS_BLOCKS)
+template <typename S, typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, PAIRS_BLOCKS)
     packed_pairs(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
     const int lane = threadIdx.x % LANES;
@@ -164,7 +164,7 @@ template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_
     const unsigned pairs = __ballot_sync(ALL, makes_pair(record, lane, count));
     const unsigned full = __ballot_sync(ALL, record.w & SPRYI_PACKED_FULL);
     const V a = alpha.get(), b = beta.get();
-    const V *values = (const V *)s.values + lane;
+    const S *values = (const S *)s.values + lane;
     const int64_t row = first * LANES + lane;
     uint32_t list = 0;
     int list_width = 0; /* of empty slices: what follows may begin at the same place */
@@ -179,7 +179,7 @@ template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_
         const uint32_t info = __shfl_sync(ALL, record.w, k), at = __shfl_sync(ALL, record.y, k);
         const uint32_t low = __shfl_sync(ALL, record.x, k);
         const int width = (int)(info >> SPRYI_PACKED_WIDTH_SHIFT & 255);
-        const V *Ax = values + ((int64_t)(info >> SPRYI_PACKED_VALUES_SHIFT) << 32 | low);
+        const S *Ax = values + ((int64_t)(info >> SPRYI_PACKED_VALUES_SHIFT) << 32 | low);
         const V *of_lane = x + row + k * LANES;
         unsigned next0 = ALL, next1 = ALL;
         if (k + 2 < PAIRS_SLICES && pairs >> (k + 2) & 1) {
@@ -200,7 +200,7 @@ template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_
         } else {
 #pragma unroll 1
             for (int r = 0; r < 2 && k + r < count; r++) {
-                const V one = single_sum<ONES>(s, record, extra, k + r, of_lane + r * LANES);
+                const V one = single_sum<S, ONES>(s, record, extra, k + r, of_lane + r * LANES);
                 if (r == 0)
                     sum[0] = one;
                 else

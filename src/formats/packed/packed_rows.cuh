@@ -6,7 +6,8 @@
 #include "formats/packed/packed_pairs.cuh"
 #include "formats/packed/packed_slices.cuh"
 
-template <typename V, bool ONES, int CLASS, bool SIMPLE> static void launch_narrow(const spryi_run_args *args)
+template <typename S, typename V, bool ONES, int CLASS, bool SIMPLE>
+static void launch_narrow(const spryi_run_args *args)
 {
     typedef narrow_shape<V, CLASS, SIMPLE> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
@@ -15,44 +16,44 @@ template <typename V, bool ONES, int CLASS, bool SIMPLE> static void launch_narr
     const int64_t blocks = ceil_div(s->slice_count, shape::threads / LANES * slices);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
-    launch_early(args, packed_narrow<V, CLASS, ONES, SIMPLE>, blocks, shape::threads, 0, *s, x, (V *)args->y, alpha,
+    launch_early(args, packed_narrow<S, V, CLASS, ONES, SIMPLE>, blocks, shape::threads, 0, *s, x, (V *)args->y, alpha,
                  beta, slices);
 }
 
-template <typename V, bool ONES, int CLASS> static void launch_narrow(const spryi_run_args *args)
+template <typename S, typename V, bool ONES, int CLASS> static void launch_narrow(const spryi_run_args *args)
 {
     const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
     if (simple)
-        launch_narrow<V, ONES, CLASS, true>(args);
+        launch_narrow<S, V, ONES, CLASS, true>(args);
     else
-        launch_narrow<V, ONES, CLASS, false>(args);
+        launch_narrow<S, V, ONES, CLASS, false>(args);
 }
 
-template <typename V, bool ONES> static void launch_pairs(const spryi_run_args *args)
+template <typename S, typename V, bool ONES> static void launch_pairs(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t blocks = ceil_div(s->slice_count, PAIRS_WARPS * PAIRS_SLICES);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
-    launch_early(args, packed_pairs<V, ONES>, blocks, PAIRS_WARPS * LANES, 0, *s, x, (V *)args->y, alpha, beta);
+    launch_early(args, packed_pairs<S, V, ONES>, blocks, PAIRS_WARPS * LANES, 0, *s, x, (V *)args->y, alpha, beta);
 }
 
 /* The mean slice's width decides, and whether all slices are of DIAGONALS; ONES: a pattern. Measured on an H200. */
-template <typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args)
+template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t width = ceil_div(s->slots, s->slice_count * LANES);
     const bool diagonals = s->indexed == 0;
-    if (diagonals && width <= (sizeof(V) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
-        launch_pairs<V, ONES>(args);
+    if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
+        launch_pairs<S, V, ONES>(args);
     else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST) || (!diagonals && parts_of_slice(s) > 1))
-        launch_slices<V, ONES, 1>(args);
+        launch_slices<S, V, ONES, 1>(args);
     else if (diagonals || width <= NARROW_FEW)
-        launch_narrow<V, ONES, FEW>(args);
+        launch_narrow<S, V, ONES, FEW>(args);
     else if (width <= NARROW_MOST)
-        launch_narrow<V, ONES, SOME>(args);
+        launch_narrow<S, V, ONES, SOME>(args);
     else
-        launch_narrow<V, ONES, MANY, false>(args);
+        launch_narrow<S, V, ONES, MANY, false>(args);
 }
 
 #endif

@@ -24,6 +24,14 @@ template <int B> struct mixed_shape {
     static const int blocks = B <= 3 ? 4 : 2;
 };
 
+/*
+ * Slots in flight of slices of rows, `most` where there are many of them. Among slices of blocks, of values narrower
+ * than vectors, they are few and get less code: each number of slots that may be left is an instance of its own.
+ */
+template <typename S, typename V, int B, int MOST> struct row_slots {
+    static const int at_once = B > 1 && sizeof(S) < sizeof(V) ? 2 : MOST;
+};
+
 /* ---- slices of diagonals ------------------------------------------------------------------------------- */
 
 enum slot_mode {
@@ -33,16 +41,16 @@ enum slot_mode {
 }; /* slots have room for all lanes, which have them all or may not; or no such room */
 
 /* The state of a lane in R neighbouring slices of one list of distances and one width. */
-template <typename V, int R> struct diagonal_work {
-    const V *Ax[R];   /* of the next slot: of the lane, or HOLES: of its first lane */
+template <typename S, typename V, int R> struct diagonal_work {
+    const S *Ax[R];   /* of the next slot: of the lane, or HOLES: of its first lane */
     const V *x;       /* at the lane's block column in the first slice */
     int32_t distance; /* the lane-th */
     unsigned mask[R]; /* of distances that the lane has */
 };
 
 /* sum[r][i] += slots t .. t + N - 1 of row i of the lane in slice r. */
-template <int MODE, int B, bool ONES, int N, int R, typename V>
-static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_work<V, R> *w, int t)
+template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
+static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> *w, int t)
 {
     const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
     V a[R][N][B * B];
@@ -61,8 +69,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 #pragma unroll
             for (int e = 0; e < B * B; e++) {
                 a[r][u][e] = V(ONES ? 1 : 0);
-                if (!ONES && MODE != HOLES) a[r][u][e] = load_once(w->Ax[r] + (u * B * B + e) * LANES);
-                if (!ONES && MODE == HOLES && has) a[r][u][e] = __ldg(w->Ax[r] + e * stride + before);
+                if (!ONES && MODE != HOLES) a[r][u][e] = number_at<V>(w->Ax[r] + (u * B * B + e) * LANES);
+                if (!ONES && MODE == HOLES && has) a[r][u][e] = number_kept<V>(w->Ax[r] + e * stride + before);
             }
             if (!ONES && MODE == HOLES) w->Ax[r] += stride * B * B;
         }
@@ -86,8 +94,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 }
 
 /* All `width` slots, at most N at once, the rest in one go too; where N is no more, a case never comes. */
-template <int MODE, int B, bool ONES, int N, int R, typename V>
-static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<V, R> w, int width)
+template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
+static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
 {
     int t = 0;
 #pragma unroll 1
@@ -106,7 +114,7 @@ static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagona
 }
 
 /* y of R neighbouring slices of one list, width and b; lane r has the r-th record. */
-template <int B, bool ONES, int N, int R, typename V>
+template <typename S, int B, bool ONES, int N, int R, typename V>
 static __device__ __forceinline__ void run_diagonals(const spryi_packed &s, const spryi_packed_slice &mine,
                                                      int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
 {
@@ -115,14 +123,14 @@ static __device__ __forceinline__ void run_diagonals(const spryi_packed &s, cons
     const int width = (int)(info >> SPRYI_PACKED_WIDTH_SHIFT & 255);
     const int64_t row = (int64_t)__shfl_sync(ALL, mine.row, 0) * LANES + lane * B;
     const int64_t at = spryi_packed_values_at(&mine);
-    diagonal_work<V, R> w;
+    diagonal_work<S, V, R> w;
     w.distance = 0;
     if (lane < width) w.distance = __ldg((const int32_t *)(s.indices + (int64_t)list * SPRYI_PACKED_INDEX_UNIT) + lane);
     w.x = x + row;
 #pragma unroll
     for (int r = 0; r < R; r++) {
         w.Ax[r] = NULL;
-        if (!ONES) w.Ax[r] = (const V *)s.values + __shfl_sync(ALL, at, r) + (mode == HOLES ? 0 : lane);
+        if (!ONES) w.Ax[r] = (const S *)s.values + __shfl_sync(ALL, at, r) + (mode == HOLES ? 0 : lane);
         w.mask[r] = ALL;
         if (mode != WHOLE && !(__shfl_sync(ALL, mine.info, r) & SPRYI_PACKED_FULL))
             w.mask[r] = load_mask(s.indices + (int64_t)(uint32_t)__shfl_sync(ALL, extra, r) * SPRYI_PACKED_INDEX_UNIT,
@@ -158,7 +166,7 @@ template <typename V, int B> struct diagonal_shape {
     static const int blocks = B == 1 ? (sizeof(V) == 8 ? 12 : 16) : B == 2 || B == 3 ? 8 : 4; /* a multiprocessor */
 };
 
-template <typename V, int B, bool ONES>
+template <typename S, typename V, int B, bool ONES>
 static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal_shape<V, B>::blocks)
     packed_diagonals(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
@@ -175,9 +183,10 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
     const int mode = mode_of(slice.info);
     if (B > 1) {
         if (spryi_packed_b(&slice) > 1)
-            run_diagonals<B, ONES, N, 1>(s, slice, extra, mode, x, y, a, b);
+            run_diagonals<S, B, ONES, N, 1>(s, slice, extra, mode, x, y, a, b);
         else
-            run_diagonals<1, ONES, diagonal_shape<V, 1>::slots, 1>(s, slice, extra, mode, x, y, a, b);
+            run_diagonals<S, 1, ONES, row_slots<S, V, B, diagonal_shape<V, 1>::slots>::at_once, 1>(s, slice, extra,
+                                                                                                   mode, x, y, a, b);
         return;
     }
     const uint32_t same = 255u << SPRYI_PACKED_WIDTH_SHIFT; /* bits of info */
@@ -185,13 +194,13 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
     const bool alike = slice.indices == list && ((slice.info ^ info) & same) == 0;
     const bool dense = mode != HOLES;
     if (left >= R && __all_sync(ALL, alike && dense)) {
-        run_diagonals<1, ONES, N, R>(s, slice, extra, __all_sync(ALL, mode == WHOLE) ? WHOLE : PADDED, x, y, a, b);
+        run_diagonals<S, 1, ONES, N, R>(s, slice, extra, __all_sync(ALL, mode == WHOLE) ? WHOLE : PADDED, x, y, a, b);
     } else if (left >= R && __all_sync(ALL, alike && !dense)) {
-        run_diagonals<1, ONES, N, R>(s, slice, extra, HOLES, x, y, a, b);
+        run_diagonals<S, 1, ONES, N, R>(s, slice, extra, HOLES, x, y, a, b);
     } else {
 #pragma unroll 1
         for (int r = 0; r < R && r < left; r++) {
-            run_diagonals<1, ONES, N, 1>(s, slice, extra, mode_of(__shfl_sync(ALL, slice.info, 0)), x, y, a, b);
+            run_diagonals<S, 1, ONES, N, 1>(s, slice, extra, mode_of(__shfl_sync(ALL, slice.info, 0)), x, y, a, b);
             if (r + 1 < left && r + 1 < R) {
                 slice = load_slice(s.slices + first + r + 1);
                 extra = __ldg(s.extras + first + r + 1);
@@ -203,8 +212,8 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
 /* ---- slices with indices ------------------------------------------------------------------------------ */
 
 /* The state of a lane while it adds up a slice with indices. */
-template <typename V> struct indexed_work {
-    const V *Ax;             /* of the next slot; lanes side by side */
+template <typename S, typename V> struct indexed_work {
+    const S *Ax;             /* of the next slot; lanes side by side */
     const V *x;              /* at the first column of OFFSETS, or at column 0 */
     const uint16_t *offsets; /* of the next slot */
     const int32_t *columns;
@@ -212,8 +221,8 @@ template <typename V> struct indexed_work {
 };
 
 /* sum[i] += slots t .. t + N - 1 of row i of the lane. */
-template <int KIND, int MODE, int B, bool ONES, int N, typename V>
-static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<V> *w, int t)
+template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, V> *w, int t)
 {
     const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
     V a[N][B * B];
@@ -227,7 +236,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<V> 
             if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index(w->offsets + u * LANES);
             if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once(w->columns + u * LANES);
 #pragma unroll
-            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : load_once(w->Ax + (u * B * B + e) * LANES);
+            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : number_at<V>(w->Ax + (u * B * B + e) * LANES);
             continue;
         }
         const unsigned slot = __ballot_sync(ALL, has[u]);
@@ -236,7 +245,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<V> 
 #pragma unroll
         for (int e = 0; e < B * B; e++) {
             a[u][e] = V(ONES ? 1 : 0);
-            if (!ONES && has[u]) a[u][e] = __ldg(w->Ax + e * stride + before);
+            if (!ONES && has[u]) a[u][e] = number_kept<V>(w->Ax + e * stride + before);
         }
         w->Ax += ONES ? 0 : stride * B * B;
         w->offsets += KIND == SPRYI_PACKED_OFFSETS ? stride : 0;
@@ -258,10 +267,9 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<V> 
         }
 }
 
-template <int KIND, int MODE, int B, bool ONES, typename V>
-static __device__ __forceinline__ void add_all_indexed(V (&sum)[B], indexed_work<V> w, int width)
+template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_all_indexed(V (&sum)[B], indexed_work<S, V> w, int width)
 {
-    constexpr int N = B == 1 ? 8 : B <= 3 ? 2 : 1;
     int t = 0;
 #pragma unroll 1
     for (; t + N <= width; t += N) add_indexed<KIND, MODE, B, ONES, N>(sum, &w, t);
@@ -277,26 +285,26 @@ static __device__ __forceinline__ void add_all_indexed(V (&sum)[B], indexed_work
     }
 }
 
-template <int KIND, int B, bool ONES, typename V>
-static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_work<V> &w, int mode, int width)
+template <int KIND, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_work<S, V> &w, int mode, int width)
 {
     if (mode == WHOLE)
-        add_all_indexed<KIND, WHOLE, B, ONES>(sum, w, width);
+        add_all_indexed<KIND, WHOLE, B, ONES, N>(sum, w, width);
     else if (mode == PADDED)
-        add_all_indexed<KIND, PADDED, B, ONES>(sum, w, width);
+        add_all_indexed<KIND, PADDED, B, ONES, N>(sum, w, width);
     else
-        add_all_indexed<KIND, HOLES, B, ONES>(sum, w, width);
+        add_all_indexed<KIND, HOLES, B, ONES, N>(sum, w, width);
 }
 
 /* A slice with indices, as a lane sees it. */
-template <typename V> struct indexed_slice {
-    indexed_work<V> work;
+template <typename S, typename V> struct indexed_slice {
+    indexed_work<S, V> work;
     int64_t row; /* the lane's first; is_there: the lane has rows, which do not lie apart */
     bool is_there;
     int kind, mode, width;
 };
 
-template <int B, bool ONES, typename V> static __device__ __forceinline__ indexed_slice<V>
+template <typename S, int B, bool ONES, typename V> static __device__ __forceinline__ indexed_slice<S, V>
 view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x)
 {
     const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
@@ -304,8 +312,8 @@ view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t ext
     const uint8_t *indices = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
     const int64_t first_row = (int64_t)slice.row * LANES + lane * B;
     const int mode = mode_of(slice.info), own = mode == HOLES ? 0 : lane;
-    indexed_slice<V> v = {{}, first_row, first_row < s.a.rows, kind, mode, width};
-    if (!ONES) v.work.Ax = (const V *)s.values + spryi_packed_values_at(&slice) + own;
+    indexed_slice<S, V> v = {{}, first_row, first_row < s.a.rows, kind, mode, width};
+    if (!ONES) v.work.Ax = (const S *)s.values + spryi_packed_values_at(&slice) + own;
     v.work.length = width;
     if (!full) {
         v.work.length = __ldg(indices + lane);
@@ -323,43 +331,49 @@ view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t ext
     return v;
 }
 
-/* sum[r] = that of row r of the lane, over all slots of v. */
-template <int B, bool ONES, typename V>
-static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_slice<V> &v)
+/* sum[r] = that of row r of the lane, over all slots of v; N at once. */
+template <int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_slice<S, V> &v)
 {
     if (v.kind == SPRYI_PACKED_OFFSETS)
-        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES>(sum, v.work, v.mode, v.width);
+        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES, N>(sum, v.work, v.mode, v.width);
     else
-        add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES>(sum, v.work, v.mode, v.width);
+        add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES, N>(sum, v.work, v.mode, v.width);
 }
 
-template <int B, bool ONES, typename V> static __device__ __forceinline__ void
+/* Slots at once of a lane that is a block row of B; OF: the size of blocks that the kernel is for. */
+template <typename S, typename V, int B, int OF> struct indexed_slots {
+    static const int at_once = B == 1 ? row_slots<S, V, OF, 8>::at_once : B <= 3 ? 2 : 1;
+};
+
+template <typename S, int B, int OF, bool ONES, typename V> static __device__ __forceinline__ void
 run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
-    const indexed_slice<V> v = view_indexed<B, ONES>(s, slice, extra, x);
+    const indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
     V sum[B] = {};
-    sum_indexed<B, ONES>(sum, v);
+    sum_indexed<B, ONES, indexed_slots<S, V, B, OF>::at_once>(sum, v);
     if (!v.is_there) return;
 #pragma unroll
     for (int r = 0; r < B; r++) put(y, v.row + r, sum[r], alpha, beta);
 }
 
-template <int B, bool ONES, typename V> static __device__ __forceinline__ void
+template <typename S, int B, int OF, bool ONES, typename V> static __device__ __forceinline__ void
 run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_DIAGONALS)
-        run_diagonals<B, ONES,
-                      B == 1   ? 5
+        run_diagonals<S, B, ONES,
+                      B == 1   ? row_slots<S, V, OF, 5>::at_once
                       : B == 2 ? 4
                       : B == 3 ? 2
                                : 1,
                       1>(s, slice, extra, mode_of(slice.info), x, y, alpha, beta);
     else
-        run_indexed<B, ONES>(s, slice, extra, x, y, alpha, beta);
+        run_indexed<S, B, OF, ONES>(s, slice, extra, x, y, alpha, beta);
 }
 
 /* Slices of any kind: a warp takes up to `run` of them, the next record on its way. */
-template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+template <typename S, typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                  int run)
 {
@@ -381,9 +395,9 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
             next_extra = __ldg(s.extras + next);
         }
         if (B > 1 && spryi_packed_b(&slice) > 1)
-            run_any<B, ONES>(s, slice, extra, x, y, a, b);
+            run_any<S, B, B, ONES>(s, slice, extra, x, y, a, b);
         else
-            run_any<1, ONES>(s, slice, extra, x, y, a, b);
+            run_any<S, 1, B, ONES>(s, slice, extra, x, y, a, b);
         if (next >= end) return;
         k = next;
         slice = next_slice;
@@ -394,10 +408,10 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
 /* ---- few wide slices ---------------------------------------------------------------------------------- */
 
 /* What is left of v are slots first .. end - 1. */
-template <int B, bool ONES, typename V>
-static __device__ __forceinline__ void take_slots(indexed_slice<V> *v, int first, int end)
+template <int B, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void take_slots(indexed_slice<S, V> *v, int first, int end)
 {
-    indexed_work<V> *w = &v->work;
+    indexed_work<S, V> *w = &v->work;
     int before = first * LANES;
     if (v->mode == HOLES) before = __shfl_sync(ALL, lanes_sum(w->length < first ? w->length : first, LANES), 0);
     if (!ONES) w->Ax += before * B * B;
@@ -408,16 +422,16 @@ static __device__ __forceinline__ void take_slots(indexed_slice<V> *v, int first
 }
 
 /* sum = that of part `part` of `parts` of a slice's slots. Returns how many rows the lane has from *row on, 0 or B. */
-template <int B, bool ONES, typename V>
+template <typename S, int B, bool ONES, typename V>
 static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi_packed &s,
                                                const spryi_packed_slice &slice, int32_t extra, int part, int parts,
                                                const V *x)
 {
-    indexed_slice<V> v = view_indexed<B, ONES>(s, slice, extra, x);
+    indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
     const int width = v.width;
     V own[B] = {};
     take_slots<B, ONES>(&v, width * part / parts, width * (part + 1) / parts);
-    sum_indexed<B, ONES>(own, v);
+    sum_indexed<B, ONES, indexed_slots<S, V, B, B>::at_once>(own, v);
 #pragma unroll
     for (int r = 0; r < B; r++) sum[r] = own[r];
     *row = v.row;
@@ -425,7 +439,8 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
 }
 
 /* Slices of any kind, `parts` warps each: those of diagonals are left to the first. */
-template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+template <typename S, typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                 int parts)
 {
@@ -445,14 +460,14 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
     int rows = 0;
     if (is_there && diagonals && part == 0) {
         if (blocks)
-            run_any<B, ONES>(s, slice, extra, x, y, a, b);
+            run_any<S, B, B, ONES>(s, slice, extra, x, y, a, b);
         else
-            run_any<1, ONES>(s, slice, extra, x, y, a, b);
+            run_any<S, 1, B, ONES>(s, slice, extra, x, y, a, b);
     } else if (is_there && !diagonals) {
         if (blocks)
-            rows = sum_part<B, ONES>(sum, &row, s, slice, extra, part, parts, x);
+            rows = sum_part<S, B, ONES>(sum, &row, s, slice, extra, part, parts, x);
         else
-            rows = sum_part<1, ONES>(sum, &row, s, slice, extra, part, parts, x);
+            rows = sum_part<S, 1, ONES>(sum, &row, s, slice, extra, part, parts, x);
     }
 #pragma unroll
     for (int r = 0; r < B; r++) sums[warp][r][lane] = sum[r];
@@ -490,7 +505,7 @@ static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_onc
     return 20 * warps >= 19 * rounds * at_once ? most : 1;
 }
 
-template <typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
+template <typename S, typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
 {
     typedef diagonal_shape<V, B> shape;
     constexpr int WARPS = MIXED_THREADS / LANES;
@@ -498,22 +513,29 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    const int parts = parts_of_slice(s), run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
+    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* of blocks of narrow values it would be much code */
+    const int parts = HAS_WIDE ? parts_of_slice(s) : 1,
+              run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
     const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
     const int64_t runs = ceil_div(s->slice_count, WARPS * run);
     const int64_t wide = ceil_div(s->slice_count, WARPS / parts);
-    if (s->indexed == 0)
-        launch_early(args, packed_diagonals<V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
-    else if (parts > 1)
-        launch_early(args, packed_wide<V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
-    else
-        launch_early(args, packed_mixed<V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
+    if (s->indexed == 0) {
+        launch_early(args, packed_diagonals<S, V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
+        return;
+    }
+    if constexpr (HAS_WIDE) {
+        if (parts > 1) {
+            launch_early(args, packed_wide<S, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
+            return;
+        }
+    }
+    launch_early(args, packed_mixed<S, V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
 }
 
 /* Slices whose lanes may be rows of blocks of B x B; a module defines the instances of one size. */
-template <typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args)
+template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args)
 {
-    launch_slices<V, false, B>(args);
+    launch_slices<S, V, false, B>(args);
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 /* A slice as it is multiplied. */
 typedef struct SPRY_FN(cursor) {
-    const SPRY_V *Ax; /* of the next slot; NULL: all entries are 1 */
+    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
     const SPRY_V *x;
     const int32_t *distances;
     const uint32_t *masks;
@@ -28,7 +28,7 @@ static inline void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
         p->columns += LANES;
     }
     if (p->Ax) {
-        for (int l = 0; l < LANES; l++) sum[l] += p->Ax[l] * xs[l];
+        for (int l = 0; l < LANES; l++) sum[l] += SPRY_VALUE(p->Ax[l]) * xs[l];
         p->Ax += LANES;
     } else {
         for (int l = 0; l < LANES; l++) sum[l] += xs[l];
@@ -54,7 +54,8 @@ static inline void SPRY_FN(slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, SPRY
         const SPRY_V *xs = SPRY_FN(x_of)(p, k, l, p->dense ? l : q);
         for (int r = 0; r < b; r++)
             for (int c = 0; c < b; c++)
-                sum[r * LANES + l] += p->Ax ? p->Ax[(r * b + c) * stride + (p->dense ? l : q)] * xs[c] : xs[c];
+                sum[r * LANES + l] += p->Ax ? SPRY_VALUE(p->Ax[(r * b + c) * stride + (p->dense ? l : q)]) * xs[c]
+                                            : xs[c];
     }
     if (p->Ax) p->Ax += (int64_t)stride * b * b;
     if (p->offsets) p->offsets += stride;
@@ -72,9 +73,9 @@ static inline void SPRY_FN(full_blocks)(SPRY_FN(cursor) * p, int k, SPRY_V *sum)
         SPRY_V xs[LANES];
         for (int l = 0; l < LANES; l++) xs[l] = at[l][c];
         for (int r = 0; r < b; r++) {
-            const SPRY_V *values = p->Ax ? p->Ax + (r * b + c) * LANES : NULL;
+            const SPRY_S *values = p->Ax ? p->Ax + (r * b + c) * LANES : NULL;
             SPRY_V *to = sum + r * LANES;
-            for (int l = 0; l < LANES && values; l++) to[l] += values[l] * xs[l];
+            for (int l = 0; l < LANES && values; l++) to[l] += SPRY_VALUE(values[l]) * xs[l];
             for (int l = 0; l < LANES && !values; l++) to[l] += xs[l];
         }
     }
@@ -94,7 +95,7 @@ static void SPRY_FN(slice)(const spryi_run_args *args, int64_t k)
     const spryi_packed_view v = spryi_packed_view_of(s, k);
     const uint32_t lanes = spryi_packed_row_mask(&v);
     SPRY_FN(cursor)
-    p = {.Ax = s->values ? (const SPRY_V *)s->values + v.values : NULL,
+    p = {.Ax = s->values ? (const SPRY_S *)s->values + v.values : NULL,
          .x = x,
          .distances = v.distances,
          .offsets = v.kind == SPRYI_PACKED_OFFSETS ? v.columns : NULL,
@@ -131,10 +132,11 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
 {
     const spryi_packed *s = args->storage;
     const SPRY_J *Aj = s->long_columns;
-    const SPRY_V *Ax = s->long_values, *x = args->x;
+    const SPRY_S *Ax = s->long_values;
+    const SPRY_V *x = args->x;
     for (int64_t p = begin; p < end; p++) {
         SPRY_V sum = 0;
-        for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) sum += Ax ? Ax[e] * x[Aj[e]] : x[Aj[e]];
+        for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) sum += Ax ? SPRY_VALUE(Ax[e]) * x[Aj[e]] : x[Aj[e]];
         ((SPRY_V *)args->workspace)[p] = sum;
     }
 }

@@ -20,11 +20,11 @@
 #include "formats/shared/long_rows.cuh"
 
 /* packed_rows_*_cuda.cu: slices whose lanes are rows; ONES: a pattern. */
-template <typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
+template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
 /* packed_blocks*_cuda.cu: slices whose lanes may be rows of blocks of B x B, B > 1. */
-template <typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
+template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
 /* packed_columns_*_cuda.cu: several columns. */
-template <typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);
+template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
@@ -34,47 +34,48 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return long_rows_workspace((const spryi_packed *)request->storage, request->vector_type);
 }
 
-template <typename V> static void launch_blocks(const spryi_run_args *args)
+template <typename S, typename V> static void launch_blocks(const spryi_run_args *args)
 {
     switch (((const spryi_packed *)args->storage)->block) {
-    case 1: spry_cuda_packed_rows<V, false>(args); break;
-    case 2: spry_cuda_packed_blocks<V, 2>(args); break;
-    case 3: spry_cuda_packed_blocks<V, 3>(args); break;
-    case 4: spry_cuda_packed_blocks<V, 4>(args); break;
-    default: spry_cuda_packed_blocks<V, SPRYI_PACKED_MOST_BLOCK>(args); break;
+    case 1: spry_cuda_packed_rows<S, V, false>(args); break;
+    case 2: spry_cuda_packed_blocks<S, V, 2>(args); break;
+    case 3: spry_cuda_packed_blocks<S, V, 3>(args); break;
+    case 4: spry_cuda_packed_blocks<S, V, 4>(args); break;
+    default: spry_cuda_packed_blocks<S, V, SPRYI_PACKED_MOST_BLOCK>(args); break;
     }
 }
 
-template <typename V> static void launch_columns(const spryi_run_args *args)
+template <typename S, typename V> static void launch_columns(const spryi_run_args *args)
 {
     switch (((const spryi_packed *)args->storage)->block) {
-    case 1: spry_cuda_packed_columns<V, 1>(args); break;
-    case 2: spry_cuda_packed_columns<V, 2>(args); break;
-    case 3: spry_cuda_packed_columns<V, 3>(args); break;
-    case 4: spry_cuda_packed_columns<V, 4>(args); break;
-    default: spry_cuda_packed_columns<V, SPRYI_PACKED_MOST_BLOCK>(args); break;
+    case 1: spry_cuda_packed_columns<S, V, 1>(args); break;
+    case 2: spry_cuda_packed_columns<S, V, 2>(args); break;
+    case 3: spry_cuda_packed_columns<S, V, 3>(args); break;
+    case 4: spry_cuda_packed_columns<S, V, 4>(args); break;
+    default: spry_cuda_packed_columns<S, V, SPRYI_PACKED_MOST_BLOCK>(args); break;
     }
 }
 
-template <typename V, bool ONES> static void launch(const spryi_run_args *args)
+template <typename S, typename V, bool ONES> static void launch(const spryi_run_args *args)
 {
     if (args->columns > 1)
-        launch_columns<V>(args);
+        launch_columns<S, V>(args);
     else if (ONES)
-        spry_cuda_packed_rows<V, ONES>(args); /* patterns have no blocks */
+        spry_cuda_packed_rows<S, V, ONES>(args); /* patterns have no blocks */
     else
-        launch_blocks<V>(args);
-    launch_long_rows<spryi_packed, V, ONES>(args);
+        launch_blocks<S, V>(args);
+    launch_long_rows<spryi_packed, S, V, ONES>(args);
 }
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     if (s->slice_count == 0) return SPRY_OK;
     if (s->a.value_type == SPRY_PATTERN)
-        launch<V, true>(args);
+        launch<V, V, true>(args);
     else
-        launch<V, false>(args);
+        launch<S, V, false>(args);
     return launched(err, "packed_slices_cuda");
 }
 
@@ -88,7 +89,7 @@ static int takes_apart(const void *storage)
     return s->indexed == 0 || s->block > 1;
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_packed_slices =
     {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes, NULL, SPRYI_OP_SPMV, SPRYI_OP_SPMV, takes_apart};

@@ -8,12 +8,13 @@
 #include "formats/shared/owned_arrays.h"
 
 #define SPRYI_NO_OFFSETS
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/packed/packed_to_csr.c" /* its second half */
 #include "core/instantiate.h"
 
 typedef void (*copy_fn)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
                         void *values);
-static const copy_fn copy_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_slot);
+static const copy_fn copy_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_slot);
 
 /* offsets[i + 1] = the entries of row i of the slice. */
 static void count_rows(const spryi_packed *s, int64_t slice, int64_t *offsets)
@@ -62,14 +63,14 @@ done:
 static void SPRY_FN(copy_slot)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
                                void *values)
 {
-    const SPRY_V *Vx = r->s->values;
+    const SPRY_B *Vx = r->s->values;
     const int b = r->v.b;
     for (int l = 0; l < SPRYI_PACKED_LANES; l++) {
         if (!(r->mask >> l & 1)) continue;
         for (int e = 0; e < b * b; e++) {
             const int64_t to = offsets[spryi_packed_row(&r->v, l) + e / b] + (int64_t)next[l] * b + e % b;
             ((SPRY_J *)columns)[to] = (SPRY_J)(r->column[l] * b + e % b);
-            if (values) ((SPRY_V *)values)[to] = Vx[r->at + (int64_t)e * r->stride + r->rank[l]];
+            if (values) ((SPRY_B *)values)[to] = Vx[r->at + (int64_t)e * r->stride + r->rank[l]];
         }
         next[l]++;
     }

@@ -184,10 +184,10 @@ done:
 }
 
 /* Sums of rows, or of columns, where beta is not 0. */
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
-    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type);
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes(vector_type);
 }
 
 static const char *head_fault(const spryi_scoo_head *h)

@@ -55,13 +55,6 @@ typedef struct scoo_view {
     int height;
 } scoo_view;
 
-static __device__ __forceinline__ unsigned load_once(const uint16_t *p)
-{
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
-    return v;
-}
-
 /* Adds the warp's products to their rows' sums, with one addition for those of lane 0's row where they are many. */
 template <typename V>
 static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned row, int valid, V product)

@@ -9,6 +9,7 @@
 #include <omp.h>
 #include <string.h>
 
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
@@ -20,10 +21,10 @@ typedef void (*lengths_fn)(const spry_arrays *csr, int64_t begin, int64_t count,
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
 typedef void (*block_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end);
 typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
-static const lengths_fn lengths_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(row_lengths);
-static const chunk_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
-static const block_fn kinds_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
-static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
+static const lengths_fn lengths_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(row_lengths);
+static const chunk_fn fill_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
+static const block_fn kinds_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
+static const take_fn take_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ static void SPRY_FN(fill_chunk)(const spryi_sell *e, const spry_arrays *csr, int
                                   .lengths = e->lengths + lane,
                                   .count = c,
                                   .columns = (SPRY_J *)e->columns + e->offsets[chunk],
-                                  .values = csr->values ? (SPRY_V *)e->values + e->offsets[chunk] : NULL,
+                                  .values = csr->values ? (SPRY_B *)e->values + e->offsets[chunk] : NULL,
                                   .stride = c};
     SPRY_FN(fill_lanes)
     (&lanes, (e->offsets[chunk + 1] - e->offsets[chunk]) / c, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
@@ -94,7 +94,7 @@ static void SPRY_FN(take_chunk)(const spryi_sell *e, const int64_t *offsets, voi
         int64_t from = e->offsets[chunk] + l - chunk * e->c, to = offsets[spryi_sell_row(e, l)];
         for (int64_t s = 0; s < e->lengths[l]; s++) {
             ((SPRY_J *)columns)[to + s] = ((const SPRY_J *)e->columns)[from + s * e->c];
-            if (values) ((SPRY_V *)values)[to + s] = ((const SPRY_V *)e->values)[from + s * e->c];
+            if (values) ((SPRY_B *)values)[to + s] = ((const SPRY_B *)e->values)[from + s * e->c];
         }
     }
 }

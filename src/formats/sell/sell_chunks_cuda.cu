@@ -173,17 +173,18 @@ static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s
 /* ---- chunks of 32 rows: the product ----------------------------------------------------------------- */
 
 /* A lane's entries: column of slot t is Aj[32*t], value Ax[32*t]. */
-template <typename V> struct lane_work {
+template <typename S, typename V> struct lane_work {
     const int32_t *Aj;
-    const V *Ax, *x; /* x: shifted to the row where distances are taken */
+    const S *Ax;
+    const V *x; /* shifted to the row where distances are taken */
     int length;
     int32_t distance; /* the lane-th of the chunk */
     unsigned mask;    /* of the distances that are left; CHOSEN */
 };
 
 /* Adds slots t .. t + N - 1. Padding is loaded, its x is not. */
-template <typename V, int KIND_OF, int N, bool ONES>
-static __device__ __forceinline__ void add_slots(V *sum, lane_work<V> *w, int t)
+template <int KIND_OF, int N, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void add_slots(V *sum, lane_work<S, V> *w, int t)
 {
     int32_t j[N];
     V a[N], b[N];
@@ -193,7 +194,7 @@ static __device__ __forceinline__ void add_slots(V *sum, lane_work<V> *w, int t)
         w->Aj += N * LANES;
     }
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = ONES ? V(1) : load_once(w->Ax + u * LANES);
+    for (int u = 0; u < N; u++) a[u] = ONES ? V(1) : number_at<V>(w->Ax + u * LANES);
     w->Ax += ONES ? 0 : N * LANES;
 #pragma unroll
     for (int u = 0; u < N; u++) {
@@ -212,29 +213,29 @@ static __device__ __forceinline__ void add_slots(V *sum, lane_work<V> *w, int t)
 }
 
 /* All slots of the lane, U in flight, the rest in one go too. */
-template <typename V, int KIND_OF, int U, bool ONES>
-static __device__ __forceinline__ V add_lane(lane_work<V> w, int width)
+template <int KIND_OF, int U, bool ONES, typename S, typename V>
+static __device__ __forceinline__ V add_lane(lane_work<S, V> w, int width)
 {
     V sum = 0;
     int t = 0;
 #pragma unroll 1
-    for (; t + U <= width; t += U) add_slots<V, KIND_OF, U, ONES>(&sum, &w, t);
+    for (; t + U <= width; t += U) add_slots<KIND_OF, U, ONES>(&sum, &w, t);
     switch (width - t) {
-    case 1: add_slots<V, KIND_OF, 1, ONES>(&sum, &w, t); break;
-    case 2: add_slots<V, KIND_OF, 2, ONES>(&sum, &w, t); break;
-    case 3: add_slots<V, KIND_OF, 3, ONES>(&sum, &w, t); break;
-    case 4: add_slots<V, KIND_OF, U <= 4 ? 1 : 4, ONES>(&sum, &w, t); break; /* U = 4 never comes here */
-    case 5: add_slots<V, KIND_OF, U <= 4 ? 1 : 5, ONES>(&sum, &w, t); break;
-    case 6: add_slots<V, KIND_OF, U <= 4 ? 1 : 6, ONES>(&sum, &w, t); break;
-    case 7: add_slots<V, KIND_OF, U <= 4 ? 1 : 7, ONES>(&sum, &w, t); break;
+    case 1: add_slots<KIND_OF, 1, ONES>(&sum, &w, t); break;
+    case 2: add_slots<KIND_OF, 2, ONES>(&sum, &w, t); break;
+    case 3: add_slots<KIND_OF, 3, ONES>(&sum, &w, t); break;
+    case 4: add_slots<KIND_OF, U <= 4 ? 1 : 4, ONES>(&sum, &w, t); break; /* U = 4 never comes here */
+    case 5: add_slots<KIND_OF, U <= 4 ? 1 : 5, ONES>(&sum, &w, t); break;
+    case 6: add_slots<KIND_OF, U <= 4 ? 1 : 6, ONES>(&sum, &w, t); break;
+    case 7: add_slots<KIND_OF, U <= 4 ? 1 : 7, ONES>(&sum, &w, t); break;
     default: break;
     }
     return sum;
 }
 
-template <typename V, int U, int BLOCK, bool ONES> static __global__ void __launch_bounds__(BLOCK)
+template <typename S, typename V, int U, int BLOCK, bool ONES> static __global__ void __launch_bounds__(BLOCK)
     sell_lanes(const spryi_sell s, const sell_chunk *__restrict__ chunks, const int32_t *__restrict__ table,
-               const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+               const S *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
     const int64_t l = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
     const int lane = threadIdx.x % LANES;
@@ -244,19 +245,19 @@ template <typename V, int U, int BLOCK, bool ONES> static __global__ void __laun
     const int width = loaded.y, kind = loaded.z & KIND, count = loaded.z >> 8;
     const int64_t at = (int64_t)(uint32_t)loaded.x * LANES + lane, row = l < s.a.rows ? row_of(s, l) : 0;
     table += (int64_t)(uint32_t)loaded.w * TABLE_UNIT;
-    lane_work<V> w = {(const int32_t *)s.columns + at, ONES ? NULL : Ax + at, x, width, 0, 0};
+    lane_work<S, V> w = {(const int32_t *)s.columns + at, ONES ? NULL : Ax + at, x, width, 0, 0};
     V sum;
     if (kind == COLUMNS) {
         if (!(loaded.z & FULL)) w.length = s.lengths[l];
-        sum = add_lane<V, COLUMNS, U, ONES>(w, width);
+        sum = add_lane<COLUMNS, U, ONES>(w, width);
     } else {
         w.x += row;
         if (lane < count) w.distance = __ldg(table + lane);
         if (kind == COMMON) {
-            sum = add_lane<V, COMMON, U, ONES>(w, width);
+            sum = add_lane<COMMON, U, ONES>(w, width);
         } else {
             w.mask = (unsigned)__ldg(table + (count + TABLE_UNIT - 1) / TABLE_UNIT * TABLE_UNIT + lane);
-            sum = add_lane<V, CHOSEN, U, ONES>(w, width);
+            sum = add_lane<CHOSEN, U, ONES>(w, width);
         }
     }
     if (l < s.a.rows) put(y, row, sum, alpha.get(), beta.get());
@@ -273,8 +274,8 @@ template <typename J> static __global__ void find_steps(spryi_sell s, const J *A
     steps[chunk] = whole && slice_steps(Aj, s.lengths, chunk * s.c, s.offsets[chunk], s.c, (int)s.c);
 }
 
-template <typename V, typename J> static __global__ void __launch_bounds__(THREADS)
-    sell_chunks(const spryi_sell s, const J *__restrict__ Aj, const V *__restrict__ Ax,
+template <typename S, typename V, typename J> static __global__ void __launch_bounds__(THREADS)
+    sell_chunks(const spryi_sell s, const J *__restrict__ Aj, const S *__restrict__ Ax,
                 const uint8_t *__restrict__ steps, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                 scalar<V> beta)
 {
@@ -324,30 +325,31 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return SPRY_OK;
 }
 
-template <typename V, int U, int BLOCK> static void launch_lanes(const spryi_run_args *args)
+template <typename S, typename V, int U, int BLOCK> static void launch_lanes(const spryi_run_args *args)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
     const sell_auxiliary *made = (const sell_auxiliary *)args->auxiliary;
     const int64_t blocks = ceil_div(s->a.rows, BLOCK);
     const bool ones = s->a.value_type == SPRY_PATTERN;
-    launch_early(args, ones ? sell_lanes<V, U, BLOCK, true> : sell_lanes<V, U, BLOCK, false>, blocks, BLOCK, 0, *s,
-                 made->chunks, made->table, ones ? NULL : (const V *)s->values, (const V *)args->x, (V *)args->y,
+    launch_early(args, ones ? sell_lanes<S, V, U, BLOCK, true> : sell_lanes<S, V, U, BLOCK, false>, blocks, BLOCK, 0,
+                 *s, made->chunks, made->table, ones ? NULL : (const S *)s->values, (const V *)args->x, (V *)args->y,
                  SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
-    const V *values = s->a.value_type == SPRY_PATTERN ? NULL : (const V *)s->values;
+    const S *values = s->a.value_type == SPRY_PATTERN ? NULL : (const S *)s->values;
     if (s->a.rows == 0) return SPRY_OK;
     if (s->c == LANES) {
         if (s->slots > WIDE * LANES * s->chunk_count)
-            launch_lanes<V, 8, 128>(args);
+            launch_lanes<S, V, 8, 128>(args);
         else
-            launch_lanes<V, 4, 256>(args);
+            launch_lanes<S, V, 4, 256>(args);
         return launched(err, "sell_chunks_cuda");
     }
-    sell_chunks<V, J>
+    sell_chunks<S, V, J>
         <<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(*s, (const J *)s->columns, values,
                                                                                   ((const sell_auxiliary *)
                                                                                        args->auxiliary)
@@ -358,6 +360,6 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     return launched(err, "sell_chunks_cuda");
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL};

@@ -170,7 +170,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
         set_lanes<<<convert_blocks(lanes), CONVERT_THREADS>>>(Ap, keys, a->rows, lanes, *layout, s->lengths,
                                                               s->permutation);
     SPRY_CUDA_TRY(launched(err, "sell: lanes"));
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V, P>(a, s, err)));
+    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>, P>(a, s, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sell", err); /* before the scratch goes */
     return SPRY_OK;
 }

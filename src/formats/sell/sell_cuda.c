@@ -10,4 +10,5 @@ const spryi_kernel spryi_sell_chunks_cuda = {
     .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
 };

@@ -75,10 +75,10 @@ static int64_t storage_bytes(const void *storage)
     return spryi_storage_bytes(storage, spryi_sell_list, &((const spryi_sell *)storage)->windows);
 }
 
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_sell *s = storage;
-    return spryi_windows_workspace(&s->windows, s->a.value_type);
+    return spryi_windows_workspace(&s->windows, vector_type);
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)

@@ -129,9 +129,9 @@ int64_t spryi_windows_bytes(const spryi_windows *windows)
     return windows->count * (int64_t)sizeof *windows->parts;
 }
 
-int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type value_type)
+int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_type)
 {
-    return windows->numbers * (int64_t)spry_type_bytes(value_type == SPRY_PATTERN ? SPRY_F64 : value_type);
+    return windows->numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
 /* ---- the product ----------------------------------------------------------------------------------- */

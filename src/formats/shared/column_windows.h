@@ -41,8 +41,8 @@ void spryi_windows_clear(spry_context *context, spryi_windows *windows);
 
 int64_t spryi_windows_bytes(const spryi_windows *windows);
 
-/* Bytes of workspace that the windows take. A pattern's vectors are f64 at most. */
-int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type value_type);
+/* Bytes of workspace that the windows take for y of vector_type. */
+int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_type);
 
 /* Adds the products of a part with x to its window, which is zero: window[j - low] += a_ij * x_i. */
 typedef void (*spryi_window_fn)(const void *storage, const void *x, const spryi_window *part, void *window);

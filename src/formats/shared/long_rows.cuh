@@ -1,5 +1,5 @@
 /*
- * Rows that lie apart as CSR in pieces, in formats of slices: a storage S has long_count, piece_count, long_rows,
+ * Rows that lie apart as CSR in pieces, in formats of slices: a storage F has long_count, piece_count, long_rows,
  * long_first, pieces, long_columns and long_values, as packed.h tells them.
  *
  * Work: a warp a piece, then a warp a row, which adds the pieces up in order; of several columns as many for each, up to
@@ -19,25 +19,26 @@ template <typename V> struct long_row_vectors {
     int64_t x_row, y_row, x_apart, y_apart; /* strides */
 };
 
-template <typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
-    long_row_pieces(const S s, const long_row_vectors<V> v, V *sums)
+template <typename F, typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
+    long_row_pieces(const F s, const long_row_vectors<V> v, V *sums)
 {
     const int64_t p = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
     if (p >= s.piece_count) return;
     const int32_t *Aj = (const int32_t *)s.long_columns;
-    const V *Ax = (const V *)s.long_values, *x = v.x + blockIdx.y * v.x_apart;
+    const S *Ax = (const S *)s.long_values;
+    const V *x = v.x + blockIdx.y * v.x_apart;
     const int64_t end = s.pieces[p + 1];
     V sum = 0;
 #pragma unroll 4
     for (int64_t e = s.pieces[p] + threadIdx.x % 32; e < end; e += 32)
-        sum += (ONES ? V(1) : load_once(Ax + e)) * x[load_once(Aj + e) * v.x_row];
+        sum += (ONES ? V(1) : number_at<V>(Ax + e)) * x[load_once(Aj + e) * v.x_row];
     sum = lanes_sum(sum, 32);
     if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.piece_count + p] = sum;
 }
 
 /* The sums are left zero, as the next run expects them. */
-template <typename S, typename V> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
-    long_rows(const S s, const long_row_vectors<V> v, V *sums, scalar<V> alpha, scalar<V> beta)
+template <typename F, typename V> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
+    long_rows(const F s, const long_row_vectors<V> v, V *sums, scalar<V> alpha, scalar<V> beta)
 {
     const int64_t n = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
     if (n >= s.long_count) return;
@@ -54,15 +55,15 @@ template <typename S, typename V> static __global__ void __launch_bounds__(LONG_
 }
 
 /* Bytes of workspace that launch_long_rows needs. */
-template <typename S> static inline int64_t long_rows_workspace(const S *s, spry_type vector_type)
+template <typename F> static inline int64_t long_rows_workspace(const F *s, spry_type vector_type)
 {
     return s->piece_count * LONG_ROW_COLUMNS * (int64_t)spry_type_bytes(vector_type);
 }
 
 /* y of the long rows, if there are any. */
-template <typename S, typename V, bool ONES> static void launch_long_rows(const spryi_run_args *args)
+template <typename F, typename S, typename V, bool ONES> static void launch_long_rows(const spryi_run_args *args)
 {
-    const S *s = (const S *)args->storage;
+    const F *s = (const F *)args->storage;
     if (s->long_count == 0) return;
     V *sums = (V *)args->workspace;
     const unsigned pieces = (unsigned)ceil_div(s->piece_count * 32, LONG_ROW_THREADS);
@@ -77,8 +78,8 @@ template <typename S, typename V, bool ONES> static void launch_long_rows(const 
     }
     for (int64_t c = 0; c < columns; c += LONG_ROW_COLUMNS) {
         const unsigned many = (unsigned)(columns - c < LONG_ROW_COLUMNS ? columns - c : (int64_t)LONG_ROW_COLUMNS);
-        long_row_pieces<S, V, ONES><<<dim3(pieces, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
-        long_rows<S, V><<<dim3(rows, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
+        long_row_pieces<F, S, V, ONES><<<dim3(pieces, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
+        long_rows<F, V><<<dim3(rows, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
                                                                                     SPRY_BETA(V, args));
         v.x += LONG_ROW_COLUMNS * v.x_apart;
         v.y += LONG_ROW_COLUMNS * v.y_apart;

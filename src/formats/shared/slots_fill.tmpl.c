@@ -7,12 +7,12 @@
 
 typedef struct SPRY_FN(lanes) {
     const SPRY_J *Aj;
-    const SPRY_V *Ax;       /* NULL: a pattern */
+    const SPRY_B *Ax;       /* NULL: a pattern */
     const SPRY_P *first;    /* of each lane, where it begins in the two; any legal place where the lane is empty */
     const int32_t *lengths; /* of each lane */
     int64_t count;
     SPRY_J *columns; /* slot 0 of lane 0 */
-    SPRY_V *values;
+    SPRY_B *values;
     int64_t stride;
 } SPRY_FN(lanes);
 
@@ -27,9 +27,9 @@ static inline __attribute__((always_inline)) void SPRY_FN(fill_tile)(const SPRY_
         for (int q = 0; q < n; q++) columns[q * stride + l] = Aj[q];
     }
     if (!t->Ax) return;
-    SPRY_V *values = t->values + slot * stride;
+    SPRY_B *values = t->values + slot * stride;
     for (int64_t l = 0; l < t->count; l++) {
-        const SPRY_V *Ax = t->Ax + t->first[l] + slot;
+        const SPRY_B *Ax = t->Ax + t->first[l] + slot;
         for (int q = 0; q < n; q++) values[q * stride + l] = Ax[q];
     }
 }
@@ -46,8 +46,8 @@ static void SPRY_FN(fill_ragged)(const SPRY_FN(lanes) * t, int64_t slot, int64_t
         for (int64_t q = 0; q < whole; q++) columns[q * stride] = Aj[slot + q];
         for (int64_t q = whole; q < n; q++) columns[q * stride] = padding;
         if (!t->Ax) continue;
-        const SPRY_V *Ax = t->Ax + t->first[l] + slot;
-        SPRY_V *values = t->values + slot * stride + l;
+        const SPRY_B *Ax = t->Ax + t->first[l] + slot;
+        SPRY_B *values = t->values + slot * stride + l;
         for (int64_t q = 0; q < whole; q++) values[q * stride] = Ax[q];
         for (int64_t q = whole; q < n; q++) values[q * stride] = 0;
     }

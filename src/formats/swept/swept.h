@@ -104,10 +104,12 @@ typedef struct spryi_swept {
 extern const spryi_format spryi_format_swept;
 extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
-/* Groups of a batch, and slots of a thread in it. */
+/* Groups of a batch, and slots of a thread in it, 16 bytes of values or of indices; and of a type, as a constant. */
+#define SPRYI_SWEPT_UNROLL(type) (SPRYI_SWEPT_BATCH_BYTES / (int64_t)(sizeof(type) > 4 ? sizeof(type) : 4))
 static inline int64_t spryi_swept_unroll(int32_t value_type)
 {
-    return SPRYI_SWEPT_BATCH_BYTES / (int64_t)spry_type_bytes((spry_type)value_type);
+    const int64_t bytes = (int64_t)spry_type_bytes((spry_type)value_type);
+    return SPRYI_SWEPT_BATCH_BYTES / (bytes > 4 ? bytes : 4);
 }
 
 /* Where entry `position` of a block's group lies, from the block's first slot. */

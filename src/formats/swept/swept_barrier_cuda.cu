@@ -23,8 +23,8 @@ extern "C" {
 
 enum { THREADS = SPRYI_SWEPT_THREADS, WARPS = THREADS / 32 };
 
-/* A thread's slots of a batch, 16 bytes of values. */
-template <typename V> struct batch;
+/* A thread's slots of a batch, indices and values as they are stored. */
+template <typename S> struct batch;
 template <> struct batch<float> {
     static const int slots = 4;
     unsigned index[4];
@@ -38,6 +38,10 @@ template <> struct batch<float> {
             : "=f"(value[0]), "=f"(value[1]), "=f"(value[2]), "=f"(value[3])
             : "l"(values));
     }
+    __device__ __forceinline__ float at(int u) const
+    {
+        return value[u];
+    }
 };
 template <> struct batch<double> {
     static const int slots = 2;
@@ -47,6 +51,26 @@ template <> struct batch<double> {
     {
         asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(index[0]), "=r"(index[1]) : "l"(indices));
         asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(value[0]), "=d"(value[1]) : "l"(values));
+    }
+    __device__ __forceinline__ double at(int u) const
+    {
+        return value[u];
+    }
+};
+template <typename S> struct batch { /* of 16 bits */
+    static const int slots = 4;
+    unsigned index[4], pair[2];
+    __device__ __forceinline__ void load(const unsigned *indices, const S *values)
+    {
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(index[0]), "=r"(index[1]), "=r"(index[2]), "=r"(index[3])
+            : "l"(indices));
+        asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(pair[0]), "=r"(pair[1]) : "l"(values));
+    }
+    __device__ __forceinline__ float at(int u) const
+    {
+        const S value = {(uint16_t)(u % 2 ? pair[u / 2] >> 16 : pair[u / 2] & 0xffff)};
+        return widened(value);
     }
 };
 
@@ -66,18 +90,18 @@ typedef struct swept_view {
  * ahead, and the groups of this batch are added meanwhile. (Gathers between the groups, in front of their reads of the
  * sums, were 5 % slower in f32.)
  */
-template <typename V> static __device__ __forceinline__ void sweep(const swept_view &s, const spryi_swept_block &block,
-                                                                   const V *__restrict__ x, V *sums)
+template <typename S, typename V> static __device__ __forceinline__ void
+sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__ x, V *sums)
 {
-    constexpr int U = batch<V>::slots;
+    constexpr int U = batch<S>::slots;
     const unsigned padding = (1u << block.sum_bits) - 1;
     const int64_t stride = THREADS * U, first = block.first_batch * stride + threadIdx.x * U;
     const unsigned *indices = s.indices + first;
-    const V *values = (const V *)s.values + first;
+    const S *values = (const S *)s.values + first;
     const int64_t *bases = s.bases + block.first_batch;
     const int last = block.batches - 1;
     if (last < 0) return;
-    batch<V> now, next, after;
+    batch<S> now, next, after;
     V x_now[U], x_next[U];
     now.load(indices, values);
     int64_t base = bases[min(1, last)];
@@ -96,7 +120,7 @@ template <typename V> static __device__ __forceinline__ void sweep(const swept_v
             const unsigned at = now.index[u] & padding;
             __syncthreads(); /* the group before has been added */
             const V sum = at != padding ? sums[at] : V(0);
-            if (at != padding) sums[at] = sum + now.value[u] * x_now[u];
+            if (at != padding) sums[at] = sum + V(now.at(u)) * x_now[u];
         }
         now = next;
         next = after;
@@ -141,7 +165,7 @@ template <typename V> static __device__ void put_rows(const swept_view &s, const
     }
 }
 
-template <typename V> static __global__ void __launch_bounds__(THREADS, 1)
+template <typename S, typename V> static __global__ void __launch_bounds__(THREADS, 1)
     swept_barrier(const swept_view s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given,
                   scalar<V> beta_given, V *pieces, unsigned *arrived)
 {
@@ -150,7 +174,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, 1)
     const V alpha = alpha_given.get(), beta = beta_given.get();
     const spryi_swept_block block = s.blocks[blockIdx.x];
     for (int n = threadIdx.x; n < block.all_sums; n += THREADS) sums[n] = 0;
-    sweep(s, block, x, sums);
+    sweep<S>(s, block, x, sums);
     __syncthreads();
     for (int l = threadIdx.x / 32; l < block.extras; l += WARPS) {
         const spryi_swept_extra row = s.extras[block.first_extra + l];
@@ -165,10 +189,22 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- the host's side ---------------------------------------------------------------------------------- */
 
+/* The kernel for these types may ask for `bytes` of shared memory. */
+static cudaError_t allow_all(spry_type stored, spry_type vectors, int bytes)
+{
+#define ALLOW(tag, s, v, c, argument)                                                                                  \
+    if ((int)stored == (int)spryi_type_##s && (int)vectors == (int)spryi_type_##v)                                     \
+        return allow_shared_memory(swept_barrier<spryi_##s, spryi_##v>, bytes);
+    SPRYI_PLAIN_ROWS(ALLOW, 0)
+    SPRYI_MIXED_ROWS(ALLOW, 0)
+#undef ALLOW
+    return cudaErrorInvalidValue;
+}
+
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
-    const spry_type type = (spry_type)h->value_type;
+    const spry_type type = request->vector_type;
     const int64_t needed = h->most_sums * (int64_t)spry_type_bytes(type);
     int most = 0;
     *auxiliary = NULL;
@@ -180,7 +216,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
                                 "them",
                                 (long long)needed, most - SPRYI_SWEPT_OWN_BYTES);
     most -= SPRYI_SWEPT_OWN_BYTES;
-    if (code == cudaSuccess) code = SPRY_BY_TYPE(type, V, allow_shared_memory(swept_barrier<V>, most));
+    if (code == cudaSuccess) code = allow_all((spry_type)h->value_type, type, most);
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "swept_barrier_cuda: shared memory");
 }
 
@@ -189,10 +225,11 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
 {
     (void)auxiliary;
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
-    return h->pieces * (int64_t)spry_type_bytes((spry_type)h->value_type) + h->shared_rows * 4;
+    return h->pieces * (int64_t)spry_type_bytes(request->vector_type) + h->shared_rows * 4;
 }
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_swept *s = (const spryi_swept *)args->storage;
     const spryi_swept_sizes *h = &s->sizes;
@@ -202,12 +239,12 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     V *y = (V *)args->y, *pieces = (V *)args->workspace;
     unsigned *arrived = (unsigned *)(pieces + h->pieces);
     const size_t shared_bytes = (size_t)h->most_sums * sizeof(V);
-    swept_barrier<V><<<(unsigned)h->blocks, THREADS, shared_bytes, stream_of(args)>>>(v, (const V *)args->x, y, alpha,
-                                                                                      beta, pieces, arrived);
+    swept_barrier<S, V><<<(unsigned)h->blocks, THREADS, shared_bytes, stream_of(args)>>>(v, (const V *)args->x, y,
+                                                                                         alpha, beta, pieces, arrived);
     return launched(err, "swept_barrier_cuda");
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_swept_barrier = {"swept_barrier_cuda", &runs, NULL, prepare, NULL,
                                                         workspace_bytes};

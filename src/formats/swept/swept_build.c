@@ -226,16 +226,14 @@ static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t gr
     return sum;
 }
 
-/* spryi_swept_unroll as a constant: entry by entry, divisions would take as long as all else. */
-#define UNROLL(V) (SPRYI_SWEPT_BATCH_BYTES / (int64_t)sizeof(V))
-
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/swept/swept_build.c" /* its second half */
 #include "core/instantiate.h"
 
 typedef void (*pack_fn)(const swept_build *made, int64_t block, packing *p);
 typedef void (*fill_fn)(const swept_build *made, int64_t block);
-static const pack_fn packs[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
-static const fill_fn fills[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
+static const pack_fn packs[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
+static const fill_fn fills[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
 
 /* No entry that is sorted is larger than this. */
 typedef struct widest_entry {
@@ -442,7 +440,7 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
 static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
                                  entry_slot *targets)
 {
-    const int64_t unroll = UNROLL(SPRY_V), widest = (int64_t)1 << (32 - block->sum_bits);
+    const int64_t unroll = SPRYI_SWEPT_UNROLL(SPRY_B), widest = (int64_t)1 << (32 - block->sum_bits);
     int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
     int64_t held = 0;             /* entries of open groups */
     for (int64_t e = 0; e < count; e++) {
@@ -507,11 +505,11 @@ static void SPRY_FN(fill)(const swept_build *made, int64_t b)
 {
     spryi_swept *s = made->s;
     const SPRY_J *Aj = made->a->indices;
-    const SPRY_V *Ax = made->a->values;
-    const int64_t in_batch = SPRYI_SWEPT_THREADS * UNROLL(SPRY_V);
+    const SPRY_B *Ax = made->a->values;
+    const int64_t in_batch = SPRYI_SWEPT_THREADS * SPRYI_SWEPT_UNROLL(SPRY_B);
     const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
-    SPRY_V *values = (SPRY_V *)s->values + begin * in_batch;
+    SPRY_B *values = (SPRY_B *)s->values + begin * in_batch;
     const uint32_t padding = spryi_swept_padding(&s->blocks[b]);
     for (int64_t n = 0; n < (end - begin) * in_batch; n++) {
         indices[n] = padding;

@@ -186,7 +186,7 @@ template <typename V, typename P> static __global__ void clear_slots(const sweep
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     fill_bases(const sweeping<P> w, int64_t *__restrict__ bases)
 {
-    constexpr uint32_t batch = GROUP * SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
+    constexpr uint32_t batch = GROUP * SPRYI_SWEPT_UNROLL(V);
     __shared__ tile t;
     open_tile(w, &t);
     own_block b = block_at(w, t.blocks[0]);
@@ -201,7 +201,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     fill_slots(const sweeping<P> w, const record *__restrict__ records, const V *__restrict__ Ax,
                const int64_t *__restrict__ bases, uint32_t *__restrict__ indices, V *__restrict__ values)
 {
-    constexpr uint32_t unroll = SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
+    constexpr uint32_t unroll = SPRYI_SWEPT_UNROLL(V);
     __shared__ tile t;
     open_tile(w, &t);
     own_block b = block_at(w, t.blocks[0]);
@@ -508,7 +508,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     spryi_swept_cost(s, &c->cost);
     SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(&m, records, err)));
+    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(&m, records, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
     return SPRY_OK;
 }

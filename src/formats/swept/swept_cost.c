@@ -9,12 +9,11 @@ enum {
     FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums that rows with many entries want: entries over half of the groups */
 };
 
-/* Sums that shared memory has room for. */
-static int64_t sum_limit(const spryi_build_request *request, const spryi_swept_sizes *h)
+/* Sums, of the type of vectors, that shared memory has room for. */
+static int64_t sum_limit(const spryi_build_request *request)
 {
     const int64_t bytes = request->shared_bytes > 0 ? request->shared_bytes : SPRYI_SWEPT_GPU_BYTES;
-    const int64_t size = (int64_t)spry_type_bytes((spry_type)h->value_type),
-                  most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
+    const int64_t most = (bytes - SPRYI_SWEPT_OWN_BYTES) / (int64_t)spry_type_bytes(request->options->vector_type);
     const int64_t given = request->parameters[1];
     if (given > 0 && given < most) return given;
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
@@ -38,7 +37,7 @@ spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const
                            .offset_type = (int32_t)a->offset_type,
                            .index_type = (int32_t)a->index_type};
     h.blocks = request->parameters[0] > 0 ? request->parameters[0] : default_blocks(&h, request);
-    h.sum_limit = sum_limit(request, &h);
+    h.sum_limit = sum_limit(request);
     return h;
 }
 

@@ -9,4 +9,5 @@ const spryi_kernel spryi_swept_barrier_cuda = {
     .source = "SCOO: Dang and Schmidt 2012; groups without conflicts: this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
 };

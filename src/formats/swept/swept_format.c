@@ -35,10 +35,10 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 }
 
 /* For the reference kernel: sums of rows, or of columns, and the rows of a block's sums. */
-static int64_t workspace_bytes(const void *storage)
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)storage)->sizes;
-    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type) +
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes(vector_type) +
            h->most_sums * (int64_t)sizeof(int32_t);
 }
 

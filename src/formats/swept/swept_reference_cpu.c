@@ -8,6 +8,7 @@
 #ifndef SPRY_FN
 #include "formats/swept/swept.h"
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/swept/swept_reference_cpu.c" /* its second half */
 #include "core/instantiate.h"
 
@@ -33,16 +34,16 @@ static void SPRY_FN(multiply)(const spryi_swept *s, const spryi_swept_block *blo
 {
     const int64_t slots = SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->sizes.value_type), first = block->first_batch;
     const uint32_t padding = spryi_swept_padding(block);
-    const SPRY_V *values = s->values;
+    const SPRY_S *values = s->values;
     for (int64_t n = first; n < first + block->batches; n++)
         for (int64_t k = n * slots; k < (n + 1) * slots; k++) {
             const uint32_t sum = s->indices[k] & padding;
             if (sum == padding) continue;
             const int64_t i = block->first_row + row_of[sum], j = spryi_swept_column(s, block, n, k);
             if (transposed)
-                t[j] += values[k] * x[i];
+                t[j] += SPRY_VALUE(values[k]) * x[i];
             else
-                t[i] += values[k] * x[j];
+                t[i] += SPRY_VALUE(values[k]) * x[j];
         }
 }
 

@@ -18,14 +18,15 @@ void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *blo
         for (int32_t n = 0; n < s->extras[l].count; n++) row_of[s->extras[l].first + n] = row_of[s->extras[l].sum];
 }
 
+#define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/swept/swept_to_csr.c" /* its second half */
 #include "core/instantiate.h"
 
 typedef int64_t (*count_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at);
 typedef void (*unpack_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
                           int64_t head, const spry_arrays *A);
-static const count_fn counts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
-static const unpack_fn unpacks[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
+static const count_fn counts[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
+static const unpack_fn unpacks[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
 
 /* Offsets of the rows, and where the entries go of the first row of each block that the one before has begun. */
 static void locate_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64_t *heads)
@@ -108,7 +109,7 @@ static void SPRY_FN(unpack)(const spryi_swept *s, const spryi_swept_block *block
     const int64_t first = block->first_batch * SPRYI_SWEPT_THREADS * unroll;
     const uint32_t padding = spryi_swept_padding(block);
     SPRY_J *columns = (SPRY_J *)(uintptr_t)A->indices;
-    SPRY_V *values = (SPRY_V *)(uintptr_t)A->values;
+    SPRY_B *values = (SPRY_B *)(uintptr_t)A->values;
     for (int64_t group = 0; group < block->batches * unroll; group++)
         for (int64_t position = 0; position < SPRYI_SWEPT_THREADS; position++) {
             const int64_t slot = first + spryi_swept_slot(group, position, unroll);
@@ -116,7 +117,7 @@ static void SPRY_FN(unpack)(const spryi_swept *s, const spryi_swept_block *block
             if (sum == padding) continue;
             const int64_t to = row_of[sum] == 0 && block->head_row >= 0 ? head++ : at[block->first_row + row_of[sum]]++;
             columns[to] = (SPRY_J)spryi_swept_column(s, block, block->first_batch + group / unroll, slot);
-            values[to] = ((const SPRY_V *)s->values)[slot];
+            values[to] = ((const SPRY_B *)s->values)[slot];
         }
 }
 

@@ -21,22 +21,17 @@ static int64_t part_count(const spryi_windowed *s)
     return s->window_count < PARTS ? s->window_count : PARTS;
 }
 
-/* A pattern's vectors are f64 at most. */
-static int64_t number_bytes(const spryi_windowed *s)
-{
-    return (int64_t)(s->a.value_type == SPRY_PATTERN ? sizeof(double) : spry_type_bytes(s->a.value_type));
-}
-
 /* Bytes of the sums of pieces, to a whole line. */
-static int64_t sum_bytes(const spryi_windowed *s)
+static int64_t sum_bytes(const spryi_windowed *s, spry_type vector_type)
 {
-    return (s->piece_count * number_bytes(s) + 63) / 64 * 64;
+    return (s->piece_count * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64;
 }
 
-int64_t spryi_windowed_workspace(const void *storage)
+int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type)
 {
     const spryi_windowed *s = storage;
-    return sum_bytes(s) + part_count(s) * ((s->staged * number_bytes(s) + 63) / 64 * 64);
+    return sum_bytes(s, vector_type) +
+           part_count(s) * ((s->staged * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64);
 }
 
 /* A kernel's product; args come first, so that their address is this one's. */
@@ -49,9 +44,11 @@ static void run_parts(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_windowed *s = args->storage;
     const windowed_run *run = (const windowed_run *)(const void *)args;
-    const int64_t parts = part_count(s), bytes = (s->staged * number_bytes(s) + 63) / 64 * 64;
+    const int64_t parts = part_count(s);
+    const int64_t sums = sum_bytes(s, args->vector_type);
+    const int64_t bytes = (s->staged * (int64_t)spry_type_bytes(args->vector_type) + 63) / 64 * 64;
     for (int64_t p = begin; p < end; p++) {
-        void *room = bytes > 0 ? (char *)args->workspace + sum_bytes(s) + p * bytes : NULL; /* NULL: rows are empty */
+        void *room = bytes > 0 ? (char *)args->workspace + sums + p * bytes : NULL; /* NULL: rows are empty */
         for (int64_t w = s->window_count * p / parts; w < s->window_count * (p + 1) / parts; w++)
             run->window(args, w, room);
     }

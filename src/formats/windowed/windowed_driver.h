@@ -12,6 +12,6 @@ typedef void (*spryi_windowed_fn)(const spryi_run_args *args, int64_t w, void *r
 spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn window);
 
 /* Bytes: sums of pieces of long rows, then room for staged x of each part of the windows. */
-int64_t spryi_windowed_workspace(const void *storage);
+int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type);
 
 #endif

@@ -554,9 +554,9 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     if (s->window_count > 0) code = ones ? launch<V, true>(args) : launch<V, false>(args);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "windowed_staged_cuda: shared memory");
     if (ones)
-        launch_long_rows<spryi_windowed, V, true>(args);
+        launch_long_rows<spryi_windowed, V, V, true>(args);
     else
-        launch_long_rows<spryi_windowed, V, false>(args);
+        launch_long_rows<spryi_windowed, V, V, false>(args);
     return launched(err, "windowed_staged_cuda");
 }
 

@@ -56,7 +56,7 @@ static void SPRY_FN(super_rows_of)(const spryi_run_args *args, int64_t begin, in
             const SPRY_P r_end = r_ptr[k + 1];
             SPRY_C temp = 0;
             for (SPRY_P l = r_ptr[k]; l < r_end; l++)
-                temp += vals ? (SPRY_C)vals[l] * (SPRY_C)x[col_idx[l]] : (SPRY_C)x[col_idx[l]];
+                temp += vals ? SPRY_VALUE(vals[l]) * (SPRY_C)x[col_idx[l]] : (SPRY_C)x[col_idx[l]];
             y[k] = (SPRY_V)(beta == 0 ? alpha * temp : alpha * temp + beta * (SPRY_C)y[k]);
         }
     }

@@ -1,0 +1,191 @@
+#include "both_support.h"
+
+#include "core/matrix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int both_device = SPRY_CPU;
+
+static spry_spmv_options both_options(spry_op op, const char *format)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.op = op;
+    o.format = format;
+    o.device = both_device;
+    o.both_directions = 1;
+    return o;
+}
+
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_spmv_plan_create(context, &plan, A, o, &err) != SPRY_OK) fail_msg("%s: %s", o->format, err.message);
+    return plan;
+}
+
+/* y = 1.5*op(A)*x - 0.5*y of host vectors in the plan's direction or the other, `op` in all, compared row by row. */
+static void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op,
+                      int transpose)
+{
+    const double alpha = 1.5, beta = -0.5;
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    double *x = malloc((size_t)(n + 1) * 8), *y = malloc((size_t)(m + 1) * 8), *before = malloc((size_t)(m + 1) * 8);
+    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_error err = SPRY_ERROR_INIT;
+    run.transpose = transpose;
+    for (int64_t j = 0; j < n; j++) x[j] = 1 / (1.5 + (double)(j % 101)) - 0.1;
+    for (int64_t i = 0; i < m; i++) y[i] = before[i] = (double)(i % 7) - 3.1;
+    if (spry_spmv_plan_run(plan, spry_vector_f64(y, m), &alpha, spry_const_vector_f64(x, n), &beta, &run, &err) !=
+        SPRY_OK)
+        fail_msg("%s", err.message);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+    if (spry_spmv_verify(context, &v, A, op, &alpha, spry_const_vector_f64(x, n), &beta,
+                         spry_const_vector_f64(before, m), spry_const_vector_f64(y, m), &err) != SPRY_OK ||
+        v.wrong_rows > 0)
+        fail_msg("%d rows are wrong, %s", (int)v.wrong_rows, err.message);
+    free(x);
+    free(y);
+    free(before);
+}
+
+static void check_both(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op)
+{
+    const spry_op back = op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
+    for (int again = 0; again < 2; again++) {
+        check_run(context, plan, A, op, 0);
+        check_run(context, plan, A, back, 1);
+    }
+}
+
+static const char *const matrices[] = {"grid5,x=60,y=50", "rmat,scale=10", "fem3,x=6,y=6,z=5",
+                                       "uniform,rows=3000,degree=5"};
+static const char *const formats[] = {NULL, "csr", "packed", "sell"};
+
+void both_ways(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        spry_context *context = make_context(NULL, 1 + n % 2);
+        spry_matrix *A = matrix(context, matrices[n]);
+        for (int f = 0; f < 4; f++)
+            for (int t = 0; t < 2; t++) {
+                const spry_op op = t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+                const spry_spmv_options o = both_options(op, formats[f]);
+                spry_spmv_plan *plan = plan_of(context, A, &o);
+                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+                check_both(context, plan, A, op);
+                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                assert_true(info.other_format[0] && info.other_kernel[0]);
+                assert_true(info.owned_bytes > 0 && info.two_plans_bytes > 0);
+                spry_spmv_plan_destroy(plan);
+            }
+        spry_matrix_destroy(A);
+        assert_int_equal(spry_context_bytes(context), 0);
+        spry_context_destroy(context);
+    }
+}
+
+void one_storage_of_symmetric(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = matrix(context, "laplace5,x=60,y=50");
+    const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "packed");
+    spry_spmv_options single = o;
+    single.both_directions = 0;
+    spry_spmv_plan *plan = plan_of(context, A, &o), *one = plan_of(context, A, &single);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info), of_one = SPRY_INIT(spry_spmv_plan_info);
+    check_both(context, plan, A, SPRY_NO_TRANSPOSE);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(one, &of_one, NULL), SPRY_OK);
+    assert_int_equal(info.owned_bytes, of_one.owned_bytes);
+    assert_int_equal(info.two_plans_bytes, 2 * of_one.owned_bytes);
+    assert_string_equal(of_one.other_format, "");
+    spry_spmv_plan_destroy(one);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Values changed in place, then another array. */
+void other_values(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 4; f++) {
+        spry_context *context = make_context(NULL, 1);
+        spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL, *B = NULL;
+        spry_arrays a = G->a;
+        double *values = malloc((size_t)a.nnz * 8), *others = malloc((size_t)a.nnz * 8);
+        memcpy(values, a.values, (size_t)a.nnz * 8);
+        for (int64_t k = 0; k < a.nnz; k++) others[k] = values[k] * 3 - 0.1;
+        a.ownership = SPRY_BORROW;
+        a.struct_size = sizeof a;
+        a.values = values;
+        assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+        a.values = others;
+        assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+        const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, formats[f]);
+        spry_spmv_plan *plan = plan_of(context, A, &o);
+        check_both(context, plan, A, SPRY_NO_TRANSPOSE);
+        for (int64_t k = 0; k < a.nnz; k++) values[k] = -2 * values[k] + 0.25;
+        spry_error err = SPRY_ERROR_INIT;
+        if (spry_spmv_plan_update(plan, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        check_both(context, plan, A, SPRY_NO_TRANSPOSE);
+        spry_update_options update = SPRY_INIT(spry_update_options);
+        update.values = others;
+        if (spry_spmv_plan_update(plan, &update, &err) != SPRY_OK) fail_msg("%s", err.message);
+        check_both(context, plan, B, SPRY_NO_TRANSPOSE);
+        for (int64_t k = 0; k < a.nnz; k++) others[k] = others[k] + 1;
+        assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
+        check_both(context, plan, B, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan_destroy(plan);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(G);
+        free(values);
+        free(others);
+        assert_int_equal(spry_context_bytes(context), 0);
+        spry_context_destroy(context);
+    }
+}
+
+void limits_and_refusals(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = matrix(context, "rmat,scale=10");
+    spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "sell");
+    spry_spmv_plan *plan = plan_of(context, A, &o);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_error err = SPRY_ERROR_INIT;
+    double x[1024] = {0}, y[1024] = {0};
+    spry_run_options run = SPRY_INIT(spry_run_options);
+    run.transpose = 2;
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 1024), NULL, spry_const_vector_f64(x, 1024), NULL,
+                                        &run, &err),
+                     SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "transpose");
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_destroy(plan);
+    plan = NULL;
+    o.memory_limit_bytes = info.owned_bytes - 1; /* of both together */
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+    assert_null(plan);
+    o.memory_limit_bytes = 0;
+    o.both_directions = 2;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "both_directions");
+    o.both_directions = 0;
+    plan = plan_of(context, A, &o);
+    run.transpose = 1;
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 1024), NULL, spry_const_vector_f64(x, 1024), NULL,
+                                        &run, &err),
+                     SPRY_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "both_directions"));
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}

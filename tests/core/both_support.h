@@ -1,0 +1,15 @@
+/* Plans of both directions, on the CPU or on a device's first. */
+#ifndef TESTS_CORE_BOTH_SUPPORT_H
+#define TESTS_CORE_BOTH_SUPPORT_H
+
+#include "choices_support.h"
+
+/* What the plans have to be made for: SPRY_CPU or 1; set by main. */
+extern int both_device;
+
+void both_ways(void **state);
+void one_storage_of_symmetric(void **state);
+void other_values(void **state);
+void limits_and_refusals(void **state);
+
+#endif

@@ -1,0 +1,43 @@
+/* Plans of both directions on a device: the matrix is copied there once, and nothing is left. */
+#include "both_support.h"
+
+#include "mock/mock.h"
+
+/* Memory refused at every step: an error, and nothing left. */
+static void without_memory(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = matrix(context, "rmat,scale=9");
+    const int64_t blocks = mock.blocks, held = spry_context_bytes(context);
+    int made = 0, refused = 0;
+    for (int fail_at = 1; !made; fail_at++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_spmv_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        o.device = 1;
+        o.format = "csr";
+        o.both_directions = 1;
+        mock.fail_at = mock.allocations + fail_at;
+        const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
+        mock.fail_at = 0;
+        made = status == SPRY_OK;
+        refused += !made;
+        if (!made) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+        spry_spmv_plan_destroy(plan);
+        assert_int_equal(mock.blocks, blocks);
+        assert_int_equal(spry_context_bytes(context), held);
+    }
+    assert_true(refused > 3);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways), cmocka_unit_test(one_storage_of_symmetric),
+                                       cmocka_unit_test(other_values), cmocka_unit_test(limits_and_refusals),
+                                       cmocka_unit_test(without_memory)};
+    both_device = 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,15 @@
+/* Several columns of x and y, multiplied in one run and judged one by one. */
+#ifndef TESTS_KERNELS_COLUMNS_H
+#define TESTS_KERNELS_COLUMNS_H
+
+#include "trials.h"
+
+enum { MOST_COLUMNS = 33 };
+
+/*
+ * Runs the plan with 2 to MOST_COLUMNS columns, which lie row by row or apart, with room between: every column is
+ * within the bound, and of the same bits as among the most columns. Column c of x is x_numbers, from number c on.
+ */
+void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart);
+
+#endif
