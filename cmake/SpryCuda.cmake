@@ -72,10 +72,16 @@ if(SPRY_HAVE_CUDA)
   elseif(SPRY_CUDA_LINES)
     list(APPEND spry_cuda_options -lineinfo)
   endif()
-  # Code for many GPUs is compressed; that of one is small, and unpacking it would cost a first product a millisecond.
+  # Compressed code is a tenth of the size, but unpacking a module costs its first product 1 to 2 ms. So code for many
+  # GPUs is compressed, and for one GPU what few programs use.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
+  set(spry_cuda_seldom ${spry_cuda_sources})
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|/packed_columns_|/csr_panel_cuda")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    list(APPEND spry_cuda_options -compress-mode=$<IF:${packaged},size,none>)
+    list(APPEND spry_cuda_options $<${packaged}:-compress-mode=size>)
+    set_source_files_properties(${spry_cuda_seldom} PROPERTIES COMPILE_OPTIONS -compress-mode=size)
+    list(REMOVE_ITEM spry_cuda_sources ${spry_cuda_seldom})
+    set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS $<$<NOT:${packaged}>:-compress-mode=none>)
   else()
     list(APPEND spry_cuda_options $<${packaged}:-Xfatbin=-compress-all>)
   endif()

@@ -20,15 +20,20 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    PAIR_SLOTS = 5, /* at most, of slices that are added up together */
+    PAIRS_FEW = 5,  /* slots of slices that are added up together, at most, where the mean slice has no more, */
+    PAIRS_MOST = 8, /* and where it has */
     PAIRS_WARPS = 4,
     PAIRS_SLICES = 8, /* of a warp */
-    PAIRS_BLOCKS = 10,
+};
+
+/* Fewer registers let more warps wait at the same time. Measured on an H200. */
+template <typename V, int SLOTS> struct pairs_shape {
+    static const int blocks = SLOTS == PAIRS_FEW ? 10 : sizeof(V) == 8 ? 6 : 8;
 };
 
 /* sum[r] of the lane's rows, W slots of two slices whose values lie one after the other. */
-template <int W, bool WHOLE, bool ONES, typename S, typename V> static __device__ __forceinline__ void
-add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[PAIR_SLOTS], unsigned mask0, unsigned mask1)
+template <int W, bool WHOLE, bool ONES, int SLOTS, typename S, typename V> static __device__ __forceinline__ void
+add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS], unsigned mask0, unsigned mask1)
 {
     V a[2][W], of_x[2][W];
 #pragma unroll
@@ -50,40 +55,46 @@ add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[PAIR_SL
     }
 }
 
-template <bool WHOLE, bool ONES, typename S, typename V>
+template <bool WHOLE, bool ONES, int SLOTS, typename S, typename V>
 static __device__ __forceinline__ void add_pair_of(V (&sum)[2], const S *Ax, const V *x,
-                                                   const int32_t (&distance)[PAIR_SLOTS], unsigned mask0,
-                                                   unsigned mask1, int width)
+                                                   const int32_t (&distance)[SLOTS], unsigned mask0, unsigned mask1,
+                                                   int width)
 {
-    switch (width) {
-    case 1: add_pair<1, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1); break;
-    case 2: add_pair<2, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1); break;
-    case 3: add_pair<3, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1); break;
-    case 4: add_pair<4, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1); break;
-    case 5: add_pair<5, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1); break;
+#define ADD_PAIR(n) add_pair<(n) <= SLOTS ? (n) : 1, WHOLE, ONES>(sum, Ax, x, distance, mask0, mask1)
+    switch (width) { /* more than SLOTS never come */
+    case 1: ADD_PAIR(1); break;
+    case 2: ADD_PAIR(2); break;
+    case 3: ADD_PAIR(3); break;
+    case 4: ADD_PAIR(4); break;
+    case 5: ADD_PAIR(5); break;
+    case 6: ADD_PAIR(6); break;
+    case 7: ADD_PAIR(7); break;
+    case 8: ADD_PAIR(8); break;
     default: break;
     }
+#undef ADD_PAIR
 }
 
 /* The sum of one slice with room for all lanes; Ax: its first value, x: at the lane's row. */
 template <bool ONES, typename S, typename V>
 static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *Ax, const int32_t *list, const V *x)
 {
+    enum { AT_ONCE = 5 };
     const int lane = threadIdx.x % LANES;
     V sum = 0;
 #pragma unroll 1
-    for (int t = 0; t < width; t += PAIR_SLOTS) {
-        V a[PAIR_SLOTS];
-        int32_t distance[PAIR_SLOTS];
+    for (int t = 0; t < width; t += AT_ONCE) {
+        V a[AT_ONCE];
+        int32_t distance[AT_ONCE];
 #pragma unroll
-        for (int u = 0; u < PAIR_SLOTS; u++) {
+        for (int u = 0; u < AT_ONCE; u++) {
             const bool has = t + u < width && mask >> (t + u) & 1;
             distance[u] = t + u < width ? __ldg(list + t + u) : 0;
             a[u] = ONES ? V(1) : V(0);
             if (!ONES && has) a[u] = number_at<V>(Ax + (t + u) * LANES + lane);
         }
 #pragma unroll
-        for (int u = 0; u < PAIR_SLOTS; u++)
+        for (int u = 0; u < AT_ONCE; u++)
             if (t + u < width && mask >> (t + u) & 1) sum += a[u] * x[distance[u]];
     }
     return sum;
@@ -113,20 +124,25 @@ static __device__ __forceinline__ unsigned pair_mask(const spryi_packed &s, uint
 }
 
 /* 1 if this lane's slice and the next lane's may be added up together. */
-static __device__ __forceinline__ bool makes_pair(const uint4 &record, int lane, int count)
+template <int SLOTS> static __device__ __forceinline__ bool makes_pair(const uint4 &record, int lane, int count)
 {
     const uint32_t dense = SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED, width = record.w >> SPRYI_PACKED_WIDTH_SHIFT & 255;
     const uint32_t next_w = __shfl_down_sync(ALL, record.w, 1), next_y = __shfl_down_sync(ALL, record.y, 1);
-    return lane + 1 < count && width <= PAIR_SLOTS && width == (next_w >> SPRYI_PACKED_WIDTH_SHIFT & 255) &&
+    return lane + 1 < count && width <= SLOTS && width == (next_w >> SPRYI_PACKED_WIDTH_SHIFT & 255) &&
            record.y == next_y && (record.w & dense) && (next_w & dense);
 }
 
-static __device__ __forceinline__ void load_distances(int32_t (&distance)[PAIR_SLOTS], const int4 *list, int width)
+template <int SLOTS>
+static __device__ __forceinline__ void load_distances(int32_t (&distance)[SLOTS], const int4 *list, int width)
 {
-    int4 d = make_int4(0, 0, 0, 0);
-    if (width > 0) d = __ldg(list);
-    distance[0] = d.x, distance[1] = d.y, distance[2] = d.z, distance[3] = d.w;
-    if (width > 4) distance[4] = __ldg((const int32_t *)(list + 1));
+#pragma unroll
+    for (int t = 0; t < SLOTS; t += 4) {
+        int4 d = make_int4(0, 0, 0, 0);
+        if (width > t) d = __ldg(list + t / 4);
+        const int32_t of[4] = {d.x, d.y, d.z, d.w};
+#pragma unroll
+        for (int q = 0; q < 4 && t + q < SLOTS; q++) distance[t + q] = of[q];
+    }
 }
 
 /* The sum of slice k of the warp, which is no part of a pair; lane k has its record, x: at the lane's row. */
@@ -147,7 +163,8 @@ static __device__ __forceinline__ V single_sum(const spryi_packed &s, const uint
                                                            : add_holes<ONES>(width, mask, Ax, list, x);
 }
 
-template <typename S, typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, PAIRS_BLOCKS)
+template <typename S, typename V, bool ONES, int SLOTS>
+static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, pairs_shape<V, SLOTS>::blocks)
     packed_pairs(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
     const int lane = threadIdx.x % LANES;
@@ -161,14 +178,14 @@ template <typename S, typename V, bool ONES> static __global__ void __launch_bou
         record = __ldg((const uint4 *)(s.slices + first + lane));
         extra = __ldg((const uint32_t *)s.extras + first + lane);
     }
-    const unsigned pairs = __ballot_sync(ALL, makes_pair(record, lane, count));
+    const unsigned pairs = __ballot_sync(ALL, makes_pair<SLOTS>(record, lane, count));
     const unsigned full = __ballot_sync(ALL, record.w & SPRYI_PACKED_FULL);
     const V a = alpha.get(), b = beta.get();
     const S *values = (const S *)s.values + lane;
     const int64_t row = first * LANES + lane;
     uint32_t list = 0;
     int list_width = 0; /* of empty slices: what follows may begin at the same place */
-    int32_t distance[PAIR_SLOTS] = {};
+    int32_t distance[SLOTS] = {};
     unsigned mask0 = ALL, mask1 = ALL;
     if (pairs & 1) {
         mask0 = pair_mask(s, __shfl_sync(ALL, record.w, 0), __shfl_sync(ALL, extra, 0));

@@ -29,13 +29,20 @@ template <typename S, typename V, bool ONES, int CLASS> static void launch_narro
         launch_narrow<S, V, ONES, CLASS, false>(args);
 }
 
-template <typename S, typename V, bool ONES> static void launch_pairs(const spryi_run_args *args)
+template <typename S, typename V, bool ONES, int SLOTS> static void launch_pairs(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t blocks = ceil_div(s->slice_count, PAIRS_WARPS * PAIRS_SLICES);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
-    launch_early(args, packed_pairs<S, V, ONES>, blocks, PAIRS_WARPS * LANES, 0, *s, x, (V *)args->y, alpha, beta);
+    launch_early(args, packed_pairs<S, V, ONES, SLOTS>, blocks, PAIRS_WARPS * LANES, 0, *s, x, (V *)args->y, alpha,
+                 beta);
+}
+
+/* 1: pairs of slices of 6 to 8 slots keep the GPU busy for so long that their last warps' being fewer does not count. */
+template <typename V> static bool has_many_pairs(const spryi_packed *s)
+{
+    return s->slice_count >= (int64_t)4 * UNITS * PAIRS_WARPS * PAIRS_SLICES * pairs_shape<V, PAIRS_MOST>::blocks;
 }
 
 /* The mean slice's width decides, and whether all slices are of DIAGONALS; ONES: a pattern. Measured on an H200. */
@@ -45,7 +52,9 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     const int64_t width = ceil_div(s->slots, s->slice_count * LANES);
     const bool diagonals = s->indexed == 0;
     if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
-        launch_pairs<S, V, ONES>(args);
+        launch_pairs<S, V, ONES, PAIRS_FEW>(args);
+    else if (diagonals && sizeof(S) < 8 && width <= PAIRS_MOST && has_many_pairs<V>(s))
+        launch_pairs<S, V, ONES, PAIRS_MOST>(args);
     else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST) || (!diagonals && parts_of_slice(s) > 1))
         launch_slices<S, V, ONES, 1>(args);
     else if (diagonals || width <= NARROW_FEW)
