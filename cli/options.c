@@ -387,27 +387,31 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
     return spry_matrix_create(context, A, &a, err);
 }
 
+/* In the order of CLI_TYPES. */
+static const struct {
+    spry_type stored, vectors;
+    const char *name;
+} value_types[] = {{SPRY_F32, SPRY_F32, "f32"},
+                   {SPRY_F64, SPRY_F64, "f64"},
+                   {SPRY_F32, SPRY_F64, "f32:f64"},
+                   {SPRY_BF16, SPRY_F32, "bf16:f32"},
+                   {SPRY_F16, SPRY_F32, "f16:f32"}};
+
 int cli_take_types(const char *text, spry_type *stored, spry_type *vectors)
 {
-    static const struct {
-        spry_type stored, vectors;
-    } types[] = {{SPRY_F32, SPRY_F32},
-                 {SPRY_F64, SPRY_F64},
-                 {SPRY_F32, SPRY_F64},
-                 {SPRY_BF16, SPRY_F32},
-                 {SPRY_F16, SPRY_F32}};
     int word = 0;
     const int status = cli_take_word("type", text, CLI_TYPES, &word);
     if (status != CLI_GO_ON) return status;
-    *stored = types[word].stored;
-    *vectors = types[word].vectors;
+    *stored = value_types[word].stored;
+    *vectors = value_types[word].vectors;
     return status;
 }
 
 const char *cli_types_name(spry_type stored, spry_type vectors)
 {
-    if (stored == vectors) return spry_type_name(stored);
-    return stored == SPRY_F32 ? "f32:f64" : stored == SPRY_BF16 ? "bf16:f32" : "f16:f32";
+    for (size_t n = 0; n < sizeof value_types / sizeof *value_types; n++)
+        if (value_types[n].stored == stored && value_types[n].vectors == vectors) return value_types[n].name;
+    return spry_type_name(stored);
 }
 
 int cli_certain(spry_status status, const spry_error *err)

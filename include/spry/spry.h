@@ -586,7 +586,7 @@ typedef struct spry_spmv_options {
      * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern, f32 for values of 16
      * bits). It must be that type (convert the matrix otherwise), but that
      *  - f32 values multiply f64 vectors, bf16 and f16 values f32 vectors: each value is widened, exactly, and sums are
-     *    of the vectors' type. docs/formats.md lists the kernels that have such products; "auto" takes among these;
+     *    of the vectors' type. docs/products.md lists the kernels that have such products; "auto" takes among these;
      *  - of a pattern csr, csc and sell store no values (kernels whose types name "pattern"); the other formats get an
      *    array of ones in the plan.
      */

@@ -64,6 +64,13 @@ static int by_time(const void *a, const void *b)
     return one->us < other->us ? -1 : one->us > other->us;
 }
 
+/* 1: the kernel is one of an estimate on a kind of device. */
+static int is_of(const spryi_kernel *kernel, const spryi_estimate *e, const char *device)
+{
+    return strcmp(kernel->format, e->format) == 0 && strcmp(kernel->device, device) == 0 &&
+           (!e->kernel || strcmp(kernel->name, e->kernel) == 0);
+}
+
 /* How the kernels of an estimate on a kind of device take several columns at once. */
 typedef enum at_once { ONE_BY_ONE, BY_ROWS, EITHER_WAY } at_once;
 
@@ -72,8 +79,7 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
     const spryi_kernel *kernel;
     at_once most = ONE_BY_ONE;
     for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++) {
-        if (strcmp(kernel->format, e->format) != 0 || strcmp(kernel->device, device) != 0) continue;
-        if (e->kernel && strcmp(kernel->name, e->kernel) != 0) continue;
+        if (!is_of(kernel, e, device)) continue;
         if ((kernel->several & SPRYI_OP_SPMV) != 0 && most == ONE_BY_ONE) most = BY_ROWS;
         if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) most = EITHER_WAY;
     }
@@ -123,9 +129,7 @@ static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
         const spryi_kernel *kernel;
         int takes = 0;
         for (int n = 0; (kernel = spryi_kernel_at(n)) != NULL; n++)
-            takes |= strcmp(kernel->format, e->format) == 0 && strcmp(kernel->device, device) == 0 &&
-                     (!e->kernel || strcmp(kernel->name, e->kernel) == 0) &&
-                     spryi_kernel_takes(kernel, SPRYI_OP_SPMV, row);
+            takes |= is_of(kernel, e, device) && spryi_kernel_takes(kernel, SPRYI_OP_SPMV, row);
         if (!takes && !e->refused) e->refused = "it has no kernel for these types of values and vectors";
     }
 }

@@ -9,53 +9,11 @@
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
-#include "core/memory.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- the copy ------------------------------------------------------------------------------------------ */
-
-/* *array, of the host, as a new one of the device; NULL stays. On failure *array is NULL. */
-static spry_status copy_array(const spryi_device *d, const void **array, int64_t bytes, const char *what,
-                              spry_error *err)
-{
-    const void *from = *array;
-    void *there = NULL;
-    *array = NULL;
-    if (!from) return SPRY_OK;
-    spry_status status = d->ops->allocate(d, &there, bytes, what, err);
-    if (status == SPRY_OK && bytes > 0) status = d->ops->copy(d, there, from, bytes, SPRYI_TO_DEVICE, NULL, err);
-    if (status == SPRY_OK)
-        *array = there;
-    else
-        d->ops->release(d, there);
-    return status;
-}
-
-/* *copy = A, which is CSR in host memory, in the memory of the device. */
-static spry_status copy_to(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err)
-{
-    spry_arrays a = A->a;
-    const void *const indices = a.indices, *const values = a.values;
-    const int64_t offset = (int64_t)spry_index_type_bytes(a.offset_type),
-                  index = (int64_t)spry_index_type_bytes(a.index_type);
-    spry_status status;
-    a.device = d->number;
-    a.indices = a.values = NULL;
-    SPRYI_TRY(copy_array(d, &a.offsets, (a.rows + 1) * offset, "offsets", err));
-    a.indices = indices;
-    SPRYI_TRY(copy_array(d, &a.indices, a.nnz * index, "columns", err));
-    a.values = values;
-    SPRYI_TRY(copy_array(d, &a.values, a.nnz * (int64_t)spry_type_bytes(a.value_type), "values", err));
-    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-    return spryi_matrix_adopt(d->context, copy, &a, A->field, err); /* takes them over, also on failure */
-done:
-    d->ops->release(d, (void *)(uintptr_t)a.offsets);
-    d->ops->release(d, (void *)(uintptr_t)a.indices);
-    d->ops->release(d, (void *)(uintptr_t)a.values);
-    return status;
-}
 
 spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_error *err)
 {
@@ -66,7 +24,7 @@ spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_
     if (!may) return SPRY_OK;
     if (!pairing->copy) {
         const double start = spryi_now_us();
-        SPRYI_OK_OR_RETURN(copy_to(d, &pairing->copy, plan->A, err));
+        SPRYI_OK_OR_RETURN(spryi_copy_to_device(d, &pairing->copy, plan->A, err));
         pairing->copy_us = spryi_now_us() - start;
     }
     spryi_matrix_release(plan->A);

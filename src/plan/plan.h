@@ -172,6 +172,9 @@ int spryi_values_in_place(const spry_spmv_plan *plan);
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
 
+/* *copy = A, which is CSR in host memory, in the memory of the device. */
+spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);
+
 /* The arrays of a storage that a device needs. */
 int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections);
 

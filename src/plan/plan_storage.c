@@ -148,6 +148,22 @@ static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *
     return d->ops->synchronize(d, NULL, err);
 }
 
+static void release_copies(const spryi_device *d, const device_csr *csr)
+{
+    for (int n = 0; n < 3; n++) d->ops->release(d, csr->copies[n]);
+}
+
+spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err)
+{
+    device_csr csr = {.a = A->a};
+    const spry_status status = copy_csr(d, &csr, err);
+    csr.a.device = d->number;
+    if (status == SPRY_OK)
+        return spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err); /* takes them over, also on failure */
+    release_copies(d, &csr);
+    return status;
+}
+
 /* Copies that the storage uses as they are become its own. */
 static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_format *format)
 {
@@ -190,7 +206,7 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
     memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
 done:
     start = spryi_now_us();
-    for (int n = 0; n < 3; n++) d->ops->release(d, csr.copies[n]);
+    release_copies(d, &csr);
     made->upload_us += spryi_now_us() - start;
     return status;
 }

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,4 +162,14 @@ void check_error(spry_status got, const spry_error *err, spry_status wanted, con
                 file, line, fault, (int)got, (int)err->status, (int)wanted, err->argument, argument ? argument : "any",
                 err->message);
     fail();
+}
+
+int has_gpu(void)
+{
+    spry_context *context = make_context(NULL, 1);
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(context);
+    return found;
 }

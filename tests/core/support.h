@@ -22,6 +22,8 @@ typedef struct hooks {
 /* Of `threads` threads, with h as its allocator; h NULL: malloc. Never fails: the hooks are armed afterwards. */
 spry_context *make_context(hooks *h, int threads);
 
+int has_gpu(void); /* prints its name, or why there is none */
+
 /*
  * The same matrix in each layout, borrowed: rows x cols, some rows empty, one longer than a block of any kernel when
  * `rows` allows. values hold what A's are multiplied with, so that tests can change them in place.

@@ -1,19 +1,7 @@
 /* Looks at matrices in a GPU's memory see what looks at the host's arrays see. Skipped where there is no GPU. */
 #include "looks_support.h"
 
-#include <stdio.h>
-
 enum { SKIPPED = 77 };
-
-static int has_gpu(void)
-{
-    spry_context *context = make_context(NULL, 1);
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(context);
-    return found;
-}
 
 static void as_on_the_host(void **state)
 {

@@ -11,13 +11,6 @@ extern "C" {
 enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, by which launches are measured */ };
 static const unsigned ALL = 0xffffffffu; /* lanes, or slots */
 
-static __device__ __forceinline__ int32_t load_index(const uint16_t *p)
-{
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
-    return v;
-}
-
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
 {
     const uint4 v = __ldg((const uint4 *)p);

@@ -40,7 +40,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
         if (!ALTERNATE) a[u] = ONES ? V(1) : number_at<V>(Ax + u * LANES);
 #pragma unroll
     for (int u = 0; u < W; u++) {
-        if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index((const uint16_t *)index + lane + u * LANES);
+        if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once((const uint16_t *)index + lane + u * LANES);
         if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once((const int32_t *)index + lane + u * LANES);
         if (KIND == SPRYI_PACKED_DIAGONALS && u % 4 == 0) {
             const int4 d = __ldg((const int4 *)index + u / 4);

@@ -39,7 +39,7 @@ template <typename S, typename V, bool ONES, int SLOTS> static void launch_pairs
                  beta);
 }
 
-/* 1: pairs of slices of 6 to 8 slots keep the GPU busy for so long that their last warps' being fewer does not count. */
+/* 1: pairs of slices of 6 to 8 slots keep the GPU busy so long that fewer warps at the end do not count. */
 template <typename V> static bool has_many_pairs(const spryi_packed *s)
 {
     return s->slice_count >= (int64_t)4 * UNITS * PAIRS_WARPS * PAIRS_SLICES * pairs_shape<V, PAIRS_MOST>::blocks;
@@ -54,7 +54,7 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
         launch_pairs<S, V, ONES, PAIRS_FEW>(args);
     else if (diagonals && sizeof(S) < 8 && width <= PAIRS_MOST && has_many_pairs<V>(s))
-        launch_pairs<S, V, ONES, PAIRS_MOST>(args);
+        launch_pairs<S, V, ONES, sizeof(S) < 8 ? PAIRS_MOST : PAIRS_FEW>(args); /* of f64 there are no more */
     else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST) || (!diagonals && parts_of_slice(s) > 1))
         launch_slices<S, V, ONES, 1>(args);
     else if (diagonals || width <= NARROW_FEW)

@@ -233,7 +233,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
         has[u] = MODE == WHOLE || w->length > t + u;
         j[u] = 0;
         if (MODE != HOLES) {
-            if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index(w->offsets + u * LANES);
+            if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once(w->offsets + u * LANES);
             if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once(w->columns + u * LANES);
 #pragma unroll
             for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : number_at<V>(w->Ax + (u * B * B + e) * LANES);
