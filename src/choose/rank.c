@@ -4,6 +4,7 @@
 #include "choose/few.h"
 #include "choose/structure.h"
 #include "core/error.h"
+#include "formats/csr/csr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,8 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
         if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) most = EITHER_WAY;
     }
     if (most < EITHER_WAY) return most;
+    if (strcmp(device, "cpu") == 0) /* csr, by its own rule (formats/csr/csr_apart.c) */
+        return f->scattered || f->lengths.mean > SPRYI_CSR_APART_MEAN ? BY_ROWS : most;
     /* packed: rows that lie apart are read for each column, and where slices have indices it takes rows alone */
     if (f->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)f->packed.block) return ONE_BY_ONE;
     return f->packed.block <= 1 && f->packed.unmarked < 0.99 ? BY_ROWS : most;
@@ -93,15 +96,17 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
  * The time of one of several columns. Where the kernel takes them at once the matrix is read once for all; where it
  * takes rows alone, columns that lie apart are brought into such and back. Others take each column out of rows of x and
  * put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
- * bytes: on two cores of a Zen 4 grids, finite elements and R-MATs of 2 to 16 columns took 1.3 to 2 times the time of
- * their bytes, on an H200 1.4 to 1.8, and more in csr than in packed where columns are not scattered. NEAR: bytes of x
- * a us that the first-level caches of a GPU deliver to csr at most, to others as much more as they are faster.
+ * bytes: on two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of the
+ * time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more in csr of 2 columns than in packed, and
+ * less where columns are scattered. NEAR: bytes of x a us that the first-level caches of a GPU deliver to csr at most,
+ * to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int on_cpu = spryi_class_is_cpu(q->device);
-    static const double AT_ONCE = 1.5, INTO_ROWS = 3, NEAR = 2e7;
-    const double IN_CSR = on_cpu || r->features.scattered ? AT_ONCE : 1.8, OUT_OF_ROWS = on_cpu ? 4 : 8;
+    static const double NEAR = 2e7, IN_PLACE = 1.35;
+    const double AT_ONCE = on_cpu ? 1 : 1.5, IN_CSR = on_cpu ? AT_ONCE : r->features.scattered ? 1.25 : 1.8;
+    const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double columns = (double)q->columns, numbers = (double)(q->A->a.rows + q->A->a.cols);
     const double size = (double)spry_type_bytes(q->vector_type), vectors = numbers * size;
     const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
@@ -111,8 +116,10 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
         const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
         if (taken == ONE_BY_ONE && q->row_major) e->us += OUT_OF_ROWS * vectors / csr_rate;
         if (taken == ONE_BY_ONE) continue;
-        double share = (strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE) * (matrix / columns + vectors) /
-                       (matrix + vectors);
+        const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major; /* four at a time */
+        const double passes = in_place ? ceil(columns / 4) : 1;
+        const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
+        double share = beside * (matrix * passes / columns + vectors) / (matrix + vectors);
         if (taken == BY_ROWS && !q->row_major) share += INTO_ROWS * vectors / (matrix + vectors);
         const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
         e->us = fmin(e->us, fmax(e->us * share, least));

@@ -76,6 +76,7 @@ typedef struct spryi_kernel {
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
     /* Operations, SPRYI_OP_ bits, whose functions take several columns at once: row by row, column by column. */
     unsigned several, several_apart;
+    int (*takes_apart)(const void *storage); /* 1: several_apart holds for it; NULL: it always does; of CPU kernels */
     /* Of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits, and those that exist for mixed rows of types
        (core/types.h), too; operations 0: the tables tell both. */
     unsigned operations, mixed;

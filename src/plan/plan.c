@@ -245,8 +245,10 @@ static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
     plan->run = run_of(plan, plan->format->arrays(plan->stored.storage), plan->value_type);
     const unsigned op = plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
     plan->several = (plan->functions.several & op) != 0;
-    plan->several_apart = (plan->functions.several_apart & op) != 0 &&
-                          (!plan->functions.takes_apart || plan->functions.takes_apart(plan->stored.storage));
+    plan->several_apart = (plan->functions.several_apart & op) != 0;
+    if (plan->several_apart && plan->functions.takes_apart) /* a look at the columns, for plans of several alone */
+        plan->several_apart = (plan->options.columns > 1 || !plan->device->driver->host_memory) &&
+                              plan->functions.takes_apart(plan->stored.storage);
     if (plan->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,

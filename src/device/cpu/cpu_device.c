@@ -107,6 +107,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
                                           .spmv_t = kernel->spmv_t,
                                           .several = kernel->several,
                                           .several_apart = kernel->several_apart,
+                                          .takes_apart = kernel->takes_apart,
                                           .workspace_bytes = workspace_bytes};
     *reason = kernel->simd <= device->context->simd ? ""
               : kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"

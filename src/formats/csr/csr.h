@@ -28,6 +28,9 @@ enum {
 };
 
 enum { SPRYI_CSR_SUMS = 16 /* columns for which the workspace has the sums of pieces */ };
+enum {
+    SPRYI_CSR_APART_MEAN = 8 /* entries of a row, up to which CPU kernels may multiply columns where they lie apart */
+};
 
 /* The storage of format csr. */
 typedef struct spryi_csr {

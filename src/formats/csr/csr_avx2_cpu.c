@@ -99,6 +99,8 @@ typedef __m128 four_f32;
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(vec)
 #define LOAD(p) SPRYI_MM256(loadu)(p)
+#define STORE(p, v) SPRYI_MM256(storeu)(p, v)
+#define STREAM(p, v) SPRYI_MM256(stream)(p, v)
 #define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(first_lanes)(count))
 #define MASK_STORE(p, count, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(first_lanes)(count), v)
 #define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
@@ -134,4 +136,6 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .spmv = &spryi_csr_gather_avx2,
     .spmv_t = &spryi_csr_scatter_avx2,
     .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
 };

@@ -213,4 +213,6 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .spmv = &spryi_csr_gather_avx512,
     .spmv_t = &spryi_csr_scatter_avx512,
     .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
 };

@@ -130,9 +130,18 @@ static void drive_columns(product *p)
     }
 }
 
+static spry_status run_apart(const spryi_run_args *args)
+{
+    const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    const spry_type stored = a->value_type == SPRY_PATTERN ? args->vector_type : a->value_type;
+    const int row = spryi_value_row(stored, args->vector_type);
+    return spryi_csr_apart[row][spryi_index_pair(a->offset_type, a->index_type)](args, NULL);
+}
+
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
 {
     const spryi_csr *s = args->storage;
+    if (args->columns > 1 && args->x_apart != 1) return run_apart(args);
     product p = {.args = *args, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
     p.job.sums = args->workspace;
     const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *

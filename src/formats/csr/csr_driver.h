@@ -44,6 +44,10 @@ typedef struct spryi_csr_loops {
     void (*panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart, int64_t columns);
 } spryi_csr_loops;
 
+/* Columns that lie apart (csr_apart.c); 1: it pays for this storage, which has no rows in pieces. */
+extern const spryi_run_table spryi_csr_apart;
+int spryi_csr_takes_apart(const void *storage);
+
 /* loops[1] are for stored values, loops[0] for patterns, whose entries are ones and have none. */
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2]);
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2]);

@@ -9,9 +9,11 @@
  *                      put a      tail        head b, put c, d
  *                      tail b
  *
- *       A row that ends where it began is put at once. What a segment has of others are its head and its tail, in
- *       shared memory; when all are there, the group with a row's end adds up the row's parts in order. Pieces of long
- *       rows are blocks of their own; the one that finishes last adds up the row's sums in order.
+ *       Where the rows of a tile are about as long as each other, and there are enough, a group has whole rows: the
+ *       groups of a warp end theirs together then. Else a row that ends where it began is put at once. What a segment
+ *       has of others are its head and its tail, in shared memory; when all are there, the group with a row's end adds
+ *       up the row's parts in order. Pieces of long rows are blocks of their own; the one that finishes last adds up
+ *       the row's sums in order.
  * Work: a block a tile and one a piece, for up to PANEL_COLUMNS columns; more columns take more launches.
  * Cost: bytes of CSR once a launch, X and Y once, as far as the caches hold what rows near each other read.
  *       Deterministic. The order of a row's sum depends on the matrix and on how many columns there are, not on what
@@ -27,6 +29,7 @@ enum {
     BLOCKS = 4,  /* a multiprocessor, at least */
     STAGED = 5,  /* entries that a thread brings at once */
     ROWS = 1024, /* of a tile that are worked on together */
+    EVEN = 6,    /* entries by which rows may pass half as many again as their mean and count as of one length */
 };
 
 /* Entries of a segment whose rows of x a lane waits for at once. */
@@ -43,11 +46,18 @@ template <typename V> static inline int room_for(const merge_splits *s)
 /* The last entry of a row has this bit in its column. */
 static const int32_t ENDS_ROW = INT32_MIN;
 
+/* The rows of a tile that are worked on, and whether there are others behind them. */
+typedef struct panel_rows {
+    int64_t first;
+    int count, more;
+} panel_rows;
+
 /* What a block shares beside its entries. */
 template <typename SHAPE, typename V> struct panel_memory {
     V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* of the groups' lanes */
-    uint8_t began[THREADS]; /* of groups: 1: the row of the tail begins in the segment */
+    unsigned began[THREADS / 32]; /* of groups, a bit each: 1: the row of the tail begins in the segment */
     uint16_t begin[ROWS + 1];
+    panel_rows own; /* of f64, whose numbers leave no registers for them */
 };
 
 /* The whole block: entries 0 .. count - 1 of Aj and Ax (NULL: ones) into shared memory. */
@@ -145,7 +155,63 @@ static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHA
     }
 }
 
+/* The last group up to g whose bit is set; the first group's is. */
+static __device__ __forceinline__ int last_that_began(const unsigned *began, int g)
+{
+    int word = g / 32;
+    unsigned bits = began[word] & 0xffffffffu >> (31 - g % 32);
+    while (bits == 0) bits = began[--word];
+    return word * 32 + 31 - __clz(bits);
+}
+
 /* ---- rows of a tile ------------------------------------------------------------------------------------ */
+
+/* Where the rows begin, as entries from `base` on are numbered. */
+template <typename SHAPE, typename V, typename P> static __device__ __forceinline__ void
+begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel_rows &own, int64_t base)
+{
+    Ap += own.first;
+    if (threadIdx.x == 0) memory->own = own;
+    for (int i = threadIdx.x; i <= own.count; i += THREADS) memory->begin[i] = (uint16_t)(Ap[i] - base);
+    if (threadIdx.x < THREADS / 32) memory->began[threadIdx.x] = 0;
+}
+
+/* A tile is loaded once more for its rows beyond ROWS, so that it takes no registers meanwhile. */
+static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
+{
+    tile_rows t = {};
+    asm volatile("ld.global.b64 %0, [%1];" : "=l"(t.first) : "l"(&tile->first));
+    asm volatile("ld.global.b64 %0, [%1];" : "=l"(t.base) : "l"(&tile->base));
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(t.rows) : "l"(&tile->rows));
+    return t;
+}
+
+/*
+ * 1: a row a group may do: most groups have one, few are idle in the last turn or it is short, and groups of many lanes
+ * do not wait for memory once a row of few entries. Measured on an H200.
+ */
+static __device__ __forceinline__ int rows_fill_groups(int rows, int mean, int lanes)
+{
+    const int groups = THREADS / lanes, turns = (rows + groups - 1) / groups;
+    const bool busy = turns == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * turns * groups || mean < 12;
+    return busy && (mean >= 3 || lanes < 8);
+}
+
+/* Marks the last entries of the rows; 1: a row is far longer than the others, or groups should not have one each. */
+template <typename SHAPE, typename V> static __device__ __forceinline__ int
+end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint16_t *owner, int lanes)
+{
+    const int mean = (memory->begin[rows] - memory->begin[0]) / rows, most = mean + mean / 2 + EVEN;
+    int uneven = !rows_fill_groups(rows, mean, lanes);
+    for (int i = threadIdx.x; i < rows; i += THREADS) {
+        const int length = memory->begin[i + 1] - memory->begin[i], last = memory->begin[i + 1] - 1;
+        uneven |= length > most;
+        if (length == 0) continue;
+        columns[last] |= ENDS_ROW;
+        owner[last] = (uint16_t)i;
+    }
+    return uneven;
+}
 
 /*
  * y of `rows` rows from `first` on, up to ROWS, whose entries are in shared memory. Columns and values are numbered
@@ -176,14 +242,14 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
             clear(sum, SHAPE::C);
         });
         keep<SHAPE>(memory->tail, sum);
-        if (threadIdx.x == g * m.lanes) memory->began[g] = began;
+        if (began && threadIdx.x == g * m.lanes) atomicOr(&memory->began[g / 32], 1u << g % 32);
     }
     __syncthreads();
     if (of_head >= 0) {
-        int back = 1; /* groups that have parts of the row */
-        while (!memory->began[g - back]) back++;
         clear(sum, SHAPE::C);
-        for (; back > 0; back--) add_kept<SHAPE>(sum, memory->tail, back * m.lanes);
+#pragma unroll 4
+        for (int back = g - last_that_began(memory->began, g - 1); back > 0; back--)
+            add_kept<SHAPE>(sum, memory->tail, back * m.lanes);
         add_kept<SHAPE>(sum, memory->head, 0);
         put_columns<SIMPLE>(m, place.at, first + of_head, sum, alpha, beta);
     }
@@ -191,6 +257,23 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
     for (int row = g < place.groups ? g : rows; row < rows; row += place.groups)
         if (memory->begin[row] == memory->begin[row + 1])
             put_columns<SIMPLE>(m, place.at, first + row, sum, alpha, beta);
+}
+
+/* The same where no row is far longer than the others: a row a group. Groups of a warp put theirs at the same time. */
+template <bool SIMPLE, typename SHAPE, typename V>
+static __device__ __forceinline__ void run_even_rows(const panel_memory<SHAPE, V> *memory, int rows, int64_t first,
+                                                     const int32_t *columns, const V *values, const many_columns<V> &m,
+                                                     V alpha, V beta)
+{
+    const panel_place<SHAPE, V> place(m);
+    if (place.group >= place.groups) return;
+#pragma unroll 1
+    for (int row = place.group; row < rows; row += place.groups) {
+        column_piece<SHAPE::W, V> sum[SHAPE::C];
+        clear(sum, SHAPE::C);
+        walk<SHAPE>(sum, columns, values, memory->begin[row], memory->begin[row + 1], m, place.at, [](int) {});
+        put_columns<SIMPLE>(m, place.at, first + row, sum, alpha, beta);
+    }
 }
 
 /* ---- a piece of a long row ------------------------------------------------------------------------------- */
@@ -278,30 +361,34 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     V *values = (V *)entries;
     int32_t *columns = (int32_t *)(values + room);
     uint16_t *owner = (uint16_t *)(columns + room); /* of the last entry of each row, the row */
-    const V alpha = alpha_given.get(), beta = beta_given.get();
+    const V alpha = SIMPLE ? alpha_given.value : alpha_given.get(), beta = SIMPLE ? V(0) : beta_given.get();
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
         run_piece<SHAPE>(s, blockIdx.x, Aj, Ax, m, alpha, beta, partial, arrived, &memory, columns, values, room);
         return;
     }
-    const tile_rows mine = s.tiles[(int64_t)blockIdx.x - s.piece_count];
-    Ap += mine.first;
-    const int begin = (int)threadIdx.x <= mine.rows ? (int)(Ap[threadIdx.x] - mine.base) : 0; /* of the first rows */
+    const tile_rows *tile = s.tiles + ((int64_t)blockIdx.x - s.piece_count);
+    const tile_rows mine = *tile;
+    panel_rows own = {mine.first, min(mine.rows, (int)ROWS), mine.rows > ROWS};
+    if (own.count == 0) return;
+    begin_rows<SHAPE>(&memory, Ap, own, mine.base);
     stage(columns, values, Aj + mine.base, Ax ? Ax + mine.base : Ax, mine.count);
 #pragma unroll 1
-    for (int r = 0; r < mine.rows; r += ROWS) {
-        const int rows = min(mine.rows - r, (int)ROWS), had = r == 0 ? THREADS : 0;
-        if (r > 0) __syncthreads(); /* the rows before are done with */
-        if (r == 0) memory.begin[threadIdx.x] = (uint16_t)begin;
-        for (int i = had + threadIdx.x; i <= rows; i += THREADS) memory.begin[i] = (uint16_t)(Ap[r + i] - mine.base);
+    for (;;) {
         __syncthreads();
-        for (int i = threadIdx.x; i < rows; i += THREADS)
-            if (memory.begin[i + 1] > memory.begin[i]) {
-                const int last = memory.begin[i + 1] - 1;
-                columns[last] |= ENDS_ROW;
-                owner[last] = (uint16_t)i;
-            }
-        __syncthreads();
-        run_rows<SIMPLE, SHAPE>(&memory, rows, mine.first + r, columns, values, owner, m, alpha, beta);
+        if (sizeof(V) == 8) own = memory.own;
+        if (__syncthreads_or(end_rows<SHAPE>(&memory, own.count, columns, owner, m.lanes)))
+            run_rows<SIMPLE, SHAPE>(&memory, own.count, own.first, columns, values, owner, m, alpha, beta);
+        else
+            run_even_rows<SIMPLE, SHAPE>(&memory, own.count, own.first, columns, values, m, alpha, beta);
+        if (sizeof(V) == 8) own = memory.own;
+        if (!own.more) return;
+        __syncthreads(); /* the rows before are done with */
+        const tile_rows all = load_again(tile);
+        own.first += ROWS;
+        const int left = all.rows - (int)(own.first - all.first);
+        own.count = min(left, (int)ROWS);
+        own.more = left > ROWS;
+        begin_rows<SHAPE>(&memory, Ap, own, all.base);
     }
 }
 

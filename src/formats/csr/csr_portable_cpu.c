@@ -26,4 +26,6 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,
     .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
 };

@@ -6,7 +6,8 @@
  *       has room for, and on diagonals reads x in one go. Where they lie column by column a warp has all 32 rows of the
  *       slice and each lane some columns (columns.cuh). A block row adds up its b rows from one load of x.
  * Work: a warp for up to SHARES times 32 / lanes rows of a slice and a set of columns; warps of a slice follow each
- *       other, so that its values come from the first-level cache. Some slots are in flight (columns_flight).
+ *       other, so that its values come from the first-level cache. Some slots are in flight (columns_flight), and the
+ *       values and indices of others are on their way into the second-level cache.
  * Cost: bytes of packed, X and Y once, as far as the caches hold what warps near each other read.
  *       Deterministic; a row's entries are added in the order of its slots, whatever the number of columns.
  * Source: this library; slices as in packed_slices.cuh.
@@ -17,7 +18,7 @@
 #include "device/cuda/columns.cuh"
 #include "formats/packed/packed_device.cuh"
 
-enum { COLUMNS_THREADS = 128, SHARES = 4 };
+enum { COLUMNS_THREADS = 128, SHARES = 4, LINE = 128, MOST_AHEAD = 64 * LINE, BLOCKS_AHEAD = 2 };
 
 /* A slice as a thread has it, and the lane of it that the thread works on. */
 template <typename S> struct column_slice {
@@ -25,6 +26,7 @@ template <typename S> struct column_slice {
     const uint8_t *index;
     int kind, width;
     bool whole;   /* lanes lack nothing */
+    bool asks;    /* for values ahead of their use: of several warps, and the parts of one, the first does */
     int32_t base; /* block column to which indices count: of lane 0 on DIAGONALS, the slice's first of OFFSETS */
     int count;    /* lanes that have rows */
     int64_t row;  /* from which rows are counted */
@@ -94,13 +96,24 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
                         if (has[u]) sum[r][c].of[w] += a[u][r * B + q] * x[u][q][c].of[w];
 }
 
+/* By a warp: asks for bytes that lanes will read, into the second-level cache. */
+static __device__ __forceinline__ void ask_for(const void *from, int bytes)
+{
+    for (int at = threadIdx.x % LANES * LINE; at < bytes; at += LANES * LINE)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)from + at));
+}
+
 template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
                                                      const column_slice<S> &s, const many_columns<V> &m,
                                                      const column_place<SHAPE, V> &place)
 {
 #pragma unroll 1
-    for (int t = 0; t < s.width; t += N) add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t);
+    for (int t = 0; t < s.width; t += N) {
+        if (B > 1 && s.asks && t + BLOCKS_AHEAD * N < s.width)
+            ask_for(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
+        add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t);
+    }
 }
 
 /* The same where slots have no such room: the lanes that have a slot lie side by side. */
@@ -196,6 +209,7 @@ typedef struct slice_share {
     int32_t extra;
     int own, rows, parts; /* parts: how many of those lanes */
     int set, lane;
+    bool asks; /* for values of blocks ahead of their use; in whose stead several shares would ask, the first does */
 } slice_share;
 
 template <int KIND, bool HOLES, int B, typename SHAPE, typename S, typename V>
@@ -221,6 +235,7 @@ run_share(const spryi_packed &s, const slice_share &share, const many_columns<V>
     for (int part = 0; part < share.parts; part++) {
         column_piece<SHAPE::W, V> sum[B][SHAPE::C] = {};
         v.own = share.own + part * share.rows;
+        v.asks = share.asks && v.Ax && part == 0;
         v.held = __shfl_sync(ALL, v.whose, v.own);
         const int64_t row = v.row + __shfl_sync(ALL, v.place, v.own);
         bool is_there = v.own < v.count;
@@ -255,6 +270,17 @@ run_columns(const spryi_packed &s, const slice_share &share, const many_columns<
         run_holes<S, B, SHAPE>(&s, share, &m, alpha, beta);
 }
 
+/* The values of a slice whose lanes are rows, and its 16-bit indices. */
+template <typename S>
+static __device__ __forceinline__ void ask_for_slice(const spryi_packed &s, const spryi_packed_slice &slice)
+{
+    const int slots = spryi_packed_width(&slice) * LANES;
+    if (s.a.value_type != SPRY_PATTERN)
+        ask_for((const S *)s.values + spryi_packed_values_at(&slice), min(slots * (int)sizeof(S), (int)MOST_AHEAD));
+    if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_OFFSETS)
+        ask_for(s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT, min(slots * 2, (int)MOST_AHEAD));
+}
+
 template <typename S, typename V, int B, typename SHAPE>
 static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, V, B>::blocks)
     packed_columns(const __grid_constant__ spryi_packed s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
@@ -273,6 +299,10 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
     share.own = (int)(warp - set * shares) * share.parts * share.rows + lane / m.lanes;
     share.set = (int)(set - k * m.sets);
     share.lane = lane % m.lanes;
+    const bool is_first = warp == k * m.sets * shares;
+    const bool has_room = (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED)) != 0;
+    share.asks = is_first && (SHAPE::BY_ROWS ? m.lanes >= 8 : SHAPE::C > 2);
+    if (is_first && has_room && spryi_packed_b(&share.slice) == 1) ask_for_slice<S>(s, share.slice);
     const V a = alpha.get(), b = beta.get();
     if (B > 1 && spryi_packed_b(&share.slice) > 1)
         run_columns<S, B, SHAPE>(s, share, m, a, b);
@@ -301,7 +331,7 @@ template <typename S, typename V, int B, typename SHAPE> static void launch_colu
 /* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are as many. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
 {
-    constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 ? 2 : 1;
+    constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;
     const int64_t columns = args->columns;
     if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code: what it is for is a matrix's bytes */
         if (args->x_apart != 1)
