@@ -8,6 +8,7 @@
 /* us, enough for all formats, also where a sanitizer watches. */
 #define PLENTY 2e7
 #define GRID "grid5,x=60,y=50"
+#define FEW_ENTRIES "uniform,rows=3000,degree=1" /* several formats are near, also for several columns */
 
 extern char folder[64], path[96];
 int make_folder(void **state);
