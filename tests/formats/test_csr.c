@@ -113,8 +113,11 @@ static void test_no_spans(void **state)
     spry_context_destroy(context);
 }
 
-/* Narrow bands, rows of one length, are for ell, or by the rates of some processors for hyb, which has nothing beside its
-   ell then, or packed, whose slices of diagonals store no columns; the tree takes ell for rows of one length, whatever their columns. */
+/*
+ * Narrow bands, rows of one length, are for ell, or by the rates of some processors for hyb, which has nothing beside
+ * its ell then, or packed, whose slices of diagonals store no columns; the tree takes ell for rows of one length,
+ * whatever their columns.
+ */
 static void test_auto_on_bands(void **state)
 {
     (void)state;
