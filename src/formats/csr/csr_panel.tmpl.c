@@ -50,13 +50,17 @@ SPRYI_INLINE void SPRY_FN(panel_put)(const spryi_csr_job *job, int64_t i, VEC su
     STORE(y, result);
 }
 
-/* The first `count`. */
+/* The first `count`, with the bits of all. */
 SPRYI_INLINE void SPRY_FN(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
-    const SPRY_V alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
-    SPRY_V *y = (SPRY_V *)job->y + i, lanes[LANES];
-    memcpy(lanes, &sums, sizeof lanes);
-    for (int l = 0; l < count; l++) y[l] = beta == 0 ? alpha * lanes[l] : alpha * lanes[l] + beta * y[l];
+    SPRY_V *y = (SPRY_V *)job->y + i, lanes[LANES] = {0};
+    VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
+    if (SPRY_SCALAR(job->beta) != 0) {
+        for (int l = 0; l < count; l++) lanes[l] = y[l];
+        result = FMA(SET1(SPRY_SCALAR(job->beta)), LOAD(lanes), result);
+    }
+    memcpy(lanes, &result, sizeof lanes);
+    for (int l = 0; l < count; l++) y[l] = lanes[l];
 }
 
 SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
