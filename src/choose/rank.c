@@ -116,8 +116,8 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
         const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
         if (taken == ONE_BY_ONE && q->row_major) e->us += OUT_OF_ROWS * vectors / csr_rate;
         if (taken == ONE_BY_ONE) continue;
-        const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major; /* four at a time */
-        const double passes = in_place ? ceil(columns / 4) : 1;
+        const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major;
+        const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
         const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
         double share = beside * (matrix * passes / columns + vectors) / (matrix + vectors);
         if (taken == BY_ROWS && !q->row_major) share += INTO_ROWS * vectors / (matrix + vectors);

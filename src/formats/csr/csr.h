@@ -29,7 +29,8 @@ enum {
 
 enum { SPRYI_CSR_SUMS = 16 /* columns for which the workspace has the sums of pieces */ };
 enum {
-    SPRYI_CSR_APART_MEAN = 8 /* entries of a row, up to which CPU kernels may multiply columns where they lie apart */
+    SPRYI_CSR_APART = 4,     /* columns that lie apart, which CPU kernels multiply at once (csr_apart.c), */
+    SPRYI_CSR_APART_MEAN = 8 /* where rows have up to so many entries */
 };
 
 /* The storage of format csr. */

@@ -58,7 +58,6 @@ int spryi_csr_takes_apart(const void *storage)
 SPRYI_INLINE void SPRY_FN(apart_rows)(const spryi_run_args *args, int64_t begin, int64_t end, int64_t c,
                                       const int has_values, const int count)
 {
-    enum { MOST = 4 };
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     const SPRY_P *Ap = a->offsets;
@@ -68,7 +67,7 @@ SPRYI_INLINE void SPRY_FN(apart_rows)(const spryi_run_args *args, int64_t begin,
     SPRY_V *y = (SPRY_V *)args->y + c * args->y_apart;
     const int64_t x_apart = args->x_apart, y_apart = args->y_apart;
     for (int64_t i = begin; i < end; i++) {
-        SPRY_V sum[MOST] = {0};
+        SPRY_V sum[SPRYI_CSR_APART] = {0};
         for (int64_t k = Ap[i]; k < Ap[i + 1]; k++)
             for (int l = 0; l < count; l++)
                 sum[l] += has_values ? SPRY_VALUE(Ax[k]) * x[l * x_apart + Aj[k]] : x[l * x_apart + Aj[k]];
@@ -81,8 +80,9 @@ SPRYI_INLINE void SPRY_FN(apart_rows)(const spryi_run_args *args, int64_t begin,
 
 SPRYI_INLINE void SPRY_FN(apart_columns)(const spryi_run_args *args, int64_t begin, int64_t end, const int has_values)
 {
+    enum { MOST = SPRYI_CSR_APART };
     int64_t c = 0;
-    for (; c + 4 <= args->columns; c += 4) SPRY_FN(apart_rows)(args, begin, end, c, has_values, 4);
+    for (; c + MOST <= args->columns; c += MOST) SPRY_FN(apart_rows)(args, begin, end, c, has_values, MOST);
     for (; c + 2 <= args->columns; c += 2) SPRY_FN(apart_rows)(args, begin, end, c, has_values, 2);
     for (; c < args->columns; c++) SPRY_FN(apart_rows)(args, begin, end, c, has_values, 1);
 }

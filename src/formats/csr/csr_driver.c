@@ -133,8 +133,7 @@ static void drive_columns(product *p)
 static spry_status run_apart(const spryi_run_args *args)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
-    const spry_type stored = a->value_type == SPRY_PATTERN ? args->vector_type : a->value_type;
-    const int row = spryi_value_row(stored, args->vector_type);
+    const int row = spryi_value_row(a->value_type, args->vector_type);
     return spryi_csr_apart[row][spryi_index_pair(a->offset_type, a->index_type)](args, NULL);
 }
 
