@@ -76,7 +76,7 @@ if(SPRY_HAVE_CUDA)
   # GPUs is compressed, and for one GPU what few programs use.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
-  list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|/packed_columns_|/csr_panel_cuda")
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|/packed_columns_|/csr_panel_cuda|/(sell|bsr)_columns_cuda")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)
     if(NOT SPRY_CUDA_BRIEFLY)

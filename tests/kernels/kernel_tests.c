@@ -441,8 +441,10 @@ void columns_row_by_row(void **state)
             spry_spmv_plan *plan = NULL;
             spry_matrix *A = NULL;
             assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
             spry_matrix_destroy(A);
+            if (status == SPRY_TOO_LARGE) continue; /* too much padding */
+            assert_int_equal(status, SPRY_OK);
             assert_true(spryi_takes_columns(plan, plan->order, o.row_major));
             judge_rows(&s, &t, plan, x_numbers, !o.row_major);
             spry_spmv_plan_destroy(plan);
@@ -482,8 +484,10 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
     spry_spmv_plan *plan = NULL;
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_create(contexts[1], &A, &g->a, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(contexts[1], &plan, A, &o, NULL), SPRY_OK);
+    const spry_status status = spry_spmv_plan_create(contexts[1], &plan, A, &o, NULL);
     spry_matrix_destroy(A);
+    if (status == SPRY_TOO_LARGE) return; /* too much padding */
+    assert_int_equal(status, SPRY_OK);
     judge_rows(s, t, plan, x_numbers, 0);
     spry_spmv_plan_destroy(plan);
 }

@@ -159,26 +159,20 @@ template <int R, typename S, typename V> static __global__ void __launch_bounds_
     if (writes) put(y, I * r + lane, mine, alpha.get(), beta.get());
 }
 
-/* Sums of the pieces, then the arrivals of the long block rows, which are zero between runs. */
-static int64_t sum_bytes(const bsr_splits *c, int64_t block)
-{
-    return c->piece_count * block * 8;
-}
-
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const bsr_splits *c = (const bsr_splits *)auxiliary;
     const int64_t block = ((const spryi_bsr *)request->storage)->head.block;
-    return c->long_count > 0 ? sum_bytes(c, block) + c->long_count * 4 : 0;
+    return c->long_count > 0 ? (c->piece_count * block * BSR_PANEL * 8) + c->long_count * 4 : 0;
 }
 
 template <typename S, typename V> struct blocks_launch {
     template <int R> static void of(const bsr_view &s, const bsr_splits *c, const spryi_run_args *args)
     {
         const int64_t blocks = c->piece_count + ceil_div(s.block_rows, BSR_THREADS / c->lanes);
-        unsigned *arrived = (unsigned *)((char *)args->workspace + sum_bytes(c, s.block));
         launch_early(args, bsr_blocks<R, S, V>, blocks, BSR_THREADS, 0, s, *c, (const V *)args->x, (V *)args->y,
-                     SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, c->long_count > 0 ? arrived : NULL);
+                     SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace,
+                     bsr_arrivals(c, s.block, args->workspace));
     }
 };
 
@@ -187,6 +181,10 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const bsr_view s = view_of((const spryi_bsr *)args->storage);
     if (s.rows == 0) return SPRY_OK;
+    if (args->columns > 1) {
+        spry_cuda_bsr_columns<S, V>(args);
+        return launched(err, "bsr_blocks_cuda: several columns");
+    }
     typedef blocks_launch<S, V> launch;
     SPRY_BSR_DISPATCH(s.block, launch::template of, s, (const bsr_splits *)args->auxiliary, args);
     return launched(err, "bsr_blocks_cuda");
@@ -194,5 +192,6 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
 
 static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_bsr_blocks = {"bsr_blocks_cuda",     &runs,          NULL, spry_cuda_bsr_prepare,
-                                                     spry_cuda_bsr_discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_bsr_blocks =
+    {"bsr_blocks_cuda",     &runs,           NULL, spry_cuda_bsr_prepare,
+     spry_cuda_bsr_discard, workspace_bytes, NULL, SPRYI_OP_SPMV};

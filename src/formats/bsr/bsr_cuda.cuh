@@ -20,6 +20,7 @@ enum {
     BSR_THREADS = 256,
     BSR_LONG = 64,                    /* columns that a lane may have in turn */
     BSR_PIECE = 8 * BSR_THREADS,      /* columns of a piece of a longer block row */
+    BSR_PANEL = 64,                   /* columns of which the pieces have sums in the workspace at the same time */
     BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template size of the blocks that have no code of their own, 9 to 16 */
     BSR_OWN = SPRYI_BSR_MOST_DETECTED /* up to here they have */
 };
@@ -222,6 +223,15 @@ static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigne
 #pragma unroll
     for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
 }
+
+/* Sums of the pieces, of several columns where there are; then the arrivals of the long block rows, zero between runs. */
+static inline unsigned *bsr_arrivals(const bsr_splits *c, int64_t block, void *workspace)
+{
+    return c->long_count > 0 ? (unsigned *)((char *)workspace + c->piece_count * block * BSR_PANEL * 8) : NULL;
+}
+
+/* bsr_columns_cuda.cu: several columns of x and y at once, that lie row by row. */
+template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_args *args);
 
 /* The prepare and discard of both kernels, of a bsr_splits on the host. */
 spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,

@@ -17,11 +17,10 @@
  * Source: Kreutzer, Hager, Wellein, Fehske, Bishop, A unified sparse matrix data format, 2014; Monakov and others 2010;
  *         distances: this library.
  */
-extern "C" {
-#include "formats/sell/sell.h"
-}
-#include "device/cuda/kernels.h"
 #include "formats/ell/slots_cuda.cuh"
+#include "formats/sell/sell_cuda.cuh"
+
+#include "device/cuda/kernels.h"
 
 #include <stdlib.h>
 
@@ -46,11 +45,6 @@ typedef struct sell_auxiliary {
     int32_t *table;
     uint8_t *steps;
 } sell_auxiliary;
-
-static __device__ __forceinline__ int64_t row_of(const spryi_sell &s, int64_t l)
-{
-    return s.sigma > 1 ? l / s.sigma * s.sigma + s.permutation[l] : l;
-}
 
 /* ---- chunks of 32 rows: preparation ----------------------------------------------------------------- */
 
@@ -342,6 +336,13 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
     const spryi_sell *s = (const spryi_sell *)args->storage;
     const S *values = s->a.value_type == SPRY_PATTERN ? NULL : (const S *)s->values;
     if (s->a.rows == 0) return SPRY_OK;
+    if (args->columns > 1) {
+        if (s->a.value_type == SPRY_PATTERN)
+            spry_cuda_sell_columns<V, V>(args);
+        else
+            spry_cuda_sell_columns<S, V>(args);
+        return launched(err, "sell_chunks_cuda: several columns");
+    }
     if (s->c == LANES) {
         if (s->slots > WIDE * LANES * s->chunk_count)
             launch_lanes<S, V, 8, 128>(args);
@@ -362,4 +363,5 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
 
 static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL};
+const spryi_kernel_functions spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL, NULL,
+                                                      SPRYI_OP_SPMV};

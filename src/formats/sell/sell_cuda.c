@@ -9,6 +9,7 @@ const spryi_kernel spryi_sell_chunks_cuda = {
     .source = "Kreutzer and others, A unified sparse matrix data format, 2014; this library",
     .deterministic = 1,
     .pattern = 1,
+    .several = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };
