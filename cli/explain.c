@@ -221,8 +221,9 @@ static int has_measured(const spry_explanation *e, const spry_explanation_info *
 static void print_products(const spry_explanation_info *info, const arguments *a)
 {
     printf("  for       %s product%s", cli_count(info->calls).s, info->calls == 1 ? "" : "s");
-    if (a->columns > 0)
-        printf(" of %lld column%s, %s,", (long long)a->columns, a->columns == 1 ? "" : "s",
+    if (a->columns == 1) printf(" of 1 column");
+    if (a->columns > 1)
+        printf(" of %s columns, %s,", cli_count(a->columns).s,
                cli_is_row_major(a->layout) ? "row by row" : "column by column");
     printf(" on %s (fitted %s)", info->device_class, info->fitted);
     if (info->threads > 0) printf(", %d thread%s", info->threads, info->threads == 1 ? "" : "s");

@@ -156,6 +156,13 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
 
+spryi_us_text spryi_tell_us(double us)
+{
+    spryi_us_text text;
+    (void)spryi_write(text.s, sizeof text.s, us >= 999.5 && us < 1e15 ? "%.0f" : "%.3g", us);
+    return text;
+}
+
 /* " of 8 columns"; "" of a vector. */
 static const char *tell_columns(char *text, size_t size, int64_t columns)
 {
@@ -172,10 +179,11 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
     size_t used = 0;
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
-            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
-                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format, r->list[k].us);
+            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
+                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
+                                        spryi_tell_us(r->list[k].us).s);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%.3g us a product%s predicted%s%s, %s; set-up counted over %lld", taken->us,
+                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_tell_us(taken->us).s,
                  tell_columns(columns, sizeof columns, r->columns), taken->kernel ? " with " : "",
                  taken->kernel ? taken->kernel : "", used ? others : "the only one that suits", (long long)r->calls);
 }
@@ -185,8 +193,8 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     const spryi_estimate *taken = &ranking->list[place];
     char columns[40];
     if (!choice->format)
-        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%.3g us a product%s predicted", taken->us,
-                     tell_columns(columns, sizeof columns, ranking->columns));
+        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s us a product%s predicted",
+                     spryi_tell_us(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;

@@ -112,6 +112,7 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
+        if (!(e->us > 0)) continue; /* refused without a prediction */
         const double matrix = fmax(e->bytes - vectors, 0);
         const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
         const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major;

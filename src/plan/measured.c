@@ -222,11 +222,12 @@ static void tell(const trial *t, int best)
     spry_spmv_plan *plan = t->tried[best].plan;
     char *text = plan->reason;
     const size_t size = sizeof plan->reason;
-    size_t used = (size_t)spryi_write(text, size, "%s: %.3g us measured", plan->format->name, t->tried[best].us);
+    size_t used =
+        (size_t)spryi_write(text, size, "%s: %s us measured", plan->format->name, spryi_tell_us(t->tried[best].us).s);
     for (int c = 0; c < t->count; c++)
         if (c != best)
-            used += (size_t)spryi_write(text + used, size - used, ", %s %.3g", t->tried[c].plan->format->name,
-                                        t->tried[c].us);
+            used += (size_t)spryi_write(text + used, size - used, ", %s %s", t->tried[c].plan->format->name,
+                                        spryi_tell_us(t->tried[c].us).s);
     used += (size_t)spryi_write(text + used, size - used, "; of %d formats in %.3g ms", t->count,
                                 1e-3 * (spryi_now_us() - t->start));
     if (t->o->expected_calls > 0)
@@ -345,10 +346,10 @@ static spry_status take_remembered(spry_spmv_plan *plan, const spry_spmv_options
     spry_status status = spryi_parse_format(&choice.format, choice.parameters, found->format, &why);
     if (status == SPRY_OK) {
         if (found->csr_us > 0 && strcmp(choice.format->name, "csr") != 0)
-            (void)spryi_write(csr, sizeof csr, ", csr %.3g", found->csr_us);
-        (void)spryi_write(choice.reason, sizeof choice.reason, "%s: %.3g us measured%s; remembered from %s%s%s",
-                          choice.format->name, found->measured_us, csr, found->date, path ? " in " : "",
-                          path ? path : "");
+            (void)spryi_write(csr, sizeof csr, ", csr %s", spryi_tell_us(found->csr_us).s);
+        (void)spryi_write(choice.reason, sizeof choice.reason, "%s: %s us measured%s; remembered from %s%s%s",
+                          choice.format->name, spryi_tell_us(found->measured_us).s, csr, found->date,
+                          path ? " in " : "", path ? path : "");
         status = spryi_build_choice(plan, o, &choice, &why);
     }
     *done = status == SPRY_OK;
