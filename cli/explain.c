@@ -38,8 +38,8 @@ static const cli_option options[] = {
      "needs the device",
      CLI_TEXT, CLI_AT(device)},
     {"columns", 0, "K",
-     "of products with K columns at once, as bench --op spmm has them;\n"
-     "times, bytes and roof are of all of them (default: 1, a vector)",
+     "of products with K columns at once, as in 'spry bench --op spmm';\n"
+     "times, bytes and roof are of all columns (default: 1, a vector)",
      CLI_OWN, .take = take_columns},
     CLI_LAYOUT_OPTION("of --columns"),
     {"calls", 0, "N", "products expected of a plan (default: many, counted as 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
@@ -330,7 +330,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 static int check_layout(const arguments *a)
 {
     if (!a->layout || a->columns > 0) return CLI_GO_ON;
-    return cli_usage_error("--layout is of products with several columns: add --columns");
+    return cli_usage_error("--layout is of products with several columns: expected --columns beside it");
 }
 
 static int check_device(const arguments *a)
@@ -393,9 +393,11 @@ const cli_command cli_explain =
     {.name = "explain",
      .summary = "what \"auto\" takes for a matrix, and why",
      .usage = "FILE [OPTIONS]",
-     .about = "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
-              "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken,\n"
-              "--policy measure those that are near the best, whose times are told beside the predicted ones.",
+     .about =
+         "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
+         "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken, 'spry bench\n"
+         "--op spmm' that of --columns, --policy measure those that are near the best, whose times are told beside\n"
+         "the predicted ones.",
      .examples = "  spry explain matrix.mtx.gz\n"
                  "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
                  "  spry explain matrix.mtx.gz --columns 8 --layout column\n"

@@ -156,10 +156,10 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
 
-spryi_us_text spryi_tell_us(double us)
+spryi_digits spryi_three_digits(double value)
 {
-    spryi_us_text text;
-    (void)spryi_write(text.s, sizeof text.s, us >= 999.5 && us < 1e15 ? "%.0f" : "%.3g", us);
+    spryi_digits text;
+    (void)spryi_write(text.s, sizeof text.s, value >= 999.5 && value < 1e15 ? "%.0f" : "%.3g", value);
     return text;
 }
 
@@ -181,9 +181,9 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
         if (k != r->taken && used < sizeof others)
             used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
                                         r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
-                                        spryi_tell_us(r->list[k].us).s);
+                                        spryi_three_digits(r->list[k].us).s);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_tell_us(taken->us).s,
+                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_three_digits(taken->us).s,
                  tell_columns(columns, sizeof columns, r->columns), taken->kernel ? " with " : "",
                  taken->kernel ? taken->kernel : "", used ? others : "the only one that suits", (long long)r->calls);
 }
@@ -194,7 +194,7 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     char columns[40];
     if (!choice->format)
         spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s us a product%s predicted",
-                     spryi_tell_us(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
+                     spryi_three_digits(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;

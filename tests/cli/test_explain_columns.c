@@ -167,7 +167,7 @@ static void mistakes(void **state)
 {
     (void)state;
     static const mistake cases[] = {
-        {"--layout row", "--layout is of products with several columns: add --columns"},
+        {"--layout row", "--layout is of products with several columns: expected --columns beside it"},
         {"--columns 0", "--columns is 0, expected 1 to 4096"},
         {"--columns -3", "--columns is -3, expected 1 to 4096"},
         {"--columns 4097", "--columns is 4097, expected 1 to 4096"},
