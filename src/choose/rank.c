@@ -95,11 +95,11 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
 /*
  * Times and bytes of several columns, first as of one of them, then as of all. Where the kernel takes them at once the
  * matrix is read once for all; where it takes rows alone, columns that lie apart are brought into such and back. Others
- * take each column out of rows of x and put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
- * bytes: on two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of the
- * time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more in csr of 2 columns than in packed, and
- * less where columns are scattered. NEAR: bytes of x a us that the first-level caches of a GPU deliver to csr at most,
- * to others as much more as they are faster.
+ * take each column out of rows of x and put it into those of y. These passes over vectors are at the rate of csr.
+ * AT_ONCE: what multiplying takes beside the bytes: on two cores of a Zen 3 grids, finite elements and random geometric
+ * graphs of 8 columns took 0.8 to 1.2 of the time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more
+ * in csr of 2 columns than in packed, and less where columns are scattered. NEAR: bytes of x a us that the first-level
+ * caches of a GPU deliver to csr at most, to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
