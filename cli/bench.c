@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TEAMS = 16, MOST_TYPES = 8, MOST_COUNTS = 16, MOST_COLUMNS = 4096 };
+enum { MOST_TEAMS = 16, MOST_TYPES = 8, MOST_COUNTS = 16 };
 
 typedef struct arguments {
     const char *suite, *folder;
@@ -106,7 +106,7 @@ static int take_columns(void *state, const char *value)
     if (status == CLI_GO_ON && list.count > MOST_COUNTS)
         status = cli_usage_error("--columns has %d numbers, expected at most %d", list.count, MOST_COUNTS);
     for (int i = 0; status == CLI_GO_ON && i < list.count; i++)
-        status = cli_take_integer("columns", list.items[i], 1, MOST_COLUMNS, &a->columns[i]);
+        status = cli_take_columns(list.items[i], &a->columns[i]);
     a->o.column_counts = list.count;
     cli_release_list(&list);
     return status;
@@ -140,10 +140,7 @@ static const cli_option options[] = {
      CLI_WORD, CLI_AT(o.op)},
     {"columns", 0, "LIST", "of spmm and spmm_t: numbers of columns, one after another (default: 8)", CLI_OWN,
      .take = take_columns},
-    {"layout", 0, "row|column",
-     "of spmm and spmm_t: what of X and Y lies one behind the other, rows\n"
-     "of all columns or columns (default: row)",
-     CLI_WORD, CLI_AT(layout)},
+    CLI_LAYOUT_OPTION("of spmm and spmm_t"),
     {"formats", 0, "all|auto|LIST",
      "the best kernel of each format named, with parameters if wanted\n"
      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
@@ -310,7 +307,7 @@ static int take_columns_and_layout(arguments *a)
                      : CLI_GO_ON;
     if (o->column_counts == 0) a->columns[o->column_counts++] = 8;
     o->columns = a->columns;
-    o->row_major = !a->layout || strcmp(a->layout, "row") == 0;
+    o->row_major = cli_is_row_major(a->layout);
     return CLI_GO_ON;
 }
 

@@ -86,6 +86,14 @@ typedef struct cli_option {
             "(default: SPRY_CHOICES, else none; 'spry tune --list')",                                                  \
             CLI_TEXT, CLI_AT(policy.cache)                                                                             \
     }
+/* A const char * named `layout`, NULL where it is not told: how several columns lie. */
+#define CLI_LAYOUT_OPTION(of)                                                                                          \
+    {                                                                                                                  \
+        "layout", 0, "row|column",                                                                                     \
+            of ": what of X and Y lies one behind the other, rows\n"                                                   \
+               "of all columns or columns (default: row)",                                                             \
+            CLI_WORD, CLI_AT(layout)                                                                                   \
+    }
 #define CLI_END_OF_OPTIONS                                                                                             \
     {                                                                                                                  \
         0                                                                                                              \
@@ -121,6 +129,10 @@ int cli_take_bytes(const char *option, const char *text, int64_t *bytes);
 int cli_check_range(const char *option, double value, spry_type type);
 /* *index: which of the words of "cpu|cuda". */
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
+/* One number of --columns. */
+enum { CLI_MOST_COLUMNS = 4096 };
+int cli_take_columns(const char *text, int64_t *columns);
+int cli_is_row_major(const char *layout); /* of --layout; NULL: the default */
 /* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
 /* --type of products with vectors: one type for values and vectors, or two. */

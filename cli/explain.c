@@ -14,6 +14,8 @@ typedef struct arguments {
     int transpose, pattern;
     spry_type type, stored; /* of vectors; of values */
     int64_t calls, updates, threads, memory_limit;
+    int64_t columns;    /* of x and y; 0: not told, products with a vector */
+    const char *layout; /* NULL: not told */
     cli_json json;
 } arguments;
 
@@ -23,12 +25,23 @@ static int take_types(void *state, const char *value)
     return cli_take_types(value, &a->stored, &a->type);
 }
 
+static int take_columns(void *state, const char *value)
+{
+    arguments *a = state;
+    return cli_take_columns(value, &a->columns);
+}
+
 static const cli_option options[] = {
     {"device", 0, "NAME",
      "cpu, cuda, or a class of devices that need not be here:\n"
      "h200, h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu); measure\n"
      "needs the device",
      CLI_TEXT, CLI_AT(device)},
+    {"columns", 0, "K",
+     "of products with K columns at once, as in 'spry bench --op spmm';\n"
+     "times, bytes and roof are of all columns (default: 1, a vector)",
+     CLI_OWN, .take = take_columns},
+    CLI_LAYOUT_OPTION("of --columns"),
     {"calls", 0, "N", "products expected of a plan (default: many, counted as 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
      INT64_MAX},
     {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
@@ -57,6 +70,8 @@ static spry_spmv_options plan_options(const arguments *a)
     o.memory_limit_bytes = a->memory_limit;
     cli_apply_policy(&a->policy, &o);
     o.vector_type = a->type;
+    o.columns = a->columns;
+    o.row_major = a->columns > 0 && cli_is_row_major(a->layout);
     return o;
 }
 
@@ -202,16 +217,26 @@ static int has_measured(const spry_explanation *e, const spry_explanation_info *
     return 0;
 }
 
-static int print_explanation(const char *name, const spry_explanation *e, int counted, spry_error *err)
+/* "  for       10 000 products of 8 columns, row by row, on avx512 (fitted to ...), 2 threads" */
+static void print_products(const spry_explanation_info *info, const arguments *a)
+{
+    printf("  for       %s product%s", cli_count(info->calls).s, info->calls == 1 ? "" : "s");
+    if (a->columns == 1) printf(" of 1 column");
+    if (a->columns > 1)
+        printf(" of %s columns, %s,", cli_count(a->columns).s,
+               cli_is_row_major(a->layout) ? "row by row" : "column by column");
+    printf(" on %s (fitted %s)", info->device_class, info->fitted);
+    if (info->threads > 0) printf(", %d thread%s", info->threads, info->threads == 1 ? "" : "s");
+    printf("\n");
+}
+
+static int print_explanation(const char *name, const spry_explanation *e, const arguments *a, spry_error *err)
 {
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
     if (spry_explanation_get_info(e, &info, err) != SPRY_OK) return cli_fail(err);
     printf("%s\n  takes     %s\n", name, info.reason);
-    printf("  for       %s product%s on %s (fitted %s)", cli_count(info.calls).s, info.calls == 1 ? "" : "s",
-           info.device_class, info.fitted);
-    if (info.threads > 0) printf(", %d thread%s", info.threads, info.threads == 1 ? "" : "s");
-    printf("\n");
-    print_runner_up(e, &info, counted);
+    print_products(&info, a);
+    print_runner_up(e, &info, a->calls > 0);
     const int measured = has_measured(e, &info);
     printf("\n  %-19s %10s ", "format or kernel", "a product");
     if (measured) printf("%10s ", "measured");
@@ -268,6 +293,19 @@ static int add_features(cJSON *o, const spry_explanation *e, const spry_explanat
     return object != NULL;
 }
 
+/* As in records of spry bench. */
+static const char *name_of_op(const arguments *a)
+{
+    if (a->columns > 0) return a->transpose ? "spmm_t" : "spmm";
+    return a->transpose ? "spmv_t" : "spmv";
+}
+
+static const char *name_of_layout(const arguments *a)
+{
+    if (a->columns == 0) return NULL;
+    return cli_is_row_major(a->layout) ? "row" : "column";
+}
+
 static int json_line(arguments *a, const cli_input *input, const spry_explanation *e)
 {
     cJSON *o = cJSON_CreateObject();
@@ -276,7 +314,9 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
-               cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
+               cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", name_of_op(a)) &&
+               cli_json_integer(o, "columns", a->columns > 0 ? a->columns : -1) &&
+               cli_json_text(o, "layout", name_of_layout(a)) &&
                cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
@@ -286,6 +326,12 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 }
 
 /* ---- command -------------------------------------------------------------------------------------- */
+
+static int check_layout(const arguments *a)
+{
+    if (!a->layout || a->columns > 0) return CLI_GO_ON;
+    return cli_usage_error("--layout is of products with several columns: expected --columns beside it");
+}
 
 static int check_device(const arguments *a)
 {
@@ -315,8 +361,7 @@ static int explain(const cli_input *input, arguments *a)
     if (status == CLI_GO_ON) {
         status = CLI_OK;
         if (a->json.wanted && !json_line(a, input, e)) status = CLI_UNSUCCESSFUL;
-        if (cli_for_people(&a->json) && status == CLI_OK)
-            status = print_explanation(input->name, e, a->calls > 0, &err);
+        if (cli_for_people(&a->json) && status == CLI_OK) status = print_explanation(input->name, e, a, &err);
         status = cli_json_close(&a->json, status);
     }
     spry_explanation_destroy(e);
@@ -330,6 +375,7 @@ static int run(const cli_command *command, int argc, char **argv)
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_check_policy(&a.policy);
+    if (status == CLI_GO_ON) status = check_layout(&a);
     if (status == CLI_GO_ON) status = check_device(&a);
     if (status == CLI_GO_ON) status = cli_check_outputs(NULL, &a.json, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
@@ -347,11 +393,14 @@ const cli_command cli_explain =
     {.name = "explain",
      .summary = "what \"auto\" takes for a matrix, and why",
      .usage = "FILE [OPTIONS]",
-     .about = "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
-              "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken,\n"
-              "--policy measure those that are near the best, whose times are told beside the predicted ones.",
+     .about =
+         "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
+         "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken, 'spry bench\n"
+         "--op spmm' that of --columns, --policy measure those that are near the best, whose times are told beside\n"
+         "the predicted ones.",
      .examples = "  spry explain matrix.mtx.gz\n"
                  "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
+                 "  spry explain matrix.mtx.gz --columns 8 --layout column\n"
                  "  spry explain gen:grid7 --policy tree\n"
                  "  spry explain gen:grid7 --policy measure --budget 2s\n",
      .options = options,

@@ -325,6 +325,16 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
     return cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
 }
 
+int cli_take_columns(const char *text, int64_t *columns)
+{
+    return cli_take_integer("columns", text, 1, CLI_MOST_COLUMNS, columns);
+}
+
+int cli_is_row_major(const char *layout)
+{
+    return !layout || strcmp(layout, "row") == 0;
+}
+
 static int add_to_list(text_list *list, const char *item, size_t length)
 {
     char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);

@@ -592,8 +592,9 @@ typedef struct spry_spmv_options {
      */
     spry_type vector_type;
     /*
-     * Vectors that a run will mostly multiply; 0: one. Runs of another number are as right. Where column-major ones are
-     * brought into rows for the kernel, over 1 means workspace of up to 64 bytes for each row and column of the matrix.
+     * Vectors that a run will mostly multiply; 0: one. Runs of another number are as right. expected_calls counts runs,
+     * and "auto" weighs set-up against the time of all columns. Where column-major ones are brought into rows for the
+     * kernel, over 1 means workspace of up to 64 bytes for each row and column of the matrix.
      */
     int64_t columns;
     /* 1: their rows lie one behind the other (column_stride 1), for a workspace of a column of x and one of y; 0: their

@@ -154,7 +154,10 @@ typedef struct spry_explanation_info {
     const char *kernel; /* of that format, where "auto" takes one of several; "": the one it takes by itself */
 } spry_explanation_info;
 
-/* A format: those that may be taken come first, by the time of a product; then those that are refused. */
+/*
+ * A format: those that may be taken come first, by the time of a product; then those that are refused. A product has
+ * all columns of spmv->columns, in times and bytes.
+ */
 typedef struct spry_candidate {
     size_t struct_size;
     const char *format;
@@ -163,8 +166,8 @@ typedef struct spry_candidate {
     double setup_us;     /* of the conversion, without moving data to a device */
     double total_us;     /* of both, over the calls */
     double bytes;        /* that a product moves */
-    double roof;         /* time that a product of plain CSR would take at the device's copy bandwidth, as a share */
-                         /* of predicted_us; 0: not known */
+    double roof;         /* time that a product of plain CSR, which is read once for all columns, would take at the */
+                         /* device's copy bandwidth, as a share of predicted_us; 0: not known */
     int64_t break_even_calls; /* from how many products on it is ahead of csr; 0: from the first; SPRY_NEVER */
     const char *kernel;       /* of a format with several that are ranked apart; "": the one it takes by itself */
     double measured_us;       /* of a product, by policy "measure"; 0: not measured */

@@ -156,27 +156,45 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
 
+spryi_digits spryi_three_digits(double value)
+{
+    spryi_digits text;
+    (void)spryi_write(text.s, sizeof text.s, value >= 999.5 && value < 1e15 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
+/* " of 8 columns"; "" of a vector. */
+static const char *tell_columns(char *text, size_t size, int64_t columns)
+{
+    text[0] = 0;
+    if (columns > 1) (void)spryi_write(text, size, " of %lld columns", (long long)columns);
+    return text;
+}
+
 /* "windowed: 19.1 us a product predicted; sell 21.7, csr 25.9, ..." */
 static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
 {
     const spryi_estimate *taken = &r->list[r->taken];
-    char others[160] = "";
+    char others[160] = "", columns[40];
     size_t used = 0;
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
-            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
-                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format, r->list[k].us);
+            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
+                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
+                                        spryi_three_digits(r->list[k].us).s);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%.3g us a product predicted%s%s, %s; set-up counted over %lld", taken->us,
-                 taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
-                 used ? others : "the only one that suits", (long long)r->calls);
+                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_three_digits(taken->us).s,
+                 tell_columns(columns, sizeof columns, r->columns), taken->kernel ? " with " : "",
+                 taken->kernel ? taken->kernel : "", used ? others : "the only one that suits", (long long)r->calls);
 }
 
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
     const spryi_estimate *taken = &ranking->list[place];
+    char columns[40];
     if (!choice->format)
-        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%.3g us a product predicted", taken->us);
+        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s us a product%s predicted",
+                     spryi_three_digits(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;

@@ -37,6 +37,12 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
  */
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device);
 
+/* A time in a reason: "13.7", "1563"; three digits or more, without a power of ten. */
+typedef struct spryi_digits {
+    char s[32];
+} spryi_digits;
+spryi_digits spryi_three_digits(double value);
+
 /* Adds to a reason that the format holds A^T. */
 void spryi_tell_transposed(char *reason, size_t size);
 

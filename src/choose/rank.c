@@ -93,13 +93,13 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
 }
 
 /*
- * The time of one of several columns. Where the kernel takes them at once the matrix is read once for all; where it
- * takes rows alone, columns that lie apart are brought into such and back. Others take each column out of rows of x and
- * put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
- * bytes: on two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of the
- * time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more in csr of 2 columns than in packed, and
- * less where columns are scattered. NEAR: bytes of x a us that the first-level caches of a GPU deliver to csr at most,
- * to others as much more as they are faster.
+ * Times and bytes of several columns, first as of one of them, then as of all. Where the kernel takes them at once the
+ * matrix is read once for all; where it takes rows alone, columns that lie apart are brought into such and back. Others
+ * take each column out of rows of x and put it into those of y. These passes over vectors are at the rate of csr.
+ * AT_ONCE: what multiplying takes beside the bytes: on two cores of a Zen 3 grids, finite elements and random geometric
+ * graphs of 8 columns took 0.8 to 1.2 of the time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more
+ * in csr of 2 columns than in packed, and less where columns are scattered. NEAR: bytes of x a us that the first-level
+ * caches of a GPU deliver to csr at most, to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
@@ -112,17 +112,26 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
+        if (!(e->us > 0)) continue; /* refused without a prediction */
         const double matrix = fmax(e->bytes - vectors, 0);
         const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
-        if (taken == ONE_BY_ONE && q->row_major) e->us += OUT_OF_ROWS * vectors / csr_rate;
-        if (taken == ONE_BY_ONE) continue;
         const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major;
         const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
-        const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
-        double share = beside * (matrix * passes / columns + vectors) / (matrix + vectors);
-        if (taken == BY_ROWS && !q->row_major) share += INTO_ROWS * vectors / (matrix + vectors);
-        const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
-        e->us = fmin(e->us, fmax(e->us * share, least));
+        double moved = 0; /* vectors, beside x and y */
+        if (taken == ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
+        if (taken == BY_ROWS && !q->row_major) moved = INTO_ROWS * vectors;
+        if (taken == ONE_BY_ONE) {
+            e->us += moved / csr_rate;
+            e->bytes += moved;
+        } else {
+            const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
+            const double bytes = matrix * passes / columns + vectors;
+            const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
+            e->us = fmin(e->us, fmax(e->us * (beside * bytes + moved) / (matrix + vectors), least));
+            e->bytes = bytes + moved;
+        }
+        e->us *= columns;
+        e->bytes *= columns;
     }
 }
 
@@ -163,7 +172,10 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     const spryi_look look = {.vector_type = request->vector_type,
                              .on_gpu = !spryi_class_is_cpu(request->device),
                              .effort = request->effort};
-    *r = (spryi_ranking){.device = request->device, .threads = request->threads, .calls = request->calls};
+    *r = (spryi_ranking){.device = request->device,
+                         .threads = request->threads,
+                         .calls = request->calls,
+                         .columns = request->columns > 1 ? request->columns : 1};
     SPRYI_TRY(spryi_open_look(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;

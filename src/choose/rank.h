@@ -6,8 +6,9 @@
 
 typedef struct spryi_ranking {
     const spryi_device_class *device;
-    int threads;   /* of a product on a CPU */
-    int64_t calls; /* over which set-up is counted */
+    int threads;     /* of a product on a CPU */
+    int64_t calls;   /* over which set-up is counted */
+    int64_t columns; /* of a product: times and bytes are of all of them */
     spryi_features features;
     int count, allowed;                    /* the first `allowed` may be taken, */
     spryi_estimate list[SPRYI_MOST_RATES]; /* by the time of a product */
@@ -25,7 +26,7 @@ enum { SPRYI_MANY_CALLS = 10000 };
 int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
                        int64_t calls);
 
-/* What is ranked: products of op(A) with x of vector_type. */
+/* What is ranked: products of op(A) with x of vector_type, of all its columns. */
 typedef struct spryi_rank_request {
     const spry_matrix *A; /* has entries and is sound */
     spry_op op;           /* SPRY_TRANSPOSE: with a copy of A^T as CSR */

@@ -116,7 +116,8 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
     spryi_estimate *csr = &r->list[r->csr];
     if (choice->code != SPRY_REASON_FEW_CALLS || !spryi_class_is_cpu(r->device)) return;
     if (o->expected_calls == 0 || o->expected_calls >= SPRYI_CSR_CALLS_FOR_SPANS) return;
-    csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
+    const double of_a_column = csr->us / (double)r->columns;
+    csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, of_a_column / 2);
 }
 
 /* ---- the memory limit ---- */
@@ -220,6 +221,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     const spryi_device_class *device = q->device;
     const spry_arrays *a = &A->a;
     const int has_entries = a->nnz > 0;
+    const double columns = o->columns > 1 ? (double)o->columns : 1, numbers = (double)(a->rows + a->cols);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
     SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
@@ -227,7 +229,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);
     e->op = o->op;
-    e->csr_bytes = spryi_csr_bytes(a, a->nnz) + (double)spry_type_bytes(o->vector_type) * (double)(a->rows + a->cols);
+    e->csr_bytes = spryi_csr_bytes(a, a->nnz) + columns * numbers * (double)spry_type_bytes(o->vector_type);
     list_formats(e);
     return spryi_is_measured(o->policy) ? measure(e, A, o, err) : SPRY_OK;
 }

@@ -15,7 +15,7 @@ struct spry_explanation {
     spryi_choice choice;
     spryi_trial trial; /* of the policy "measure" */
     spry_op op;
-    double csr_bytes; /* of plain CSR, x and y */
+    double csr_bytes; /* of plain CSR, and of all columns of x and y */
     int candidates;
     const char *formats[SPRYI_MOST_CANDIDATES]; /* those of the ranking in its order, then the others */
 };

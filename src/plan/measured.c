@@ -222,13 +222,14 @@ static void tell(const trial *t, int best)
     spry_spmv_plan *plan = t->tried[best].plan;
     char *text = plan->reason;
     const size_t size = sizeof plan->reason;
-    size_t used = (size_t)spryi_write(text, size, "%s: %.3g us measured", plan->format->name, t->tried[best].us);
+    size_t used = (size_t)spryi_write(text, size, "%s: %s us measured", plan->format->name,
+                                      spryi_three_digits(t->tried[best].us).s);
     for (int c = 0; c < t->count; c++)
         if (c != best)
-            used += (size_t)spryi_write(text + used, size - used, ", %s %.3g", t->tried[c].plan->format->name,
-                                        t->tried[c].us);
-    used += (size_t)spryi_write(text + used, size - used, "; of %d formats in %.3g ms", t->count,
-                                1e-3 * (spryi_now_us() - t->start));
+            used += (size_t)spryi_write(text + used, size - used, ", %s %s", t->tried[c].plan->format->name,
+                                        spryi_three_digits(t->tried[c].us).s);
+    used += (size_t)spryi_write(text + used, size - used, "; of %d formats in %s ms", t->count,
+                                spryi_three_digits(1e-3 * (spryi_now_us() - t->start)).s);
     if (t->o->expected_calls > 0)
         used +=
             (size_t)spryi_write(text + used, size - used, ", set-up counted over %lld", (long long)t->ranking.calls);
@@ -248,7 +249,8 @@ static void tell_untimed(const trial *t, spryi_trial *told)
         (void)spryi_write(told->note, sizeof told->note, "; nothing to compare it with, refused: %s", t->refused);
     else if (list_places(&t->ranking, places) > 1)
         (void)spryi_write(told->note, sizeof told->note,
-                          "; not measured, since the budget of %.3g ms has no time for another", 1e-3 * t->budget);
+                          "; not measured, since the budget of %s ms has no time for another",
+                          spryi_three_digits(1e-3 * t->budget).s);
     else
         snprintf(told->note, sizeof told->note, "; not measured, since no other is near it");
 }
@@ -345,10 +347,10 @@ static spry_status take_remembered(spry_spmv_plan *plan, const spry_spmv_options
     spry_status status = spryi_parse_format(&choice.format, choice.parameters, found->format, &why);
     if (status == SPRY_OK) {
         if (found->csr_us > 0 && strcmp(choice.format->name, "csr") != 0)
-            (void)spryi_write(csr, sizeof csr, ", csr %.3g", found->csr_us);
-        (void)spryi_write(choice.reason, sizeof choice.reason, "%s: %.3g us measured%s; remembered from %s%s%s",
-                          choice.format->name, found->measured_us, csr, found->date, path ? " in " : "",
-                          path ? path : "");
+            (void)spryi_write(csr, sizeof csr, ", csr %s", spryi_three_digits(found->csr_us).s);
+        (void)spryi_write(choice.reason, sizeof choice.reason, "%s: %s us measured%s; remembered from %s%s%s",
+                          choice.format->name, spryi_three_digits(found->measured_us).s, csr, found->date,
+                          path ? " in " : "", path ? path : "");
         status = spryi_build_choice(plan, o, &choice, &why);
     }
     *done = status == SPRY_OK;

@@ -316,15 +316,19 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
 }
 
 /*
- * Of a product in csr by itself. Where formats were ranked the class's table tells it, on a CPU not less than the
- * bandwidth that was measured here allows; else that bandwidth does.
+ * Of one column of a product in csr by itself, which reads its matrix once for all columns, or for 64 bytes of a row
+ * where they lie apart. Where formats were ranked the class's table tells it, on a CPU not less than the bandwidth that
+ * was measured here allows; else that bandwidth does.
  */
 static double csr_us(const spry_spmv_plan *plan, const device_rates *r, double bytes, int threads)
 {
     const int host = plan->device->driver->host_memory;
     const double vectors = (double)plan->number_bytes * (double)(plan->x_length + plan->y_length);
-    if (!host && plan->estimated_csr_us > 0) return plan->estimated_csr_us;
-    return fmax(plan->estimated_csr_us, move_us(r, bytes + vectors, host ? spryi_team(threads) : 1));
+    const double columns = plan->options.columns > 1 ? (double)plan->options.columns : 1;
+    const double estimated = plan->estimated_csr_us / columns;
+    const double together = plan->options.row_major ? columns : fmin(columns, 64 / (double)plan->number_bytes);
+    if (!host && estimated > 0) return estimated;
+    return fmax(estimated, move_us(r, bytes / together + vectors, host ? spryi_team(threads) : 1));
 }
 
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)

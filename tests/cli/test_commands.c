@@ -211,9 +211,11 @@ static void check_explanation(const char *command, const char *device)
     assert_int_equal(o.status, 0);
     assert_int_equal(count_lines(o.out), 1);
     cJSON *line = json_line(o.out, 0);
-    assert_int_equal(cJSON_GetArraySize(line), TEXTS + NUMBERS + 4); /* pattern, kernel, candidates, features, too */
+    assert_int_equal(cJSON_GetArraySize(line), TEXTS + NUMBERS + 6); /* six more that may be null, a flag or lists */
     assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "pattern")), strstr(command, "--pattern") != NULL);
     assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "columns")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "layout")));
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         assert_true(cJSON_IsString(cJSON_GetObjectItem(line, texts[t])));
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)

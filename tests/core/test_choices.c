@@ -113,8 +113,8 @@ static void no_vectors(void **state)
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
-    spry_spmv_options o = measuring(PLENTY);
-    o.columns = INT64_MAX / 2;
+    spry_spmv_options o = measuring(1e12);
+    o.columns = 1000000000; /* 24 TB, and 3e9 us a product, for which the budget has time */
     const told t = plan_with(context, A, &o);
     if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
         fail_msg("%d, %s", t.code, t.reason);
@@ -124,6 +124,12 @@ static void no_vectors(void **state)
     assert_string_equal(t.format, same.format);
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
+    spry_spmv_options most = measuring(PLENTY);
+    most.columns = INT64_MAX / 2; /* the predicted time of all columns is over the budget */
+    const told none = plan_with(context, A, &most);
+    if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
+        fail_msg("%d, %s", none.code, none.reason);
+    assert_int_equal(spry_choice_count(context), 0);
     const told after = plan_with(context, A, &plenty);
     assert_int_equal(after.code, SPRY_REASON_MEASURED);
     spry_matrix_destroy(A);

@@ -124,11 +124,14 @@ static void candidates_are_ranked(void **state)
 static void the_plan_agrees(void **state)
 {
     spry_matrix *A = generated(*state, "rgg20,scale=15");
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; c < 8; c++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.expected_calls = c % 2 ? 1000000 : 3;
+        if (c == 6) o.expected_calls = 1000; /* over which set-up is counted */
         o.op = c / 2 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        if (c >= 4) o.memory_limit_bytes = 65536;
+        if (c == 4 || c == 5) o.memory_limit_bytes = 65536;
+        if (c >= 6) o.columns = 8;
+        if (c == 7) o.row_major = 1;
         if (c == 5) o.policy = "tree:unpredictable";
         spry_explanation *e = explained(*state, A, NULL, &o), *again = explained(*state, A, NULL, &o);
         spry_spmv_plan *plan = NULL;
@@ -138,6 +141,7 @@ static void the_plan_agrees(void **state)
         assert_string_equal(info.format, info_of(e).format);
         assert_string_equal(info.reason, info_of(e).reason);
         assert_string_equal(info_of(again).reason, info_of(e).reason);
+        if (c >= 6) assert_non_null(strstr(info.reason, " us a product of 8 columns predicted"));
         if (c == 5) assert_non_null(strstr(info.reason, "csr: hyb would take more memory"));
         spry_spmv_plan_destroy(plan);
         spry_explanation_destroy(e);

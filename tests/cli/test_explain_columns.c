@@ -1,0 +1,193 @@
+/* spry explain --columns K --layout L: the choice for products with several columns. */
+#include "records.h"
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+/* grid7 of 60 x 60 x 60: bytes of plain CSR in 32/32 and f64, and of one column of x and y. */
+#define GRID "gen:grid7,x=60,y=60,z=60"
+static const double csr_bytes = 12 * (7 * 216000 - 6 * 3600) + 4 * 216001, vectors = 16 * 216000;
+
+/* The JSON line of the matrix with these options. */
+static cJSON *explained(const char *matrix, const char *options)
+{
+    outcome o = spry("explain %s %s --json", matrix, options);
+    if (o.status != 0) fail_msg("spry explain %s %s: %d\n%s", matrix, options, o.status, o.err);
+    assert_int_equal(count_lines(o.out), 1);
+    cJSON *line = json_line(o.out, 0);
+    release(&o);
+    return line;
+}
+
+static const cJSON *candidate_of(const cJSON *line, const char *format)
+{
+    const cJSON *c = find(cJSON_GetObjectItem(line, "candidates"), "format", format);
+    if (!c) fail_msg("no candidate %s", format);
+    return c;
+}
+
+static double of(const cJSON *line, const char *format, const char *name)
+{
+    return number_of(candidate_of(line, format), name);
+}
+
+/* The fields of the bench's records. */
+static void fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *op, *layout;
+        int columns;
+    } cases[] = {{"", "spmv", NULL, 0},
+                 {"--transpose", "spmv_t", NULL, 0},
+                 {"--columns 1", "spmm", "row", 1},
+                 {"--columns 8", "spmm", "row", 8},
+                 {"--columns 4096 --layout row", "spmm", "row", 4096},
+                 {"--columns 3 --layout column -t", "spmm_t", "column", 3}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        cJSON *line = explained("$D/small.mtx", cases[c].options);
+        const cJSON *columns = cJSON_GetObjectItem(line, "columns"), *layout = cJSON_GetObjectItem(line, "layout");
+        assert_string_equal(text_of(line, "op"), cases[c].op);
+        assert_non_null(columns);
+        assert_non_null(layout);
+        assert_int_equal(cJSON_IsNull(columns), cases[c].columns == 0);
+        assert_int_equal(cJSON_IsNull(layout), cases[c].columns == 0);
+        if (cases[c].columns > 0) assert_near(columns->valuedouble, cases[c].columns, 0);
+        if (cases[c].columns > 0) assert_string_equal(layout->valuestring, cases[c].layout);
+        cJSON_Delete(line);
+    }
+}
+
+/* By rows csr reads the matrix once for all columns: it overtakes packed, which is ahead with a vector. */
+static void rows_of_columns(void **state)
+{
+    (void)state;
+    cJSON *one = explained(GRID, "--device avx512"), *eight = explained(GRID, "--device avx512 --columns 8");
+    assert_string_equal(text_of(one, "format"), "packed");
+    assert_string_equal(text_of(eight, "format"), "csr");
+    const double us = of(one, "csr", "predicted_us"), us_of_8 = of(eight, "csr", "predicted_us");
+    assert_true(us_of_8 > us && us_of_8 < 8 * us);
+    assert_near(of(eight, "csr", "bytes") - of(one, "csr", "bytes"), 7 * vectors, 1e-6 * vectors);
+    assert_near(of(eight, "csr", "total_us"), of(eight, "csr", "setup_us") + 10000 * us_of_8, 1e-5 * 10000 * us_of_8);
+    /* sell takes each column out of the rows, and puts it into those of y. */
+    assert_true(of(eight, "sell", "predicted_us") > 8 * of(one, "sell", "predicted_us"));
+    assert_true(of(eight, "sell", "bytes") > 8 * of(one, "sell", "bytes"));
+    cJSON_Delete(one);
+    cJSON_Delete(eight);
+}
+
+/* The roof is the time of the bytes of plain CSR and of all columns: roof * predicted_us is that time. */
+static void roof(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"--device h200 --columns 8", "--device h200 --columns 8 --layout column"};
+    cJSON *one = explained(GRID, "--device h200");
+    const double us = of(one, "sell", "roof") * of(one, "sell", "predicted_us");
+    for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
+        cJSON *eight = explained(GRID, options[n]);
+        const double us_of_8 = of(eight, "sell", "roof") * of(eight, "sell", "predicted_us");
+        assert_near(us_of_8 / us, (csr_bytes + 8 * vectors) / (csr_bytes + vectors), 1e-4);
+        /* What is refused without a prediction has no time by its columns. */
+        assert_true(cJSON_IsNull(cJSON_GetObjectItem(candidate_of(eight, "bsr"), "predicted_us")));
+        cJSON_Delete(eight);
+    }
+    cJSON_Delete(one);
+}
+
+/* Columns one behind the other: others than csr make as many single products. */
+static void columns_apart(void **state)
+{
+    (void)state;
+    cJSON *one = explained(GRID, "--device avx512"),
+          *eight = explained(GRID, "--device avx512 --columns 8 --layout column"),
+          *by_rows = explained(GRID, "--device avx512 --columns 8 --layout row");
+    assert_near(of(eight, "sell", "predicted_us") / of(one, "sell", "predicted_us"), 8, 1e-4);
+    assert_near(of(eight, "sell", "bytes") / of(one, "sell", "bytes"), 8, 1e-4);
+    assert_true(of(eight, "sell", "predicted_us") < of(by_rows, "sell", "predicted_us"));
+    assert_true(of(eight, "csr", "predicted_us") > of(by_rows, "csr", "predicted_us"));
+    cJSON_Delete(one);
+    cJSON_Delete(eight);
+    cJSON_Delete(by_rows);
+}
+
+/* The plan of the benchmark takes the same, for the same reason. */
+static void as_the_benchmark(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"--columns 2", "--columns 8 --layout column", "--columns 8 --layout row",
+                                          "--columns 32 --calls 20"};
+    for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
+        char command[200];
+        snprintf(command, sizeof command, "bench gen:grid5,x=200,y=200 --op spmm %s --formats auto %s", options[n],
+                 "--device cpu --runs 1 --threads 1 --json");
+        cJSON *records = records_of(command, 0), *line = explained("gen:grid5,x=200,y=200 --threads 1", options[n]);
+        const cJSON *r = find(records, "status", "ok");
+        assert_non_null(r);
+        assert_true(strncmp(text_of(r, "kernel"), text_of(line, "format"), strlen(text_of(line, "format"))) == 0);
+        assert_string_equal(text_of(r, "op"), text_of(line, "op"));
+        assert_string_equal(text_of(r, "layout"), text_of(line, "layout"));
+        assert_near(number_of(r, "columns"), number_of(line, "columns"), 0);
+        cJSON_Delete(records);
+        cJSON_Delete(line);
+    }
+}
+
+static void words(void **state)
+{
+    (void)state;
+    const char *const on = " --device avx512 --threads 2";
+    outcome o = spry("explain %s%s --columns 8", GRID, on);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "  takes     csr: "));
+    assert_non_null(strstr(o.out, " us a product of 8 columns predicted, "));
+    assert_non_null(strstr(o.out, "  for       10 000 products of 8 columns, row by row, on avx512 (fitted to "));
+    release(&o);
+    o = spry("explain %s%s --columns 2 --layout column --calls 1", GRID, on);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "  for       1 product of 2 columns, column by column, on avx512 (fitted to "));
+    release(&o);
+    o = spry("explain %s%s --columns 1", GRID, on);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "  for       10 000 products of 1 column on avx512 (fitted to "));
+    assert_null(strstr(o.out, " a product of "));
+    release(&o);
+    expect("explain " GRID " --device avx512", 0, "  for       10 000 products on avx512 (fitted to ", NULL);
+    expect("explain --help", 0, "--columns K", NULL);
+    expect("explain --help", 0, "--layout row|column", NULL);
+}
+
+static void mistakes(void **state)
+{
+    (void)state;
+    static const mistake cases[] = {
+        {"--layout row", "--layout is of products with several columns: expected --columns beside it"},
+        {"--columns 0", "--columns is 0, expected 1 to 4096"},
+        {"--columns -3", "--columns is -3, expected 1 to 4096"},
+        {"--columns 4097", "--columns is 4097, expected 1 to 4096"},
+        {"--columns 99999999999999999999", "--columns is 99999999999999999999, expected 1 to 4096"},
+        {"--columns two", "--columns is 'two', expected a whole number"},
+        {"--columns 1,8", "--columns is '1,8', expected a whole number"},
+        {"--columns=", "--columns is empty, expected K"},
+        {"--columns 8 --columns 9", "--columns is given twice"},
+        {"--columns 8 --layout rows", "--layout is 'rows', expected one of: row, column"},
+    };
+    expect_mistakes("explain $D/small.mtx", cases, sizeof cases / sizeof *cases);
+    expect("explain $D/small.mtx --columns", 2, NULL, "--columns needs a value: K");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields),   cmocka_unit_test(rows_of_columns),  cmocka_unit_test(columns_apart),
+        cmocka_unit_test(roof),     cmocka_unit_test(as_the_benchmark), cmocka_unit_test(words),
+        cmocka_unit_test(mistakes),
+    };
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}
