@@ -93,45 +93,98 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
 }
 
 /*
- * Times and bytes of several columns, first as of one of them, then as of all. Where the kernel takes them at once the
- * matrix is read once for all; where it takes rows alone, columns that lie apart are brought into such and back. Others
- * take each column out of rows of x and put it into those of y. These passes over vectors are at the rate of csr.
- * AT_ONCE: what multiplying takes beside the bytes: on two cores of a Zen 3 grids, finite elements and random geometric
- * graphs of 8 columns took 0.8 to 1.2 of the time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more
- * in csr of 2 columns than in packed, and less where columns are scattered. NEAR: bytes of x a us that the first-level
- * caches of a GPU deliver to csr at most, to others as much more as they are faster.
+ * On a CPU, where the kernel takes columns at once the matrix is read once for all, or in place for each SPRYI_CSR_APART
+ * columns. On two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of
+ * the time of their bytes, 1.1 to 1.4 IN_PLACE.
+ */
+static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_request *q, double vectors, double moved)
+{
+    static const double IN_PLACE = 1.35;
+    const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
+    const int in_place = taken == EITHER_WAY && !q->row_major;
+    const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
+    const double bytes = matrix * passes / columns + vectors;
+    e->us = columns * fmin(e->us, e->us * ((in_place ? IN_PLACE : 1) * bytes + moved) / (matrix + vectors));
+    e->bytes = columns * (bytes + moved);
+}
+
+/*
+ * Of products with several columns on an H200: what they take of the time to stream the matrix, for an entry and for a
+ * row (1e-6 us), of the time to stream x and y, bytes of x a us that the first-level caches deliver, 1e-6 us a sector
+ * of x where columns are scattered, and `odd`: times all of it where rows of x are not pieces of 16 bytes. Fitted to a grid, finite elements, a random geometric graph and
+ * a road network with 2 to 64 columns, f32 and f64: measured times are 0.8 to 1.4 of these, most 0.9 to 1.15.
+ */
+typedef struct columns_rates {
+    const char *format;
+    double matrix, entry, row, vectors, x, sector, odd;
+} columns_rates;
+
+static columns_rates rates_of_columns(const spryi_estimate *e, const spryi_features *f)
+{
+    static const columns_rates rates[] = {{"csr", 0, 6.7, 0, 1.05, 2.3e7, 5, 1.2},
+                                          {"sell", 1, 0, 4.9, 1.06, 2e7, 6.5, 1.25},
+                                          {"bsr", 1.2, 0, 4.9, 1, 1.4e7, 9, 1.5},
+                                          {"packed", 0.68, 0, 10.7, 0.97, 1.8e7, 7.5, 1.5}};
+    static const double INDEXED = 1.75, BLOCKS = 2.9e7, ODD_BLOCKS = 2.3; /* of packed, where it has such slices */
+    size_t k = 0;
+    while (k + 1 < sizeof rates / sizeof *rates && strcmp(e->format, rates[k].format) != 0) k++;
+    columns_rates own = rates[k];
+    if (strcmp(own.format, "packed") != 0) return own;
+    if (f->packed.block > 1) {
+        own.x = BLOCKS;
+        own.odd = ODD_BLOCKS;
+    } else {
+        own.entry = INDEXED * (1 - f->packed.unmarked);
+    }
+    return own;
+}
+
+/* On a GPU, by a kernel that takes columns at once. */
+static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_features *f, double vectors,
+                         double moved)
+{
+    static const double MEMORY = 4.1e6, CSR_THERE = 3.023e6; /* of a H200, bytes a us, copied and of csr */
+    static const double SECTOR = 32, A_STEP = 0.15;          /* bytes; us that an entry of a row takes its thread */
+    const columns_rates r = rates_of_columns(e, f);
+    const double faster = q->device->rates[0].memory / CSR_THERE, columns = (double)q->columns;
+    const double n = (double)f->nnz, x_bytes = columns * (double)f->number_bytes, matrix = fmax(e->bytes - vectors, 0);
+    const int is_odd = q->columns != 2 && q->columns * f->number_bytes % 16 != 0;
+    const double each = 1e-6 * (r.entry * n + r.row * (double)f->rows);
+    double near = n * x_bytes / r.x, entries = each + r.matrix * matrix / MEMORY;
+    if (f->scattered) near = fmax(near, 1e-6 * n * ceil(x_bytes / SECTOR) * r.sector);
+    if (f->scattered) entries = hypot(entries, near) - near; /* they overlap there */
+    const double us = entries + near + (r.vectors * vectors + moved) * columns / MEMORY;
+    const double chain = strcmp(e->format, "csr") == 0 ? 0 : A_STEP * f->lengths.longest;
+    e->us = fmax((is_odd ? r.odd : 1) * us, chain) / faster + q->device->rates[0].launch;
+    e->bytes = matrix + columns * (vectors + moved);
+}
+
+/*
+ * Times and bytes of several columns, first as of one of them, then as of all. Kernels that take rows alone have columns
+ * that lie apart brought into such and back; others take each column out of rows of x and put it into those of y. Those
+ * pass over vectors at the rate of csr.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int on_cpu = spryi_class_is_cpu(q->device);
-    static const double NEAR = 2e7, IN_PLACE = 1.35;
-    const double AT_ONCE = on_cpu ? 1 : 1.5, IN_CSR = on_cpu ? AT_ONCE : r->features.scattered ? 1.25 : 1.8;
     const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
-    const double columns = (double)q->columns, numbers = (double)(q->A->a.rows + q->A->a.cols);
-    const double size = (double)spry_type_bytes(q->vector_type), vectors = numbers * size;
-    const double csr_us = r->list[0].us, csr_rate = r->list[0].bytes / csr_us;
+    const double vectors = (double)(q->A->a.rows + q->A->a.cols) * (double)spry_type_bytes(q->vector_type);
+    const double csr_rate = r->list[0].bytes / r->list[0].us;
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
         if (!(e->us > 0)) continue; /* refused without a prediction */
-        const double matrix = fmax(e->bytes - vectors, 0);
         const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
-        const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major;
-        const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
         double moved = 0; /* vectors, beside x and y */
         if (taken == ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
         if (taken == BY_ROWS && !q->row_major) moved = INTO_ROWS * vectors;
         if (taken == ONE_BY_ONE) {
-            e->us += moved / csr_rate;
-            e->bytes += moved;
+            e->us = (double)q->columns * (e->us + moved / csr_rate);
+            e->bytes = (double)q->columns * (e->bytes + moved);
+        } else if (on_cpu) {
+            count_on_cpu(e, taken, q, vectors, moved);
         } else {
-            const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
-            const double bytes = matrix * passes / columns + vectors;
-            const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
-            e->us = fmin(e->us, fmax(e->us * (beside * bytes + moved) / (matrix + vectors), least));
-            e->bytes = bytes + moved;
+            count_on_gpu(e, q, &r->features, vectors, moved);
         }
-        e->us *= columns;
-        e->bytes *= columns;
     }
 }
 
