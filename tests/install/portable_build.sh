@@ -7,9 +7,9 @@ root=$1 work=$2/portable cmake=$3 cc=$4
 
 rm -rf "$work"
 mkdir -p "$work"
-if ! { "$cmake" -S "$root" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS_RELEASE=-O0 \
-    -DSPRY_TARGET_IS_X86_64=OFF -DSPRY_WERROR=ON -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_TESTS=OFF -DSPRY_BUILD_PEERS=OFF \
-    -DSPRY_CUDA=OFF &&
+if ! { "$cmake" -S "$root" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_C_FLAGS=-O0 -DSPRY_TARGET_IS_X86_64=OFF -DSPRY_WERROR=ON -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_TESTS=OFF \
+    -DSPRY_BUILD_PEERS=OFF -DSPRY_CUDA=OFF &&
     "$cmake" --build "$work/build"; } >"$work/log" 2>&1; then
     cat "$work/log" >&2
     exit 1

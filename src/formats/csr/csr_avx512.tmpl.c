@@ -165,13 +165,19 @@ SPRYI_INLINE void SPRY_FN(long_group)(const spryi_csr_job *job, int64_t i, int r
     SPRY_FN(put)(job, i, rows, LOAD(sum));
 }
 
+/* Fewer rows than LANES, at the ends of a run. */
+SPRYI_ONCE void SPRY_FN(short_rest)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit, const int has_values)
+{
+    SPRY_FN(short_group)(job, i, rows, limit, has_values);
+}
+
 SPRYI_INLINE void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const int64_t limit = ((const SPRY_P *)job->offsets)[end];
     int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(short_group)(job, begin, (int)(i - begin), limit, has_values);
+    if (i > begin) SPRY_FN(short_rest)(job, begin, (int)(i - begin), limit, has_values);
     for (; i + LANES <= end; i += LANES) SPRY_FN(short_group)(job, i, LANES, limit, has_values);
-    if (i < end) SPRY_FN(short_group)(job, i, (int)(end - i), limit, has_values);
+    if (i < end) SPRY_FN(short_rest)(job, i, (int)(end - i), limit, has_values);
 }
 
 SPRYI_INLINE void SPRY_FN(long_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
@@ -261,6 +267,13 @@ SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, co
     SPRY_FN(put)(job, i, rows, ADD(sum, other));
 }
 
+/* Fewer rows than LANES, at the ends of a run. */
+SPRYI_ONCE void SPRY_FN(strided_rest)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
+                                      const SPRY_V *x, int64_t length, int rows)
+{
+    SPRY_FN(strided_group)(job, i, Ax, Aj, x, length, rows);
+}
+
 /* Only the columns of the run's first row are read. */
 static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
@@ -270,10 +283,10 @@ static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t en
     const SPRY_S *Ax = (const SPRY_S *)job->values + first;
     const SPRY_V *x = job->x;
     int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(strided_group)(job, begin, Ax, Aj, x, length, (int)(i - begin));
+    if (i > begin) SPRY_FN(strided_rest)(job, begin, Ax, Aj, x, length, (int)(i - begin));
     for (Ax += (i - begin) * length, x += i - begin; i + LANES <= end; i += LANES, Ax += LANES * length, x += LANES)
         SPRY_FN(strided_group)(job, i, Ax, Aj, x, length, LANES);
-    if (i < end) SPRY_FN(strided_group)(job, i, Ax, Aj, x, length, (int)(end - i));
+    if (i < end) SPRY_FN(strided_rest)(job, i, Ax, Aj, x, length, (int)(end - i));
     if (job->stream_y) _mm_sfence();
 }
 

@@ -66,6 +66,9 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
 /* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
 
+/* A function with one copy, for what runs once a block: a second copy inline would cost time to compile alone. */
+#define SPRYI_ONCE static __attribute__((noinline))
+
 /* function(..., group) with the group, 2 to 8 rows, as a constant. */
 #define SPRYI_BY_GROUP(group, function, ...)                                                                           \
     switch (group) {                                                                                                   \

@@ -85,8 +85,14 @@ SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begi
 }
 
 SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
-                                        const int has_values){
-    SPRYI_BY_GROUP(group, SPRY_FN(scatter_groups), job, begin, end, has_values)}
+                                        const int has_values)
+{
+#if SPRY_IS_MIXED /* a copy for each group is a fifth of this level's code, and gains little */
+    SPRY_FN(scatter_groups)(job, begin, end, has_values, group);
+#else
+    SPRYI_BY_GROUP(group, SPRY_FN(scatter_groups), job, begin, end, has_values)
+#endif
+}
 
 SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
