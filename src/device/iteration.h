@@ -65,6 +65,9 @@ typedef struct spryi_cg_state {
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
     int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */
+    int turn;                         /* 1: the second of them is to be done, or was, by the step of this round */
+    int owed;                         /* 1: a GPU's step has left sums that no one has looked at yet */
+    unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
 } spryi_cg_state;
 
 SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
@@ -100,7 +103,7 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
     s->smallest = s->residual;
     s->smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
-    s->halves = 0;
+    s->halves = s->turn = s->owed = 0;
     if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
         s->stop = SPRYI_B_OUT_OF_RANGE;
     else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
@@ -137,12 +140,28 @@ SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
     if (s->halves) s->beta = sums[1] / s->rz;
+    s->turn = s->halves;
     s->rr = sums[0];
     s->rz = sums[1];
     s->residual = sqrt(s->rr) / s->b_norm;
     s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
     s->iterations++;
     spryi_cg_judge(s);
+}
+
+/*
+ * A GPU's dots look first at what the step before left, r.r and r.z, then at their own sums: the product between them
+ * waits for neither. Where that step was the first half of one, the step of this round is the second, and dots have
+ * nothing to say.
+ */
+SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const double *dots)
+{
+    if (s->turn) s->turn = s->halves = 0;
+    if (s->owed) spryi_cg_strided(s, step);
+    s->owed = 0;
+    if (s->stop || s->turn) return;
+    spryi_cg_dotted(s, dots);
+    s->owed = !s->stop;
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
@@ -161,7 +180,8 @@ typedef struct spryi_rank_state {
     int64_t iterations;
     double history[SPRYI_MOST_AHEAD]; /* as above */
     int stop;
-    int finished; /* 1: a pass that found `stop` set has put x where z was */
+    int finished;     /* 1: a pass that found `stop` set has put x where z was */
+    unsigned arrived; /* as above */
 } spryi_rank_state;
 
 SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)

@@ -15,7 +15,11 @@
 #include "device/iteration.h"
 #include "spry/spry.h"
 
-enum { SPRYI_MOST_SUMS = 4 };
+enum {
+    SPRYI_MOST_SUMS = 4,
+    SPRYI_STATE_BYTES = sizeof(spryi_cg_state) > sizeof(spryi_rank_state) ? sizeof(spryi_cg_state)
+                                                                          : sizeof(spryi_rank_state)
+};
 
 typedef struct spryi_vector_work {
     const struct spryi_vector_ops *ops;
@@ -29,6 +33,8 @@ typedef struct spryi_vector_work {
     spry_vector partials; /* f64 on the device, SPRYI_MOST_SUMS a block */
     spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state */
 } spryi_vector_work;
+
+typedef spry_status (*spryi_start_fn)(void *user, void *stream, spry_error *err);
 
 typedef struct spryi_vector_ops {
     int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
@@ -44,7 +50,7 @@ typedef struct spryi_vector_ops {
     /* x += alpha p; r -= alpha q; p = D r + beta p. Where the step is done in halves: r -= alpha q, and beta ... */
     spry_status (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
                         spry_error *err);
-    /* ... then x += alpha p; p = D r + beta p. */
+    /* ... then x += alpha p; p = D r + beta p. NULL: step does that in the round that follows (spryi_cg_both). */
     spry_status (*next_direction)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
                                   spry_error *err);
     spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
@@ -63,6 +69,19 @@ typedef struct spryi_vector_ops {
                              spry_error *err);
     /* x = alpha y + shift_before; x may be y */
     spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+
+    /* ---- what is started many times ------------------------------------------------------------------ */
+
+    /*
+     * What `start` starts in the stream that it is given becomes *rounds. replay starts it so many times in the work's
+     * stream, and then a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how
+     * many there are: at most two. NULL, all of them: each time is started anew. forget takes NULL, too.
+     */
+    spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
+    spry_status (*replay)(const spryi_vector_work *w, void *rounds, int64_t times, spry_error *err);
+    int64_t (*unseen)(const void *rounds);
+    spry_status (*see)(void *rounds, void *state, size_t bytes, spry_error *err);
+    void (*forget)(void *rounds);
 } spryi_vector_ops;
 
 /* Resolves threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */
@@ -76,6 +95,20 @@ spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t by
 
 /* Iterations to start before the next look: few at first, so that at most an eighth is in vain. */
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
+
+/*
+ * Rounds to record of an iteration with n unknowns: many of small systems, few of large ones, of which those behind the
+ * last iteration are in vain. An even number.
+ */
+int64_t spryi_vector_rounds(int64_t n);
+
+/*
+ * Starts recorded rounds, `recorded` of them a replay and as many as spryi_vector_ahead says, and looks at the state
+ * that the rounds before have left: the device does not wait for whoever looks. Once the state says stop, all that was
+ * started has ended.
+ */
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, int64_t recorded, int64_t iterations,
+                                 void *state, size_t bytes, const int *stop, spry_error *err);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
 

@@ -9,8 +9,8 @@
  * feeds on itself. Where it is a small difference of large numbers (one iteration made the residual fall by
  * PREDICTABLE) the step is done in two halves instead, with the true beta.
  * Systems whose squares underflow or overflow are scaled by powers of two (guards in iteration.h, cg_scale.c).
- * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14. On a GPU some
- * iterations are started at once, and what they left is looked at then (iteration.h).
+ * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14. On a GPU rounds
+ * of an iteration are recorded once and started together, and what they left is looked at then (iteration.h).
  * Source: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta.
  */
 #include "solve/cg.h"
@@ -52,6 +52,8 @@ typedef struct solving {
     int64_t n;
     spry_spmv_plan *plan;
     spryi_vector_work work;
+    void *rounds; /* of spryi_vector_ops.record, rounds_recorded of them; NULL: none */
+    int64_t rounds_recorded;
     spry_vector x, b, r, p, q, D; /* on the device; D.data NULL: ones */
     spry_vector own_x, own_b;     /* copies there of the caller's; data NULL: those are there */
     spryi_cg_state state;         /* as it was when last looked at */
@@ -101,9 +103,17 @@ static spry_status check_vectors(const solving *s, const spry_arrays *a, spry_er
 
 /* ---- what iterations need ------------------------------------------------------------------------ */
 
+/* What was recorded has the addresses of a plan and of D. */
+static void forget_rounds(solving *s)
+{
+    if (s->rounds) s->work.ops->forget(s->rounds);
+    s->rounds = NULL;
+}
+
 /* D of A, on the host, or a verdict. */
 static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
+    forget_rounds(s);
     spry_vector_destroy(s->context, &s->D);
     spry_status status =
         spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, &s->bad_entry, A, s->x.type, err);
@@ -115,6 +125,7 @@ static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix 
 static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err)
 {
     const int asked = s->o->format || s->o->kernel;
+    forget_rounds(s);
     if (asked) s->names.format = s->o->format; /* with its parameters */
     s->names.kernel = s->o->kernel;
     if (s->scaled.A && s->scaled.host.A && !s->names.format && !asked) s->names.format = "csr"; /* where it lies */
@@ -136,12 +147,17 @@ static spry_status product(solving *s, spry_vector in, spry_cg_result *result, s
     return status;
 }
 
+static void tell_state(const solving *s, spry_cg_result *result)
+{
+    result->iterations = s->state.iterations;
+    result->residual = s->state.residual;
+}
+
 /* Waits for what was started. */
 static spry_status look(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = spryi_vector_look(&s->work, &s->state, sizeof s->state, err);
-    result->iterations = s->state.iterations;
-    result->residual = s->state.residual;
+    tell_state(s, result);
     return status;
 }
 
@@ -164,20 +180,57 @@ static spry_status find_true_residual(solving *s, spry_cg_result *result, spry_e
     return status;
 }
 
-/* Starts some iterations and looks what became of them. */
-static spry_status advance(solving *s, spry_cg_result *result, spry_error *err)
+/* One iteration, or half of one (spryi_vector_ops.step). */
+static spry_status start_round(solving *s, const spryi_vector_work *w, const spry_run_options *run, double *product_us,
+                               spry_error *err)
 {
-    const spryi_vector_ops *ops = s->work.ops;
+    const spryi_vector_ops *ops = w->ops;
+    const double start = spryi_now_us();
     void *x = s->x.data, *r = s->r.data, *p = s->p.data;
     const void *q = s->q.data, *D = s->D.data;
-    int64_t left = s->state.limit - s->state.iterations, ahead = spryi_vector_ahead(&s->work, s->state.iterations);
+    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(s->p), NULL, run, err);
+    *product_us += spryi_now_us() - start;
+    if (status == SPRY_OK) status = ops->dots(w, p, q, D, err);
+    if (status == SPRY_OK) status = ops->step(w, x, r, p, q, D, err);
+    if (status == SPRY_OK && ops->next_direction) status = ops->next_direction(w, x, p, r, D, err);
+    return status;
+}
+
+/* As many as are recorded. */
+static spry_status start_rounds(void *user, void *stream, spry_error *err)
+{
+    solving *s = user;
+    spryi_vector_work w = s->work;
+    spry_run_options run = s->run;
     spry_status status = SPRY_OK;
-    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++) {
-        status = product(s, s->p, result, err);
-        if (status == SPRY_OK) status = ops->dots(&s->work, p, q, D, err);
-        if (status == SPRY_OK) status = ops->step(&s->work, x, r, p, q, D, err);
-        if (status == SPRY_OK) status = ops->next_direction(&s->work, x, p, r, D, err);
+    double nothing = 0;
+    w.stream = run.stream = stream;
+    for (int64_t k = 0; k < s->rounds_recorded && status == SPRY_OK; k++)
+        status = start_round(s, &w, &run, &nothing, err);
+    return status;
+}
+
+static spry_status record_rounds(solving *s, spry_error *err)
+{
+    if (s->rounds || !s->work.ops->record || s->n == 0) return SPRY_OK;
+    s->rounds_recorded = spryi_vector_rounds(s->n);
+    return s->work.ops->record(&s->work, start_rounds, s, &s->rounds, err);
+}
+
+/* Starts some rounds and looks what became of those, or of others that were started before. */
+static spry_status advance(solving *s, spry_cg_result *result, spry_error *err)
+{
+    const int64_t left = s->state.limit - s->state.iterations;
+    const int64_t ahead = spryi_vector_ahead(&s->work, s->state.iterations);
+    spry_status status = record_rounds(s, err);
+    if (status == SPRY_OK && s->rounds) {
+        status = spryi_vector_advance(&s->work, s->rounds, s->rounds_recorded, s->state.iterations, &s->state,
+                                      sizeof s->state, &s->state.stop, err);
+        tell_state(s, result);
+        return status;
     }
+    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
+        status = start_round(s, &s->work, &s->run, &result->product_us, err);
     return status == SPRY_OK ? look(s, result, err) : status;
 }
 
@@ -471,6 +524,7 @@ static spry_status set_up(solving *s, spry_cg_result *result, spry_error *err)
     if (status == SPRY_OK) status = make_vectors(s, err);
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
     if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(record_rounds(s, err));
     if (!s->o->start_from_x) return s->work.ops->clear(&s->work, s->x.data, err);
     if (s->scaled.a == 0) return SPRY_OK;
     return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, s->run.stream, err);
@@ -543,6 +597,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     status = run(&s, x, &told, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b, &s.scaled.values};
+    forget_rounds(&s);
     for (int v = 0; v < 7; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&s.work);
     spry_spmv_plan_destroy(s.plan);

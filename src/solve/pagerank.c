@@ -17,6 +17,11 @@
 
 #include <math.h>
 
+/* The memory of the three vectors, by what it holds now. */
+typedef struct buffers {
+    void *z, *y_before, *y;
+} buffers;
+
 typedef struct ranking {
     spry_context *context;
     const spry_pagerank_options *o;
@@ -29,7 +34,10 @@ typedef struct ranking {
     spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
+    buffers at;                 /* where the iteration is */
     spryi_rank_state state;     /* as it was when last looked at */
+    void *rounds;               /* of spryi_vector_ops.record, rounds_recorded of them; NULL: none */
+    int64_t rounds_recorded;
 } ranking;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -71,13 +79,14 @@ static spry_status refuse_zero_columns(const spryi_links *links, spry_pagerank_r
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
 
-static spry_status product(const ranking *r, void *z, void *y, double *product_us, spry_error *err)
+static spry_status product(const ranking *r, const buffers *at, const spry_run_options *run, double *product_us,
+                           spry_error *err)
 {
     spry_vector in = r->z, out = r->y;
-    in.data = z;
-    out.data = y;
+    in.data = at->z;
+    out.data = at->y;
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(r->plan, out, NULL, spry_vector_as_const(in), NULL, &r->run, err);
+    spry_status status = spry_spmv_plan_run(r->plan, out, NULL, spry_vector_as_const(in), NULL, run, err);
     *product_us += spryi_now_us() - start;
     return status;
 }
@@ -87,31 +96,58 @@ static spry_status look(ranking *r, spry_error *err)
     return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
 }
 
-/* The memory of the three vectors, by what it holds now. */
-typedef struct buffers {
-    void *z, *y_before, *y;
-} buffers;
-
 /*
  * z takes the memory of the y before, which has just been read, and all three rotate; but where iterations are
  * started ahead, z stays where it is: a product that comes after the end then only reads it.
  */
-static spry_status pass(const ranking *r, buffers *at, int runs_ahead, spry_error *err)
+static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *at, spry_error *err)
 {
+    const int runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
     *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
-    return r->work.ops->rank_step(&r->work, at->z, now.y_before, now.y, r->links.factors.data, err);
+    return w->ops->rank_step(w, at->z, now.y_before, now.y, r->links.factors.data, err);
 }
 
-/* Starts some iterations and looks what became of them. */
-static spry_status advance(ranking *r, buffers *at, double *product_us, spry_error *err)
+static spry_status start_round(const ranking *r, const spryi_vector_work *w, const spry_run_options *run, buffers *at,
+                               double *product_us, spry_error *err)
 {
-    int64_t left = r->state.limit - r->state.iterations, ahead = spryi_vector_ahead(&r->work, r->state.iterations);
+    spry_status status = product(r, at, run, product_us, err);
+    return status == SPRY_OK ? pass(r, w, at, err) : status;
+}
+
+/* As many as are recorded: an even number, so that all memory is where it was. */
+static spry_status start_rounds(void *user, void *stream, spry_error *err)
+{
+    const ranking *r = user;
+    spryi_vector_work w = r->work;
+    spry_run_options run = r->run;
+    buffers at = r->at;
+    double nothing = 0;
     spry_status status = SPRY_OK;
-    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++) {
-        status = product(r, at->z, at->y, product_us, err);
-        if (status == SPRY_OK) status = pass(r, at, r->work.ops->ahead > 1, err);
-    }
+    w.stream = run.stream = stream;
+    for (int64_t k = 0; k < r->rounds_recorded && status == SPRY_OK; k++)
+        status = start_round(r, &w, &run, &at, &nothing, err);
+    return status;
+}
+
+static spry_status record_rounds(ranking *r, spry_error *err)
+{
+    if (!r->work.ops->record) return SPRY_OK;
+    r->rounds_recorded = spryi_vector_rounds(r->n);
+    return r->work.ops->record(&r->work, start_rounds, r, &r->rounds, err);
+}
+
+/* Starts some iterations and looks what became of those, or of others that were started before. */
+static spry_status advance(ranking *r, double *product_us, spry_error *err)
+{
+    const int64_t left = r->state.limit - r->state.iterations;
+    const int64_t ahead = spryi_vector_ahead(&r->work, r->state.iterations);
+    spry_status status = SPRY_OK;
+    if (r->rounds)
+        return spryi_vector_advance(&r->work, r->rounds, r->rounds_recorded, r->state.iterations, &r->state,
+                                    sizeof r->state, &r->state.stop, err);
+    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
+        status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;
 }
 
@@ -137,15 +173,14 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
 {
     const spryi_vector_ops *ops = r->work.ops;
     const spryi_rank_state *s = &r->state;
-    buffers at = {r->x.data, r->y.data, r->z.data};
-    spry_status status = ops->rank_start(&r->work, at.z, at.y_before, r->links.factors.data, err);
+    spry_status status = ops->rank_start(&r->work, r->at.z, r->at.y_before, r->links.factors.data, err);
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
         int64_t told = s->iterations;
-        status = advance(r, &at, &result->product_us, err);
+        status = advance(r, &result->product_us, err);
         if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
     if (status == SPRY_OK && !s->finished) {
-        status = ops->rank_finish(&r->work, r->x.data, at.y_before, err);
+        status = ops->rank_finish(&r->work, r->x.data, r->at.y_before, err);
         if (status == SPRY_OK) status = look(r, err);
     }
     result->iterations = s->iterations;
@@ -195,6 +230,8 @@ static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_m
     if (status == SPRY_OK)
         status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, r->x.type, err);
     if (status == SPRY_OK) status = make_vectors(r, err);
+    r->at = (buffers){r->x.data, r->y.data, r->z.data};
+    if (status == SPRY_OK) status = record_rounds(r, err);
     r->state.n = (double)r->n;
     r->state.shift_before = 1 / (double)r->n; /* x_0 = alpha*0 + 1/n */
     if (status == SPRY_OK) status = spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
@@ -266,6 +303,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     r.n = a.rows;
     status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    if (r.rounds) r.work.ops->forget(r.rounds);
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x};
     for (int v = 0; v < 3; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);

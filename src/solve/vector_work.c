@@ -14,9 +14,6 @@ static const spryi_vector_ops *ops_of(const spry_context *context, int number)
 spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
                                    spry_type type, spry_error *err)
 {
-    enum {
-        STATE = sizeof(spryi_cg_state) > sizeof(spryi_rank_state) ? sizeof(spryi_cg_state) : sizeof(spryi_rank_state)
-    };
     *w = (spryi_vector_work){.ops = ops_of(context, device),
                              .context = context,
                              .device = device,
@@ -31,7 +28,7 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
     w->threads = spry_context_threads(context);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
     SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, w->blocks * SPRYI_MOST_SUMS, SPRY_F64, device, err));
-    return spry_vector_create(context, &w->state, (STATE + 7) / 8, SPRY_F64, device, err);
+    return spry_vector_create(context, &w->state, (SPRYI_STATE_BYTES + 7) / 8, SPRY_F64, device, err);
 }
 
 void spryi_vector_work_clear(spryi_vector_work *w)
@@ -63,4 +60,22 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)
 {
     int64_t ahead = iterations / 8 < 1 ? 1 : iterations / 8;
     return ahead > w->ops->ahead ? w->ops->ahead : ahead;
+}
+
+int64_t spryi_vector_rounds(int64_t n)
+{
+    enum { SMALL = 1 << 18, OF_SMALL = 8, OF_LARGE = 2 };
+    return n < SMALL ? OF_SMALL : OF_LARGE;
+}
+
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, int64_t recorded, int64_t iterations,
+                                 void *state, size_t bytes, const int *stop, spry_error *err)
+{
+    const spryi_vector_ops *ops = w->ops;
+    const int64_t times = (spryi_vector_ahead(w, iterations) + recorded - 1) / recorded;
+    spry_status status = SPRY_OK;
+    while (status == SPRY_OK && ops->unseen(rounds) < 2) status = ops->replay(w, rounds, times, err);
+    if (status == SPRY_OK) status = ops->see(rounds, state, bytes, err);
+    while (status == SPRY_OK && *stop && ops->unseen(rounds) > 0) status = ops->see(rounds, state, bytes, err);
+    return status;
 }

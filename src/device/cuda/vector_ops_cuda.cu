@@ -1,15 +1,15 @@
 /*
- * Vector work of the solvers on a GPU: the passes of vector_ops.h, each one kernel, and behind those that take sums a
- * second kernel of one block.
+ * Vector work of the solvers on a GPU: the passes of vector_ops.h, each one kernel.
  *
- * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The second
- * kernel adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
- * or the shift in device memory, where the next pass finds them: no number has to go to the host.
+ * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The block that
+ * ends last adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
+ * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an iteration,
+ * products included, are recorded as a CUDA graph and started together.
  * Work distribution: pieces of TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces
- * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees and
- * without atomics: the same bits in every run and on every GPU.
+ * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which
+ * it does not matter who is last: the same bits in every run and on every GPU.
  * Cost: the bytes of the vectors; CG 9 numbers a row (11 with jacobi), PageRank 4 (3 where columns sum to 1 as they
- * stand); the second kernel and an idle pass take some microseconds each, which counts below some 100 000 rows.
+ * stand); a pass takes some 2 us besides, which counts below some 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
 #include "device/cuda/reduce.cuh"
@@ -19,8 +19,19 @@ extern "C" {
 #include "device/vector_ops.h"
 }
 
-enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 4096 };
-enum { LAST_THREADS = 1024, IDLE_BLOCKS = 264 };
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 1024 };
+
+/* The kernel that follows may take its place beside this one, and waits there until this one has ended. */
+static __device__ __forceinline__ void begin_pass(void)
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+    wait_for_kernel_before();
+}
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
@@ -53,18 +64,6 @@ static __device__ __forceinline__ double larger(double a, double b)
     return b > a ? b : a; /* NaN of b is passed over: it shows in another sum */
 }
 
-/* The largest of a block of COUNT numbers, none below 0; thread 0 has it. scratch as for sum_of_block. */
-template <int COUNT> static __device__ double most_of_block(double most, double *scratch)
-{
-    for (int step = 16; step > 0; step /= 2) most = larger(most, __shfl_down_sync(0xffffffffu, most, step));
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = most;
-    __syncthreads();
-    if (threadIdx.x == 0)
-        for (int w = 1; w < COUNT / 32; w++) most = larger(most, scratch[w]);
-    __syncthreads();
-    return most;
-}
-
 /* Whether sum s is no sum but a maximum. */
 static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
 {
@@ -75,21 +74,9 @@ static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *state,
     return s == 1 && state->norm == SPRY_NORM_INF;
 }
 
-/* Sum s of every block, side by side: partials[s*grid + block]. */
-template <int SUMS, typename STATE>
-static __device__ __forceinline__ void put_sums(const STATE *state, double *partials, const double (&sums)[SUMS])
-{
-    __shared__ double scratch[THREADS / 32];
-    for (int s = 0; s < SUMS; s++) {
-        double total = is_maximum(state, s) ? most_of_block<THREADS>(sums[s], scratch)
-                                            : sum_of_block<THREADS>(sums[s], scratch);
-        if (threadIdx.x == 0) partials[(int64_t)s * gridDim.x + blockIdx.x] = total;
-    }
-}
-
 /* What follows from sums: one function of iteration.h each. */
 struct started {
-    enum { SUMS = 3 };
+    enum { SUMS = 3, ALL = 3 };
     typedef spryi_cg_state state;
     static __device__ void go(state *s, const double *sums)
     {
@@ -97,23 +84,15 @@ struct started {
     }
 };
 struct dotted {
-    enum { SUMS = 2 };
+    enum { SUMS = 2, ALL = 4 };
     typedef spryi_cg_state state;
     static __device__ void go(state *s, const double *sums)
     {
-        spryi_cg_dotted(s, sums);
-    }
-};
-struct strided {
-    enum { SUMS = 2 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_strided(s, sums);
+        spryi_cg_both(s, sums + 2, sums);
     }
 };
 struct measured {
-    enum { SUMS = 1 };
+    enum { SUMS = 1, ALL = 1 };
     typedef spryi_cg_state state;
     static __device__ void go(state *s, const double *sums)
     {
@@ -121,7 +100,7 @@ struct measured {
     }
 };
 struct rank_started {
-    enum { SUMS = 1 };
+    enum { SUMS = 1, ALL = 1 };
     typedef spryi_rank_state state;
     static __device__ void go(state *s, const double *sums)
     {
@@ -129,7 +108,7 @@ struct rank_started {
     }
 };
 struct rank_strided {
-    enum { SUMS = 4 };
+    enum { SUMS = 4, ALL = 4 };
     typedef spryi_rank_state state;
     static __device__ void go(state *s, const double *sums)
     {
@@ -137,21 +116,64 @@ struct rank_strided {
     }
 };
 
-/* One block. */
-template <typename WHAT>
-static __global__ void resolve_kernel(typename WHAT::state *state, const double *partials, int blocks)
+/* Each of N sums over a block; thread 0 has them. scratch is free again after the next barrier. */
+template <int N, typename STATE>
+static __device__ __forceinline__ void totals_of_block(const STATE *state, double (&sums)[N], double *scratch)
 {
-    __shared__ double scratch[LAST_THREADS / 32];
-    double sums[WHAT::SUMS];
-    for (int s = 0; s < WHAT::SUMS; s++) {
-        double sum = 0;
-        const bool maximum = is_maximum(state, s);
-        for (int b = threadIdx.x; b < blocks; b += LAST_THREADS) {
-            double partial = partials[(int64_t)s * blocks + b];
-            sum = maximum ? larger(sum, partial) : sum + partial;
-        }
-        sums[s] = maximum ? most_of_block<LAST_THREADS>(sum, scratch) : sum_of_block<LAST_THREADS>(sum, scratch);
+    constexpr int WARPS = THREADS / 32;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int lanes = 32; lanes >= WARPS; lanes /= 32 / WARPS) {
+#pragma unroll
+        for (int step = lanes / 2; step > 0; step /= 2)
+#pragma unroll
+            for (int s = 0; s < N; s++) {
+                const double other = __shfl_down_sync(0xffffffffu, sums[s], step);
+                sums[s] = is_maximum(state, s) ? larger(sums[s], other) : sums[s] + other;
+            }
+        if (lanes == WARPS) return;
+#pragma unroll
+        for (int s = 0; s < N; s++)
+            if (lane == 0) scratch[s * WARPS + warp] = sums[s];
+        __syncthreads();
+#pragma unroll
+        for (int s = 0; s < N; s++) sums[s] = scratch[s * WARPS + lane % WARPS];
     }
+}
+
+/* Sum s of every block, side by side: partials[(first + s)*grid + block]. */
+template <int N, typename STATE> static __device__ __forceinline__ void
+put_sums(const STATE *state, double *partials, int first, double (&sums)[N], double *scratch)
+{
+    totals_of_block(state, sums, scratch);
+    if (threadIdx.x == 0)
+#pragma unroll
+        for (int s = 0; s < N; s++) partials[(int64_t)(first + s) * gridDim.x + blockIdx.x] = sums[s];
+}
+
+/* The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. */
+template <typename WHAT>
+static __device__ __forceinline__ void finish(typename WHAT::state *state, double *partials, double (&own)[WHAT::SUMS])
+{
+    __shared__ double scratch[2][WHAT::ALL * THREADS / 32];
+    __shared__ int is_last;
+    put_sums(state, partials, 0, own, scratch[0]);
+    if (threadIdx.x == 0) {
+        __threadfence(); /* the sums are seen before the arrival is */
+        is_last = atomicInc(&state->arrived, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    double sums[WHAT::ALL] = {};
+#pragma unroll 4
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+#pragma unroll
+        for (int s = 0; s < WHAT::ALL; s++) {
+            const double partial = __ldcg(partials + (int64_t)s * gridDim.x + b);
+            sums[s] = is_maximum(state, s) ? larger(sums[s], partial) : sums[s] + partial;
+        }
+    totals_of_block(state, sums, scratch[1]);
     if (threadIdx.x == 0) WHAT::go(state, sums);
 }
 
@@ -164,20 +186,17 @@ static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
-/* Runs a pass for the type V of the vectors, unless there is nothing to go through, with the work's device current. */
-#define LAUNCH_TYPED(w, kernel, ...)                                                                                   \
-    do {                                                                                                               \
-        if ((w)->blocks > 0)                                                                                           \
-            SPRY_BY_TYPE((w)->type, V,                                                                                 \
-                         kernel<V><<<(unsigned)(w)->blocks, THREADS, 0, (cudaStream_t)(w)->stream>>>(__VA_ARGS__));    \
-    } while (0)
-
-template <typename WHAT> static void resolve(const spryi_vector_work *w)
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
-    resolve_kernel<WHAT><<<1, LAST_THREADS, 0, (cudaStream_t)w->stream>>>((typename WHAT::state *)w->state.data,
-                                                                          (const double *)w->partials.data,
-                                                                          (int)w->blocks);
+    spryi_run_args args = {};
+    args.device = w->ordinal;
+    args.stream = w->stream;
+    launch_early(&args, kernel, w->blocks > 0 ? w->blocks : 1, THREADS, 0, a...);
 }
+
+/* Runs a pass for the type V of the vectors, with the work's device current. */
+#define LAUNCH_TYPED(w, kernel, ...) SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, __VA_ARGS__))
 
 static spry_status leave(int previous, const char *pass, spry_error *err)
 {
@@ -201,11 +220,11 @@ static double *partials_of(const spryi_vector_work *w)
 
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
 
-template <typename V> static __global__ void start_kernel(const spryi_cg_state *state, V *__restrict__ r,
-                                                          V *__restrict__ p, const V *__restrict__ b,
-                                                          const V *__restrict__ q, const V *__restrict__ D, int64_t n,
-                                                          double *partials)
+template <typename V> static __global__ void start_kernel(spryi_cg_state *state, V *__restrict__ r, V *__restrict__ p,
+                                                          const V *__restrict__ b, const V *__restrict__ q,
+                                                          const V *__restrict__ D, int64_t n, double *partials)
 {
+    begin_pass();
     double sums[3] = {0, 0, 0};
     EACH_PIECE(piece, n)
     {
@@ -224,7 +243,7 @@ template <typename V> static __global__ void start_kernel(const spryi_cg_state *
         store(r, residuals, piece, n);
         store(p, z, piece, n);
     }
-    put_sums(state, partials, sums);
+    finish<started>(state, partials, sums);
 }
 
 static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
@@ -235,30 +254,31 @@ static spry_status start(const spryi_vector_work *w, void *r, void *p, const voi
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, start_kernel, cg_state(w), (V *)r, (V *)p, (const V *)b, (const V *)q, (const V *)D, w->n,
                  partials_of(w));
-    resolve<started>(w);
     return leave(previous, "cg start", err);
 }
 
-template <typename V> static __global__ void dots_kernel(const spryi_cg_state *state, const V *__restrict__ p,
+template <typename V> static __global__ void dots_kernel(spryi_cg_state *state, const V *__restrict__ p,
                                                          const V *__restrict__ q, const V *__restrict__ D, int64_t n,
                                                          double *partials)
 {
-    if (state->stop) return;
+    begin_pass();
+    if (state->stop && !state->turn) return;
+    const bool is_due = !state->stop && (state->turn || !state->halves); /* p is the next direction */
     double sums[2] = {0, 0};
-    EACH_PIECE(piece, n)
-    {
-        V ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
-        load(ps, p, piece, n);
-        load(qs, q, piece, n);
-        if (D) load(Ds, D, piece, n);
-        EACH_ENTRY(u)
+    if (is_due) EACH_PIECE(piece, n)
         {
-            double at = (double)qs[u];
-            sums[0] += (double)ps[u] * at;
-            sums[1] += D ? (double)Ds[u] * at * at : at * at;
+            V ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
+            load(ps, p, piece, n);
+            load(qs, q, piece, n);
+            if (D) load(Ds, D, piece, n);
+            EACH_ENTRY(u)
+            {
+                double at = (double)qs[u];
+                sums[0] += (double)ps[u] * at;
+                sums[1] += D ? (double)Ds[u] * at * at : at * at;
+            }
         }
-    }
-    put_sums(state, partials, sums);
+    finish<dotted>(state, partials, sums);
 }
 
 static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
@@ -267,69 +287,18 @@ static spry_status dots(const spryi_vector_work *w, const void *p, const void *q
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, dots_kernel, cg_state(w), (const V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
-    resolve<dotted>(w);
     return leave(previous, "cg dots", err);
 }
 
-/* Both forms: the whole step, or the first half of it. */
-template <typename V> static __global__ void step_kernel(const spryi_cg_state *state, V *__restrict__ x,
-                                                         V *__restrict__ r, V *__restrict__ p, const V *__restrict__ q,
-                                                         const V *__restrict__ D, int64_t n, double *partials)
+/* The second half of a step that is done in halves. */
+template <typename V> static __device__ void turn_pieces(const spryi_cg_state *state, V *__restrict__ x,
+                                                         const V *__restrict__ r, V *__restrict__ p,
+                                                         const V *__restrict__ D, int64_t n)
 {
-    if (state->stop) return;
-    const V alpha = (V)state->alpha, beta = (V)state->beta;
-    const bool whole = !state->halves;
-    double sums[2] = {0, 0};
-    EACH_PIECE(piece, n)
-    {
-        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
-        load(rs, r, piece, n);
-        load(qs, q, piece, n);
-        if (D) load(Ds, D, piece, n);
-        if (whole) {
-            load(xs, x, piece, n);
-            load(ps, p, piece, n);
-        }
-        EACH_ENTRY(u)
-        {
-            rs[u] -= alpha * qs[u];
-            V z = D ? Ds[u] * rs[u] : rs[u];
-            sums[0] += (double)rs[u] * (double)rs[u];
-            sums[1] += (double)rs[u] * (double)z;
-            if (whole) {
-                xs[u] += alpha * ps[u];
-                ps[u] = z + beta * ps[u];
-            }
-        }
-        store(r, rs, piece, n);
-        if (whole) {
-            store(x, xs, piece, n);
-            store(p, ps, piece, n);
-        }
-    }
-    put_sums(state, partials, sums);
-}
-
-static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
-                        spry_error *err)
-{
-    int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, step_kernel, cg_state(w), (V *)x, (V *)r, (V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
-    resolve<strided>(w);
-    return leave(previous, "cg step", err);
-}
-
-template <typename V> static __global__ void direction_kernel(const spryi_cg_state *state, V *__restrict__ x,
-                                                              V *__restrict__ p, const V *__restrict__ r,
-                                                              const V *__restrict__ D, int64_t n)
-{
-    if (!state->halves) return;
     const V alpha = (V)state->alpha, beta = (V)state->beta;
     EACH_PIECE(piece, n)
     {
-        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], Ds[PER_THREAD];
+        V xs[PER_THREAD], ps[PER_THREAD], rs[PER_THREAD], Ds[PER_THREAD];
         load(xs, x, piece, n);
         load(ps, p, piece, n);
         load(rs, r, piece, n);
@@ -344,17 +313,63 @@ template <typename V> static __global__ void direction_kernel(const spryi_cg_sta
     }
 }
 
-/* Started in every iteration and idle in most: so few blocks. It takes no sums, so their number is free. */
-static spry_status next_direction(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
-                                  spry_error *err)
+/* The first half of a step, or all of it. */
+template <bool WHOLE, typename V>
+static __device__ void step_pieces(const spryi_cg_state *state, V *__restrict__ x, V *__restrict__ r, V *__restrict__ p,
+                                   const V *__restrict__ q, const V *__restrict__ D, int64_t n, double (&sums)[2])
+{
+    const V alpha = (V)state->alpha, beta = (V)state->beta;
+    EACH_PIECE(piece, n)
+    {
+        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
+        load(rs, r, piece, n);
+        load(qs, q, piece, n);
+        if (D) load(Ds, D, piece, n);
+        if (WHOLE) load(xs, x, piece, n);
+        if (WHOLE) load(ps, p, piece, n);
+        EACH_ENTRY(u)
+        {
+            rs[u] -= alpha * qs[u];
+            V z = D ? Ds[u] * rs[u] : rs[u];
+            sums[0] += (double)rs[u] * (double)rs[u];
+            sums[1] += (double)rs[u] * (double)z;
+            xs[u] += alpha * ps[u];
+            ps[u] = z + beta * ps[u];
+        }
+        store(r, rs, piece, n);
+        if (WHOLE) store(x, xs, piece, n);
+        if (WHOLE) store(p, ps, piece, n);
+    }
+}
+
+/* A step, its first half, or, in the round that follows, its second. Its sums are for the next dots. */
+template <typename V> static __global__ void step_kernel(const spryi_cg_state *state, V *__restrict__ x,
+                                                         V *__restrict__ r, V *__restrict__ p, const V *__restrict__ q,
+                                                         const V *__restrict__ D, int64_t n, double *partials)
+{
+    __shared__ double scratch[2 * THREADS / 32];
+    double sums[2] = {0, 0};
+    begin_pass();
+    if (state->turn) {
+        turn_pieces(state, x, r, p, D, n);
+        return;
+    }
+    if (state->stop) return;
+    if (state->halves)
+        step_pieces<false>(state, x, r, p, q, D, n, sums);
+    else
+        step_pieces<true>(state, x, r, p, q, D, n, sums);
+    put_sums(state, partials, 2, sums, scratch);
+}
+
+static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err)
 {
     int previous;
-    spryi_vector_work few = *w;
-    if (few.blocks > IDLE_BLOCKS) few.blocks = IDLE_BLOCKS;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(&few, direction_kernel, cg_state(w), (V *)x, (V *)p, (const V *)r, (const V *)D, w->n);
-    return leave(previous, "cg next direction", err);
+    LAUNCH_TYPED(w, step_kernel, cg_state(w), (V *)x, (V *)r, (V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
+    return leave(previous, "cg step", err);
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
@@ -369,9 +384,10 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     return status;
 }
 
-template <typename V> static __global__ void distance_kernel(const spryi_cg_state *state, const V *__restrict__ b,
+template <typename V> static __global__ void distance_kernel(spryi_cg_state *state, const V *__restrict__ b,
                                                              const V *__restrict__ q, int64_t n, double *partials)
 {
+    begin_pass();
     double sums[1] = {0};
     EACH_PIECE(piece, n)
     {
@@ -384,7 +400,7 @@ template <typename V> static __global__ void distance_kernel(const spryi_cg_stat
             sums[0] += d * d;
         }
     }
-    put_sums(state, partials, sums);
+    finish<measured>(state, partials, sums);
 }
 
 static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
@@ -393,16 +409,16 @@ static spry_status distance(const spryi_vector_work *w, const void *b, const voi
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, distance_kernel, cg_state(w), (const V *)b, (const V *)q, w->n, partials_of(w));
-    resolve<measured>(w);
     return leave(previous, "cg distance", err);
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
-template <typename V> static __global__ void rank_start_kernel(const spryi_rank_state *state, V *__restrict__ z,
+template <typename V> static __global__ void rank_start_kernel(spryi_rank_state *state, V *__restrict__ z,
                                                                V *__restrict__ y, const V *__restrict__ s, int64_t n,
                                                                double *partials)
 {
+    begin_pass();
     const V x = (V)state->shift_before;
     double sums[1] = {0};
     EACH_PIECE(piece, n)
@@ -418,7 +434,7 @@ template <typename V> static __global__ void rank_start_kernel(const spryi_rank_
         store(y, none, piece, n);
         store(z, zs, piece, n);
     }
-    put_sums(state, partials, sums);
+    finish<rank_started>(state, partials, sums);
 }
 
 static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
@@ -427,7 +443,6 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)s, w->n, partials_of(w));
-    resolve<rank_started>(w);
     return leave(previous, "pagerank start", err);
 }
 
@@ -444,10 +459,11 @@ template <typename V> static __device__ void finish_pieces(const spryi_rank_stat
     }
 }
 
-template <typename V> static __global__ void rank_step_kernel(const spryi_rank_state *state, V *z, const V *y_before,
+template <typename V> static __global__ void rank_step_kernel(spryi_rank_state *state, V *z, const V *y_before,
                                                               const V *__restrict__ y, const V *__restrict__ s,
                                                               int64_t n, double *partials)
 {
+    begin_pass();
     if (state->stop) {
         if (!state->finished) finish_pieces(state, z, y_before, n);
         return;
@@ -475,7 +491,7 @@ template <typename V> static __global__ void rank_step_kernel(const spryi_rank_s
         }
         store(z, before, piece, n);
     }
-    put_sums(state, partials, sums);
+    finish<rank_strided>(state, partials, sums);
 }
 
 static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
@@ -486,13 +502,13 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, rank_step_kernel, rank_state(w), (V *)z, (const V *)y_before, (const V *)y, (const V *)s, w->n,
                  partials_of(w));
-    resolve<rank_strided>(w);
     return leave(previous, "pagerank step", err);
 }
 
 template <typename V>
 static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, const V *y, int64_t n)
 {
+    begin_pass();
     finish_pieces(state, x, y, n);
 }
 
@@ -505,8 +521,117 @@ static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *
     return leave(previous, "pagerank finish", err);
 }
 
+/* ---- rounds that are started together ----------------------------------------------------------- */
+
+enum { LOOKS = 2 };
+
+/* Rounds, and copies of the state in host memory that follow them, taken in turns. */
+typedef struct recorded {
+    cudaGraphExec_t graph;
+    cudaEvent_t copied[LOOKS];
+    char *copies; /* LOOKS of SPRYI_STATE_BYTES */
+    int64_t started, seen;
+} recorded;
+
+static void forget(void *rounds)
+{
+    recorded *r = (recorded *)rounds;
+    if (!r) return;
+    if (r->graph) (void)cudaGraphExecDestroy(r->graph);
+    for (int k = 0; k < LOOKS; k++)
+        if (r->copied[k]) (void)cudaEventDestroy(r->copied[k]);
+    if (r->copies) (void)cudaFreeHost(r->copies);
+    free(r);
+}
+
+static cudaError_t make_copies(recorded *r)
+{
+    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * SPRYI_STATE_BYTES, cudaHostAllocDefault);
+    for (int k = 0; k < LOOKS && code == cudaSuccess; k++)
+        code = cudaEventCreateWithFlags(&r->copied[k], cudaEventDisableTiming);
+    return code;
+}
+
+/* With the work's device current. */
+static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spry_error *err)
+{
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    spry_status status = SPRY_OK;
+    cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ended = cudaSuccess;
+    if (code == cudaSuccess) code = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (code == cudaSuccess) {
+        status = start(user, stream, err);
+        ended = cudaStreamEndCapture(stream, &graph);
+    }
+    if (code == cudaSuccess) code = ended;
+    if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (stream) (void)cudaStreamDestroy(stream);
+    return status == SPRY_OK && code != cudaSuccess ? spry_cuda_fail(err, code, "rounds of an iteration") : status;
+}
+
+static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err)
+{
+    int previous;
+    recorded *r = (recorded *)calloc(1, sizeof *r);
+    if (!r) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rounds of an iteration");
+    spry_status status = enter(w, &previous, err);
+    if (status == SPRY_OK) {
+        cudaError_t code = make_copies(r);
+        if (code != cudaSuccess) status = spry_cuda_fail(err, code, "rounds of an iteration");
+        if (status == SPRY_OK) status = make_graph(r, start, user, err);
+        (void)cudaSetDevice(previous);
+    }
+    if (status == SPRY_OK)
+        *rounds = r;
+    else
+        forget(r);
+    return status;
+}
+
+static spry_status replay(const spryi_vector_work *w, void *rounds, int64_t times, spry_error *err)
+{
+    int previous;
+    recorded *r = (recorded *)rounds;
+    const int k = (int)(r->started % LOOKS);
+    cudaStream_t stream = (cudaStream_t)w->stream;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    cudaError_t code = cudaSuccess;
+    for (; times > 0 && code == cudaSuccess; times--) code = cudaGraphLaunch(r->graph, stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(r->copies + k * SPRYI_STATE_BYTES, w->state.data, SPRYI_STATE_BYTES,
+                               cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess) code = cudaEventRecord(r->copied[k], stream);
+    if (code == cudaSuccess) r->started++;
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "rounds of an iteration");
+    (void)cudaSetDevice(previous);
+    return status;
+}
+
+static int64_t unseen(const void *rounds)
+{
+    const recorded *r = (const recorded *)rounds;
+    return r->started - r->seen;
+}
+
+static spry_status see(void *rounds, void *state, size_t bytes, spry_error *err)
+{
+    recorded *r = (recorded *)rounds;
+    const int k = (int)(r->seen % LOOKS);
+    const cudaError_t code = cudaEventSynchronize(r->copied[k]);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
+    memcpy(state, r->copies + k * SPRYI_STATE_BYTES, bytes);
+    r->seen++;
+    return SPRY_OK;
+}
+
 /* In the order of the struct: C++17 has no names here. */
 extern const spryi_vector_ops spry_cuda_vector_ops;
-const spryi_vector_ops spry_cuda_vector_ops = {TILE,     MOST_BLOCKS, SPRYI_MOST_AHEAD, start,
-                                               dots,     step,        next_direction,   clear,
-                                               distance, rank_start,  rank_step,        rank_finish};
+const spryi_vector_ops spry_cuda_vector_ops = {TILE,       MOST_BLOCKS, SPRYI_MOST_AHEAD,
+                                               start,      dots,        step,
+                                               NULL,       clear,       distance,
+                                               rank_start, rank_step,   rank_finish,
+                                               record,     replay,      unseen,
+                                               see,        forget};
