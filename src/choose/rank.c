@@ -97,14 +97,14 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
  * takes rows alone, columns that lie apart are brought into such and back. Others take each column out of rows of x and
  * put it into those of y. These passes over vectors are at the rate of csr. AT_ONCE: what multiplying takes beside the
  * bytes: on two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of the
- * time of their bytes, 1.1 to 1.4 IN_PLACE; on an H200 1.4 to 1.8, and more in csr of 2 columns than in packed, and
- * less where columns are scattered. NEAR: bytes of x a us that the first-level caches of a GPU deliver to csr at most,
- * to others as much more as they are faster.
+ * time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr; on an H200 1.4 to 1.8, and more in
+ * csr of 2 columns than in packed, and less where columns are scattered. NEAR: bytes of x a us that the first-level
+ * caches of a GPU deliver to csr at most, to others as much more as they are faster.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const int on_cpu = spryi_class_is_cpu(q->device);
-    static const double NEAR = 2e7, IN_PLACE = 1.35;
+    static const double NEAR = 2e7, IN_PLACE = 1.35, IN_SELL = 1.5;
     const double AT_ONCE = on_cpu ? 1 : 1.5, IN_CSR = on_cpu ? AT_ONCE : r->features.scattered ? 1.25 : 1.8;
     const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double columns = (double)q->columns, numbers = (double)(q->A->a.rows + q->A->a.cols);
@@ -118,7 +118,10 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
         if (taken == ONE_BY_ONE) continue;
         const int in_place = on_cpu && taken == EITHER_WAY && !q->row_major;
         const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
-        const double beside = in_place ? IN_PLACE : strcmp(e->format, "csr") == 0 ? IN_CSR : AT_ONCE;
+        const double beside = in_place                             ? IN_PLACE
+                              : strcmp(e->format, "csr") == 0      ? IN_CSR
+                              : strncmp(e->format, "sell", 4) == 0 ? IN_SELL
+                                                                   : AT_ONCE;
         double share = beside * (matrix * passes / columns + vectors) / (matrix + vectors);
         if (taken == BY_ROWS && !q->row_major) share += INTO_ROWS * vectors / (matrix + vectors);
         const double least = on_cpu ? 0 : (double)q->A->a.nnz * size / NEAR * (e->us / csr_us);
