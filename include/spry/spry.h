@@ -495,7 +495,8 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * product takes as many columns of x as of y, each for itself. The data stay the caller's.
  *
  * A column's bits are those of the product with it alone, but where a kernel takes columns at once and reads the matrix
- * once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu; on GPUs
+ * once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu (sell_*_cpu
+ * and bsr_*_cpu, which take them at once, too, keep those bits where columns are row by row or beta is 0); on GPUs
  * csr_merge_cuda, packed_slices_cuda and, transposed, csc_merge_cuda. They do so without ordering and scalings, where
  * vectors are on the plan's device: of row-major columns in plans with row_major, of column-major ones in plans with
  * `columns` over 1 and without row_major. There the bits do not depend on the other columns, nor, but for the two

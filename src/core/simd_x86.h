@@ -63,6 +63,19 @@ static inline __m256d spryi_four_pd(const double *a, const double *b, const doub
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
 }
 
+/* A sliding window over ones and zeros gives the mask of any count. */
+static inline __m256i spryi_first_lanes_f64(int count)
+{
+    static const int64_t ones[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    return _mm256_loadu_si256((const __m256i *)(ones + 4 - count));
+}
+
+static inline __m256i spryi_first_lanes_f32(int count)
+{
+    static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    return _mm256_loadu_si256((const __m256i *)(ones + 8 - count));
+}
+
 #ifdef __AVX512F__
 static inline __m512 spryi_join_ps(const __m128 v[4])
 {

@@ -7,6 +7,8 @@
 
 #include "columns.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Columns of x and y that lie row by row, with room behind each row, or apart, with room behind each column. */
@@ -107,4 +109,43 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
     }
     for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&most[c]);
     for (int c = 0; c < MOST_COLUMNS; c++) guarded_free(&column[c]);
+}
+
+/* Bits, or NaN in both. */
+static int same_number(const void *a, const void *b, spry_type type, int64_t i)
+{
+    const size_t size = spry_type_bytes(type);
+    const double one = number_at(a, type, i), other = number_at(b, type, i);
+    return (isnan(one) && isnan(other)) ||
+           memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) == 0;
+}
+
+void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
+                         const double *x_numbers)
+{
+    enum { COLUMNS = 11 };
+    static const double scalings[][2] = {{1, 0}, {-0.7, 1.3}};
+    const size_t size = spry_type_bytes(s->type), bytes = (size_t)s->y_length * size;
+    double *odd = malloc((size_t)(s->x_length + COLUMNS) * sizeof *odd);
+    guarded column[COLUMNS], y = guarded_make(bytes, ON_HEAP);
+    for (int c = 0; c < COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
+    for (int k = 0; k < 4; k++) {
+        for (int64_t j = 0; j < s->x_length + COLUMNS; j++)
+            odd[j] = k < 2 || j % 37 != 5 ? x_numbers[j] : j % 2 == 0 ? (double)INFINITY : (double)NAN;
+        rows_of_columns r = rows_make(s, odd, COLUMNS, 0);
+        run_rows(s, t, plan, &r, scalings[k % 2], column);
+        for (int c = 0; c < COLUMNS; c++) {
+            guarded x = vector_make(odd + c, s->x_length, s->type, ON_HEAP);
+            fill_y(&y, s->type, s->y_numbers, scalings[k % 2][1]);
+            run(t, single, scalings[k % 2][0], &x, scalings[k % 2][1], &y);
+            for (int64_t i = 0; i < s->y_length; i++)
+                if (!same_number(column[c].data, y.data, s->type, i))
+                    fail_msg("%s: row %lld of column %d is not as alone", describe(t), (long long)i, c);
+            guarded_free(&x);
+        }
+        rows_free(&r);
+    }
+    for (int c = 0; c < COLUMNS; c++) guarded_free(&column[c]);
+    guarded_free(&y);
+    free(odd);
 }

@@ -63,11 +63,20 @@ typedef struct spryi_bsr_job {
     spryi_run_args args; /* first, for the driver */
     const void *offsets, *columns, *values;
     const void *masks; /* NULL: no fill */
+    spry_index_type offset_type;
     spryi_scalar alpha, beta;
     int64_t block, rows, blocks, chunks; /* chunks of block rows of about equal work */
     int64_t tail_column;                 /* the block column whose x is in tail, because x ends in it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
+    /* Of several columns: the sums of block row I, of entries alone, as the product with that column has them. */
+    void (*again)(const struct spryi_bsr_job *job, int64_t I, int64_t column, void *sum);
 } spryi_bsr_job;
+
+/* The first block of block row I. */
+static inline int64_t spryi_bsr_offset(const spryi_bsr_job *job, int64_t I)
+{
+    return spryi_index_at(job->offsets, job->offset_type, I);
+}
 
 /* A prediction by a sample of rows: the size of blocks where none is asked for, and the bytes in all. */
 typedef struct spryi_bsr_guess {
@@ -81,7 +90,8 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, st
                                int64_t longest, spryi_effort effort, spry_error *err);
 
 /*
- * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with zeros.
+ * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with
+ * zeros; of several columns it tells the tail's column alone.
  * cut tells the first block row at or after `part` of `parts` of the work. find_windows resolves parts and windows of a
  * filled storage, on so many threads; window p begins window_at numbers into the workspace.
  */

@@ -3,13 +3,15 @@
  * bsr_avx2_cpu: dense blocks with AVX2.
  *
  * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes; sums of several
- *       columns run side by side. Blocks and the x of blocks to come are fetched ahead by software.
+ *       columns run side by side. Blocks and the x of blocks to come are fetched ahead by software. Several columns of
+ *       x at once: bsr_panels.tmpl.c.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
 #include "core/simd_x86.h"
 #include "formats/bsr/bsr.h"
+#include "formats/shared/panels.h"
 
 #include <string.h>
 
@@ -40,6 +42,19 @@ typedef __m256 vec_f32;
 #define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
 #define SPRYI_ANY_ROW
+/* sum_row below; others have one sum, in plain C. */
+#define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
+                                                            SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
+
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
@@ -67,6 +82,7 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
 };
 
 #elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
@@ -89,12 +105,12 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(column)(const SPRY_V *p
 static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
                                                                    const int masked, SPRY_V *sum)
 {
-    const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
-    const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, Ap[I + 1]);
+    const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+    for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
         SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;

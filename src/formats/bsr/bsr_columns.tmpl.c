@@ -8,12 +8,12 @@ static inline __attribute__((always_inline)) void SPRY_FN(IN_REGISTERS)(const sp
                                                                         const int r, const int masked, SPRY_V *sum)
 {
     typedef SPRYI_TYPED(SPRYI_JOIN(REGISTER, type)) numbers;
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_J *Aj = job->columns, *ahead = SPRY_FN(columns_ahead)(job, Ap[I + 1]);
+    const SPRY_J *Aj = job->columns, *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     const __mmask8 lanes = (__mmask8)((1u << r) - 1);
     numbers v[4] = {REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)()};
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+    for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
         SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
         for (int j = 0; j < r; j++) {
             const SPRY_V *from = Ax + j * r;

@@ -38,6 +38,7 @@ spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args)
     spryi_bsr_job job = {
         .args = *args,
         .offsets = s->offsets,
+        .offset_type = s->types.offset_type,
         .columns = s->columns,
         .values = s->values,
         .masks = spryi_bsr_masks(s),
@@ -47,6 +48,7 @@ spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args)
         .chunks = chunk_count(s),
         .tail_column = -1,
     };
+    if (args->columns <= 1) job.args.x_stride = 1;
     memcpy(&job.alpha, args->alpha, size);
     memcpy(&job.beta, args->beta, size);
     return job;
@@ -58,6 +60,7 @@ void spryi_bsr_pad_x(spryi_bsr_job *job)
     const size_t size = spry_type_bytes(job->args.vector_type), left = (size_t)(h->cols % h->block);
     if (left == 0) return;
     job->tail_column = h->block_cols - 1;
+    if (job->args.columns > 1) return;
     memcpy(job->tail, (const char *)job->args.x + (size_t)(job->tail_column * h->block) * size, left * size);
 }
 

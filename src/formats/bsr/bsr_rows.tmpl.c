@@ -1,6 +1,6 @@
 /*
- * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. SPRY_FN(sum_row), the level's own, and the
- * functions of bsr_plain.tmpl.c are instantiated before.
+ * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. SPRY_FN(sum_row), the level's own, the
+ * functions of bsr_plain.tmpl.c and the table `panels` of those of bsr_panels.tmpl.c are there before.
  */
 
 static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, const SPRY_V *sum)
@@ -22,6 +22,12 @@ SELDOM SPRY_FN(sum_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 SELDOM SPRY_FN(sum_plain_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
     SPRY_FN(sum_plain)(job, I, (int)job->block, 1, sum);
+}
+SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column, void *sum)
+{
+    spryi_bsr_job own = *job;
+    own.args.x = (const SPRY_V *)own.args.x + column;
+    (own.block > SPRYI_BSR_MOST_DETECTED ? SPRY_FN(sum_plain_again) : SPRY_FN(sum_again))(&own, I, sum);
 }
 
 /* Block rows by the level's sums, which have r as a constant, or (plain) by sum_plain. */
@@ -78,6 +84,11 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     (void)err; /* nothing can fail */
     spryi_bsr_job job = spryi_bsr_job_of(args);
     spryi_bsr_pad_x(&job);
+    if (args->columns > 1) {
+        const int row = spryi_value_row(((const spryi_bsr *)args->storage)->head.value_type, args->vector_type);
+        job.again = SPRY_FN(column_again);
+        return spryi_run_blocks(&job.args, job.chunks, panels[row]);
+    }
     return spryi_run_blocks(&job.args, job.chunks, SPRY_FN(chunks));
 }
 

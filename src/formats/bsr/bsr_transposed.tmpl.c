@@ -7,10 +7,9 @@
 static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr_job *job, int64_t I, int64_t first,
                                                                  SPRY_V *t, const SPRY_V *x)
 {
-    const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
     const int r = (int)job->block;
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+    for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
         const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
         SPRY_V *to = t + (Aj[b] - first) * r;
         for (int j = 0; j < r; j++) {
@@ -27,7 +26,6 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
 static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end,
                                                                    int64_t first, SPRY_V *t, const int r)
 {
-    const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
     for (int64_t I = begin; I < end; I++) {
         const int64_t left = job->rows - I * r;
@@ -41,7 +39,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_b
             SPRY_FN(part_masked)(job, I, first, t, x);
             continue;
         }
-        for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+        for (int64_t b = spryi_bsr_offset(job, I), last = spryi_bsr_offset(job, I + 1); b < last; b++) {
             const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
             SPRY_V *to = t + (Aj[b] - first) * r;
             for (int j = 0; j < r; j++) {

@@ -15,19 +15,6 @@
 
 enum { SHORT_MEAN = 16 }; /* under this mean row length, rows are taken four entries a step */
 
-/* A sliding window over ones and zeros gives the mask of any count. */
-static inline __m256i first_lanes_f64(int count)
-{
-    static const int64_t ones[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
-    return _mm256_loadu_si256((const __m256i *)(ones + 4 - count));
-}
-
-static inline __m256i first_lanes_f32(int count)
-{
-    static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-    return _mm256_loadu_si256((const __m256i *)(ones + 8 - count));
-}
-
 /* The x of a register of columns, 64 bits each where `wide`. */
 SPRYI_INLINE __m256d gather_f64(const double *x, const void *Aj, const int wide)
 {
@@ -101,8 +88,8 @@ typedef __m128 four_f32;
 #define LOAD(p) SPRYI_MM256(loadu)(p)
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)
 #define STREAM(p, v) SPRYI_MM256(stream)(p, v)
-#define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(first_lanes)(count))
-#define MASK_STORE(p, count, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(first_lanes)(count), v)
+#define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_first_lanes)(count))
+#define MASK_STORE(p, count, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(spryi_first_lanes)(count), v)
 #define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
 #define MUL(a, b) SPRYI_MM256(mul)(a, b)
 #define ADD(a, b) SPRYI_MM256(add)(a, b)
@@ -110,9 +97,6 @@ typedef __m128 four_f32;
 #define ZERO() SPRYI_MM256(setzero)()
 #define GATHER(x, Aj) SPRYI_TYPED(gather)(x, Aj, sizeof(SPRY_J) == 8)
 #define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
-
-/* The first `count` of a register. */
-#define PANEL_LOAD(p, count) MASK_LOAD(p, count)
 
 /* The plain loops, which patterns and mixed types use; then this level's. */
 #define SPRYI_ANY_ROW

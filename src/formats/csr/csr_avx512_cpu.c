@@ -187,9 +187,6 @@ static inline __m512i index_in_all_f64(int64_t k)
     return _mm512_set1_epi64(k);
 }
 
-/* The first `count` of a register. */
-#define PANEL_LOAD(p, count) MASKZ_LOAD((MASK)first_lanes(count), p)
-
 #define SPRYI_ANY_ROW
 /* The plain loops, of which patterns and mixed types use some; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"

@@ -145,7 +145,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     p.job.sums = args->workspace;
     const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *
                             (args->columns > 1 ? args->columns : 1);
-    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 && y_bytes >= SPRYI_CSR_STREAM_BYTES;
+    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 && y_bytes >= SPRYI_STREAM_BYTES;
     if (args->columns > 1) {
         drive_columns(&p);
         return SPRY_OK;

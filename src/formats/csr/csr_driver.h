@@ -6,12 +6,7 @@
 #define SPRYI_CSR_DRIVER_H
 
 #include "formats/csr/csr.h"
-
-#ifdef __AVX2__
-#include "core/simd_x86.h"
-#endif
-
-enum { SPRYI_CSR_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
+#include "formats/shared/panels.h"
 
 /* The arrays and vectors that the loops work on. */
 typedef struct spryi_csr_job {
@@ -62,9 +57,6 @@ static inline const spryi_csr_loops *spryi_csr_pick_loops(const spryi_csr *s, co
 
 void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
                          const spryi_csr_block *block);
-
-/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
-#define SPRYI_INLINE static inline __attribute__((always_inline))
 
 /* A function with one copy, for what runs once a block: a second copy inline would cost time to compile alone. */
 #define SPRYI_ONCE static __attribute__((noinline))

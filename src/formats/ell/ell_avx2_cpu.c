@@ -10,6 +10,7 @@
 #include "formats/ell/ell.h"
 #include "formats/shared/slots.h"
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE

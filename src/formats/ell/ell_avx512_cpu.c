@@ -13,6 +13,7 @@
 
 enum { AHEAD = 256 }; /* bytes that each slot is fetched ahead */
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE

@@ -34,6 +34,7 @@ enum {
     SPRYI_SELL_BLOCK_COST = 32768, /* slots and rows */
     SPRYI_SELL_LEAST_COST = 4096,
     SPRYI_SELL_BLOCKS = 256, /* that are aimed at between the two */
+    SPRYI_SELL_ABREAST = 4,  /* lanes that are multiplied with several columns at a time */
 };
 
 /* The storage of format sell. */

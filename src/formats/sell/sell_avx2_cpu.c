@@ -1,15 +1,25 @@
 /*
  * sell_avx2_cpu: the loops of sell_portable_cpu, compiled for AVX2 and FMA.
  *
- * Idea: loops over sixteen lanes are vectors to the compiler: four f64 or eight f32 a register.
+ * Idea: loops over sixteen lanes are vectors to the compiler: four f64 or eight f32 a register. Several columns of x at
+ *       once: sell_panels.tmpl.c.
  * Work: a thread takes a block of chunks at a time; transposed, a part.
  * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"
+#include "formats/shared/panels.h"
 #include "formats/shared/slots.h"
 
+#define SPRYI_NO_OFFSETS
+#define PLAIN_ABREAST SPRYI_SELL_ABREAST
 #define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_panels.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
@@ -28,4 +38,5 @@ const spryi_kernel spryi_sell_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
 };

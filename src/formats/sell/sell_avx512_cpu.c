@@ -4,18 +4,28 @@
  *
  * Idea: a row a lane, slot by slot, so that no lane sums are left to be added; lanes past the row are masked. x is
  *       loaded number by number, which beats the gather instruction where that is microcode. Chunks of other than a
- *       multiple of a register's lanes, and the transposed product, are left to the loops of sell_portable_cpu.
+ *       multiple of a register's lanes, and the transposed product, are left to the loops of sell_portable_cpu. Several
+ *       columns of x at once: sell_panels.tmpl.c.
  * Work: a thread takes a block of chunks at a time.
  * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "core/simd_x86.h"
 #include "formats/sell/sell.h"
+#include "formats/shared/panels.h"
 #include "formats/shared/slots.h"
 
 enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
 
+#define SPRYI_NO_OFFSETS
+#define PLAIN_ABREAST 1 /* chunks that are no multiple of a register */
 #define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_panels.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
@@ -40,6 +50,7 @@ const spryi_kernel spryi_sell_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
 };
 
 #else /* for each value type and index pair: core/instantiate.h */
@@ -115,11 +126,17 @@ static void SPRY_FN(blocks_512)(const spryi_run_args *args, int64_t begin, int64
         SPRY_FN(chunks_512)(args, NULL, from, to, 1);
 }
 
+static void SPRY_FN(panel_blocks_512)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    SPRY_FN(panel_blocks_of)(args, begin, end, 1, SPRYI_SELL_ABREAST);
+}
+
 static spry_status SPRY_FN(run_512)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_sell *s = args->storage;
     if (s->c % LANES != 0) return SPRY_FN(run)(args, err);
-    return spryi_run_blocks(args, spryi_sell_block_count(s), SPRY_FN(blocks_512));
+    return spryi_run_blocks(args, spryi_sell_block_count(s),
+                            args->columns > 1 ? SPRY_FN(panel_blocks_512) : SPRY_FN(blocks_512));
 }
 
 #endif

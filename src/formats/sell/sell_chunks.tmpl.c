@@ -1,7 +1,7 @@
 /*
  * SELL in plain C, which sell_portable_cpu.c and sell_avx2_cpu.c compile each for its level: sixteen lanes of a chunk
  * side by side. sell_avx512_cpu.c takes from here what has no vectors of its own. The functions of shared/slots.tmpl.c
- * are instantiated before.
+ * and sell_panels.tmpl.c are instantiated before.
  */
 
 /* y of lanes l .. l + count - 1, whose rows are anywhere in their window. */
@@ -53,7 +53,8 @@ static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t e
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    return spryi_run_blocks(args, spryi_sell_block_count(args->storage), SPRY_FN(blocks));
+    return spryi_run_blocks(args, spryi_sell_block_count(args->storage),
+                            args->columns > 1 ? SPRY_FN(panel_blocks) : SPRY_FN(blocks));
 }
 
 static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_window *part, void *window)
