@@ -14,9 +14,9 @@ typedef struct arguments {
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
-static const char *const edges[] = {"column-to-row", "row-to-column"};
-static const char *const zero_columns[] = {"abort", "teleport", "drop"};
-static const char *const zero_meanings[] = {"refused", "count as linking everywhere", "lose their mass"};
+static const char *const edges[] = {"row-to-column", "column-to-row"};
+static const char *const zero_columns[] = {"teleport", "abort", "drop"};
+static const char *const zero_meanings[] = {"count as linking everywhere", "refused", "lose their mass"};
 
 static const cli_option options[] = {
     {"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
@@ -24,11 +24,11 @@ static const cli_option options[] = {
      INT64_MAX},
     {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
     {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
-    {"edges", 0, "column-to-row|row-to-column",
-     "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
+    {"edges", 0, "row-to-column|column-to-row",
+     "entry (i, j) links i to j, as most graph files have it, or j to i (default: row-to-column)", CLI_CHOICE,
      CLI_AT(edges)},
-    {"zero-columns", 0, "abort|teleport|drop",
-     "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
+    {"zero-columns", 0, "teleport|abort|drop",
+     "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
      CLI_AT(zero_columns)},
     {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
      1000000},

@@ -70,6 +70,7 @@ static int iterate(spry_context *context, const spry_matrix *A, method what, int
     o.device = device;
     o.tolerance = 1e-300;
     o.max_iterations = CG_ITERATIONS;
+    o.edges = SPRY_COLUMN_TO_ROW;
     o.zero_columns = SPRY_ZERO_DROP;
     spry_pagerank(context, x, &result, A, &o, err);
     *us = result.solve_us;
@@ -195,6 +196,7 @@ static int measure_pagerank(spry_context *context, const spry_matrix *A, const c
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.tolerance = 1e-300;
     o.max_iterations = RANK_ITERATIONS;
+    o.edges = SPRY_COLUMN_TO_ROW;
     o.zero_columns = SPRY_ZERO_DROP;
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
     double ours[ROUNDS], loops[2][ROUNDS], away = 0;

@@ -40,16 +40,16 @@ typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 
 typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
 
-/* What entry (i, j) of the matrix of a graph stands for. The default takes A for B; a graph's file wants the other. */
+/* What entry (i, j) of the matrix of a graph stands for. */
 typedef enum spry_edges {
-    SPRY_COLUMN_TO_ROW = 0, /* a link from j to i: B = A */
-    SPRY_ROW_TO_COLUMN = 1  /* a link from i to j, as most graph files (and spry pagerank) have it: B = A^T */
+    SPRY_ROW_TO_COLUMN = 0, /* a link from i to j, as most graph files have it: B = A^T */
+    SPRY_COLUMN_TO_ROW = 1  /* a link from j to i: B = A */
 } spry_edges;
 
 /* What becomes of nodes that link nowhere, columns of B without weight. */
 typedef enum spry_zero_columns {
-    SPRY_ZERO_ABORT = 0,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
-    SPRY_ZERO_TELEPORT = 1, /* their rank is spread over all nodes: a zero column counts as e/n */
+    SPRY_ZERO_TELEPORT = 0, /* their rank is spread over all nodes: a zero column counts as e/n */
+    SPRY_ZERO_ABORT = 1,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
     SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
 } spry_zero_columns;
 
@@ -89,13 +89,13 @@ typedef struct spry_pagerank_result {
 } spry_pagerank_result;
 
 /*
- * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A (or A^T, see edges)
+ * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A^T (or A, see edges)
  * with each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n,
  * n >= 1, sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for
  * a pattern).
  *
- * The defaults suit a matrix B; a graph's file wants edges = SPRY_ROW_TO_COLUMN, and most graphs, which have nodes that
- * link nowhere, zero_columns = SPRY_ZERO_TELEPORT.
+ * The defaults suit a graph as most files hold it. A column-stochastic matrix B wants edges = SPRY_COLUMN_TO_ROW and
+ * zero_columns = SPRY_ZERO_ABORT.
  *
  * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
  * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors

@@ -59,7 +59,7 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
     if (s->limit < 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
                                 "pagerank: max_iterations is %lld, expected 1 or more", (long long)s->limit);
-    if ((unsigned)o->norm > SPRY_NORM_INF || (unsigned)o->edges > SPRY_ROW_TO_COLUMN ||
+    if ((unsigned)o->norm > SPRY_NORM_INF || (unsigned)o->edges > SPRY_COLUMN_TO_ROW ||
         (unsigned)o->zero_columns > SPRY_ZERO_DROP)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "options",
                           "pagerank: norm, edges or zero_columns is none of its values");

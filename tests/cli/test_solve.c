@@ -209,7 +209,7 @@ static void pagerank_of_a_file(void **state)
     assert_int_equal(number(line, "zero_column_count"), 1);
     cJSON_Delete(line);
     release(&o);
-    expect("pagerank --help", 0, "as most graph files have it (default: row-to-column)", NULL);
+    expect("pagerank --help", 0, "links i to j, as most graph files have it, or j to i (default: row-to-column)", NULL);
     expect("pagerank --help", 0, "(default: teleport)", NULL);
 }
 
@@ -334,8 +334,8 @@ static void pagerank_mistakes(void **state)
     }
     expect("pagerank $D/cycle.mtx --alpha nan", 2, NULL, "--alpha is 'nan', expected a finite number");
     expect("pagerank $D/cycle.mtx --norm 3", 2, NULL, "--norm is '3', expected one of: 1, 2, inf");
-    expect("pagerank $D/cycle.mtx --edges both", 2, NULL, "expected one of: column-to-row, row-to-column");
-    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: abort, teleport, drop");
+    expect("pagerank $D/cycle.mtx --edges both", 2, NULL, "expected one of: row-to-column, column-to-row");
+    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, abort, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
     expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");
     expect("pagerank $D/minus.mtx", 2, NULL, "entry 2 of 2 (counted from 1) is -1, expected finite numbers >= 0");

@@ -12,6 +12,8 @@ spry_pagerank_options rank_on_gpu(void)
     o.device = 1;
     o.kernel = tested_kernel;
     o.observe = watch;
+    o.edges = SPRY_COLUMN_TO_ROW;
+    o.zero_columns = SPRY_ZERO_ABORT;
     return o;
 }
 
@@ -55,7 +57,7 @@ static void compare_graph(const dense *links, spry_zero_columns mode)
     for (int i = 0; i < n * n; i++) all_ones &= links->a[i] == 0 || links->a[i] == 1;
     for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
         for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
-            for (int edges = SPRY_COLUMN_TO_ROW; edges <= SPRY_ROW_TO_COLUMN; edges++) {
+            for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
                 if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_ZERO_ABORT) continue; /* rows may well be empty */
                 spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
@@ -197,7 +199,7 @@ void ranks_with_data_there(void)
     spry_vector x = new_vector(N, SPRY_F64), x_there = {0};
     spry_error err = {0};
     assert_int_equal(spry_vector_create(tested_context, &x_there, N, SPRY_F64, 1, &err), SPRY_OK);
-    for (int edges = SPRY_COLUMN_TO_ROW; edges <= SPRY_ROW_TO_COLUMN; edges++) {
+    for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
         spry_pagerank_options o = rank_on_gpu();
         spry_pagerank_result r;
         o.edges = (spry_edges)edges;

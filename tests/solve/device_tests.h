@@ -49,7 +49,7 @@ static inline int64_t most_ahead(int64_t iteration)
 double entry(const spry_vector *v, int64_t i);
 spry_vector new_vector(int64_t n, spry_type type);
 
-spry_pagerank_options rank_on_gpu(void);
+spry_pagerank_options rank_on_gpu(void); /* A is B, zero columns are refused */
 spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
                  spry_error *err);
 void ranks_with_data_there(void);

@@ -90,6 +90,7 @@ static void ranks(void **state)
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.device = 1;
     o.format = "csr";
+    o.edges = SPRY_COLUMN_TO_ROW;
     o.zero_columns = SPRY_ZERO_TELEPORT;
     assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);

@@ -73,6 +73,7 @@ static void in_one_stream(void **state)
         o.format = ro.format = po.format = "csr";
         o.precond = method == 1 ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
         o.start_from_x = method == 1;
+        ro.edges = SPRY_COLUMN_TO_ROW;
         ro.zero_columns = SPRY_ZERO_TELEPORT;
         o.stream = ro.stream = po.stream = &mark;
         mock.stream = &mark;
@@ -128,6 +129,7 @@ static void every_device_allocation_refused(void **state)
             } else {
                 po.device = 1;
                 po.format = "csr";
+                po.edges = SPRY_COLUMN_TO_ROW;
                 po.zero_columns = SPRY_ZERO_DROP;
                 G = graph_of(context, "rmat,scale=4", SPRY_F64);
                 spry_vector y = ones(context, 16);

@@ -10,6 +10,15 @@
 
 static spry_context *context;
 
+/* A is B, whose columns have to have weight. */
+static spry_pagerank_options of_columns(void)
+{
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    o.edges = SPRY_COLUMN_TO_ROW;
+    o.zero_columns = SPRY_ZERO_ABORT;
+    return o;
+}
+
 /* B of the links, by the mode; NaN never comes up. */
 static dense matrix_of_ranks(const dense *links, spry_zero_columns mode)
 {
@@ -27,6 +36,7 @@ static dense matrix_of_ranks(const dense *links, spry_zero_columns mode)
 static void exact_ranks(const dense *links, spry_zero_columns mode, double alpha, double *x)
 {
     int n = links->n;
+    if (n < 1) abort(); /* gcc fears for calloc else */
     dense B = matrix_of_ranks(links, mode);
     double *b = calloc((size_t)n, sizeof *b);
     for (int i = 0; i < n * n; i++) B.a[i] *= -alpha;
@@ -59,7 +69,7 @@ static void check_graph(const dense *links, spry_zero_columns mode, double alpha
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
         for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
             for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
-                for (int edges = SPRY_COLUMN_TO_ROW; edges <= SPRY_ROW_TO_COLUMN; edges++) {
+                for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
                     spry_matrix *A = sparse_of(context, edges == SPRY_COLUMN_TO_ROW ? links : &reversed,
                                                (spry_layout)layout, (spry_type)type);
                     spry_vector x = {0};
@@ -119,7 +129,7 @@ static void zero_columns(void **state)
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     double x[19], before[19];
     for (int i = 0; i < 19; i++) x[i] = before[i] = 77 + i;
-    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_options o = of_columns();
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
@@ -139,6 +149,36 @@ static void zero_columns(void **state)
     assert_true(r.mass < 0.95 && r.mass > 0.15);
     spry_matrix_destroy(A);
     dense_free(&d);
+}
+
+/* Options that say nothing, or none: row i holds the links of node i, and a node without links links everywhere. */
+static void defaults_are_those_of_a_file(void **state)
+{
+    (void)state;
+    dense files = random_graph(16, 0.3, 0, 21);
+    for (int j = 0; j < 16; j++) files.a[6 * 16 + j] = 0;
+    dense links = transposed(&files);
+    spry_matrix *A = sparse_of(context, &files, SPRY_CSR, SPRY_F64);
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    double exact[16], x[16], of_none[16];
+    spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
+    spry_error err = {0};
+    assert_int_equal(o.edges, SPRY_ROW_TO_COLUMN);
+    assert_int_equal(o.zero_columns, SPRY_ZERO_TELEPORT);
+    exact_ranks(&links, SPRY_ZERO_TELEPORT, 0.85, exact);
+    expect_status(spry_pagerank(context, spry_vector_f64(of_none, 16), NULL, A, NULL, &err), &err, SPRY_OK, "");
+    expect_status(spry_pagerank(context, spry_vector_f64(x, 16), &r, A, &o, &err), &err, SPRY_OK, "");
+    assert_int_equal(r.zero_columns, 1);
+    assert_int_equal(r.first_zero_column, 6);
+    assert_memory_equal(x, of_none, sizeof x);
+    spry_vector v = spry_vector_f64(x, 16);
+    assert_at_most(distance(&v, exact), r.error_bound + 1e-14);
+    assert_at_most(fabs(r.mass - 1), 1e-14);
+    exact_ranks(&files, SPRY_ZERO_TELEPORT, 0.85, exact);
+    assert_true(distance(&v, exact) > 1e-3); /* the reversed graph has other ranks */
+    spry_matrix_destroy(A);
+    dense_free(&links);
+    dense_free(&files);
 }
 
 /* Self loops, one node, nothing but one node's loop, parts that do not touch, no links at all. */
@@ -187,7 +227,7 @@ static void the_tutorials_steps(void **state)
                 by_hand[i] = next;
             }
         }
-        spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+        spry_pagerank_options o = of_columns();
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
         spry_error err = {0};
         o.max_iterations = steps;
@@ -214,7 +254,7 @@ static void stochastic_as_it_stands(void **state)
         spry_matrix *A = sparse_of(context, &B, SPRY_CSR, SPRY_F64);
         double x[12], exact[12];
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
-        spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+        spry_pagerank_options o = of_columns();
         spry_error err = {0};
         o.tolerance = 1e-13;
         expect_status(spry_pagerank(context, spry_vector_f64(x, 12), &r, A, &o, &err), &err, SPRY_OK, "");
@@ -244,7 +284,7 @@ static void error_bound_and_observer(void **state)
     double exact[15], x[15];
     exact_ranks(&d, SPRY_ZERO_ABORT, 0.85, exact);
     for (int64_t stop = 1; stop < 40; stop++) {
-        spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+        spry_pagerank_options o = of_columns();
         spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
         spry_error err = {0};
         o.tolerance = 1e-300;
@@ -342,7 +382,16 @@ static void bad_arguments(void **state)
     }
     values[1] = 1e-310;
     expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
-                  "the links of node 1 sum to 1e-310");
+                  "the links of node 2 sum to 1e-310");
+    values[1] = 1;
+    for (int wrong = 0; wrong < 6; wrong++) {
+        spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+        if (wrong / 2 == 0) o.norm = (spry_norm)(wrong % 2 ? -1 : SPRY_NORM_INF + 1);
+        if (wrong / 2 == 1) o.edges = (spry_edges)(wrong % 2 ? -1 : SPRY_COLUMN_TO_ROW + 1);
+        if (wrong / 2 == 2) o.zero_columns = (spry_zero_columns)(wrong % 2 ? -1 : SPRY_ZERO_DROP + 1);
+        expect_status(spry_pagerank(context, v, NULL, A, &o, &err), &err, SPRY_INVALID_ARGUMENT,
+                      "norm, edges or zero_columns is none of its values");
+    }
     assert_true(x[0] == 5 && x[1] == 5);
     spry_matrix_destroy(A);
     spry_matrix_destroy(wide);
@@ -396,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_a_dense_solution),
         cmocka_unit_test(zero_columns),
+        cmocka_unit_test(defaults_are_those_of_a_file),
         cmocka_unit_test(odd_graphs),
         cmocka_unit_test(the_tutorials_steps),
         cmocka_unit_test(stochastic_as_it_stands),

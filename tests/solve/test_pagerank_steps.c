@@ -12,6 +12,15 @@ static spry_context *context;
 static const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
 static const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
 
+/* A is B, and a column of zeros is refused. */
+static spry_pagerank_options of_the_tutorial(void)
+{
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    o.edges = SPRY_COLUMN_TO_ROW;
+    o.zero_columns = SPRY_ZERO_ABORT;
+    return o;
+}
+
 static void divide(double *b)
 {
     double sums[N] = {0};
@@ -45,7 +54,7 @@ static void a_divides(void **state)
 {
     (void)state;
     double b[NNZ], x[N], of_quotients[N];
-    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_options o = of_the_tutorial();
     divide(b);
     assert_false(rank(ptr, columns, values, o, SPRY_OK, x).as_it_stands);
     assert_true(rank(ptr, columns, b, o, SPRY_OK, of_quotients).as_it_stands);
@@ -58,7 +67,7 @@ static void a_aborts(void **state)
     (void)state;
     static const int32_t without_2[] = {0, 1, 1, 3, 0, 3, 3, 1, 3};
     double x[N] = {7, 7, 7, 7};
-    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_options o = of_the_tutorial();
     const spry_pagerank_result r = rank(ptr, without_2, values, o, SPRY_NOT_CONVERGED, x);
     assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
     assert_int_equal(r.first_zero_column, 2);
@@ -72,7 +81,7 @@ static void b_begins_even(void **state)
     static const int32_t each[] = {0, 1, 2, 3, 4}, turned[] = {2, 0, 3, 1};
     static const double ones[] = {1, 1, 1, 1};
     double x[N];
-    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_options o = of_the_tutorial();
     const spry_pagerank_result r = rank(each, turned, ones, o, SPRY_OK, x);
     assert_true(r.as_it_stands && r.iterations == 1);
     assert_at_most(r.residual, 1e-16);
@@ -90,7 +99,7 @@ static void c_and_d(void **state)
         double by_hand[N] = {0.25, 0.25, 0.25, 0.25}, x[N];
         for (int64_t steps = 1; steps <= 8; steps++) {
             double sum = 0;
-            spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+            spry_pagerank_options o = of_the_tutorial();
             o.alpha = alphas[a];
             o.tolerance = 1e-300;
             o.max_iterations = steps;
@@ -128,7 +137,7 @@ static void e_ends(void **state)
     for (int n = 0; n < 3; n++)
         for (int digits = 1; digits <= 10; digits++) {
             double by_hand[N] = {0.25, 0.25, 0.25, 0.25}, before[N], x[N];
-            spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+            spry_pagerank_options o = of_the_tutorial();
             int64_t steps = 0;
             o.norm = norms[n];
             o.tolerance = pow(10, -digits);
