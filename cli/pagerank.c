@@ -263,6 +263,7 @@ const cli_command cli_pagerank =
          "is ranked with --edges column-to-row --zero-columns abort. Exit status 1 without convergence.",
      .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.mtx\n"
                  "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
-                 "  spry pagerank gen:rmat16 --type pattern\n",
+                 "  spry pagerank gen:rmat16\n"
+                 "  spry pagerank signed.mtx --type pattern\n",
      .options = options,
      .run = run};

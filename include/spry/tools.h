@@ -30,9 +30,10 @@ SPRY_API spry_status spry_generator_get_info(spry_generator_info *info, int inde
 
 /*
  * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine.
- * Values are random, from -0.5 to 0.5, one drawn for each entry: "grid7" and the like are symmetric in pattern alone.
- * Only "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences, and are symmetric positive
- * definite.
+ * Values are random, one drawn for each entry: "grid7" and the like are symmetric in pattern alone. Graphs ("road",
+ * "rgg", "rmat", "uniform", "debruijn" and their presets) have the weights of links, above 0 and at most 1; others have
+ * values from -0.5 to 0.5. Only "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences,
+ * and are symmetric positive definite.
  */
 SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                           const spry_read_options *options, spry_error *err);

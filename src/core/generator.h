@@ -95,6 +95,7 @@ typedef struct spryi_kind {
     spry_status (*list)(spryi_generation *g, int64_t *nnz, spry_error *err);
     int loose;           /* rows may be unsorted and hold a column twice */
     int own_values;      /* row gives values; otherwise they are random, drawn in the order of the entries */
+    int weights;         /* random values are those of a graph's links, in (0, 1]; otherwise in [-0.5, 0.5) */
     uint64_t value_seed; /* of random values; 0: the key seed */
     spryi_mirror mirror;
     const char *const *words; /* that the key `kind` may have, then NULL; NULL: there is no such key */

@@ -194,7 +194,7 @@ done:
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* -0.5 <= value < 0.5, drawn in the order of the entries: a structure relabelled gets other values. */
+/* Drawn in the order of the entries: a structure relabelled gets other values. */
 static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
     if (value_type == SPRY_PATTERN) return SPRY_OK;
@@ -203,13 +203,16 @@ static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_ty
     uint64_t seed = g->generator->kind->value_seed;
     if (seed == 0) seed = (uint64_t)g->n[SPRYI_KEY_SEED];
     if (g->n[SPRYI_KEY_SHUFFLE] != 0 || g->n[SPRYI_KEY_ORDER] != 0) seed = RELABELLED_SEED;
+    const int weights = g->generator->kind->weights;
     int threads = spryi_threads(g->context, a->nnz);
 #pragma omp parallel num_threads(threads)
     {
         SPRYI_DEFAULT_FLOATS;
 #pragma omp for
-        for (int64_t k = 0; k < a->nnz; k++)
-            spryi_set_value(a->values, value_type, k, spryi_uniform(seed, (uint64_t)k + 1) - 0.5);
+        for (int64_t k = 0; k < a->nnz; k++) {
+            const double u = spryi_uniform(seed, (uint64_t)k + 1);
+            spryi_set_value(a->values, value_type, k, weights ? 1 - u : u - 0.5);
+        }
     }
     return SPRY_OK;
 }

@@ -1,4 +1,4 @@
-/* Graphs: roads, geometric neighbours, R-MAT, de Bruijn, uniform degrees, circuits. */
+/* Graphs: roads, geometric neighbours, R-MAT, de Bruijn, uniform degrees. Circuits, whose values have both signs. */
 #include "io/generate.h"
 
 #include "core/error.h"
@@ -46,6 +46,7 @@ static void road_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
 
 const spryi_kind spryi_kind_road = {.shape = road_shape,
                                     .row = road_row,
+                                    .weights = 1,
                                     .value_seed = 7,
                                     .mirror = SPRYI_MIRROR_PATTERN};
 
@@ -139,6 +140,7 @@ static void rgg_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
 const spryi_kind spryi_kind_rgg = {.shape = rgg_shape,
                                    .prepare = rgg_prepare,
                                    .row = rgg_row,
+                                   .weights = 1,
                                    .value_seed = 7,
                                    .mirror = SPRYI_MIRROR_PATTERN};
 
@@ -193,7 +195,7 @@ done:
     return status;
 }
 
-const spryi_kind spryi_kind_rmat = {.shape = rmat_shape, .list = rmat_list, .value_seed = 7};
+const spryi_kind spryi_kind_rmat = {.shape = rmat_shape, .list = rmat_list, .weights = 1, .value_seed = 7};
 
 /* ---- uniform: `degree` columns drawn for each row ---------------------------------------------- */
 
@@ -216,7 +218,11 @@ static void uniform_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
         spryi_put(sink, (int64_t)(spryi_random(seed, (uint64_t)i * degree + j) % (uint64_t)g->rows), 0);
 }
 
-const spryi_kind spryi_kind_uniform = {.shape = uniform_shape, .row = uniform_row, .loose = 1, .value_seed = 7};
+const spryi_kind spryi_kind_uniform = {.shape = uniform_shape,
+                                       .row = uniform_row,
+                                       .loose = 1,
+                                       .weights = 1,
+                                       .value_seed = 7};
 
 /* ---- circuit: short rows near the diagonal, six nearly dense rows and columns ------------------ */
 
@@ -290,4 +296,4 @@ static void debruijn_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
     for (int64_t letter = 0; letter < symbols; letter++) spryi_put(sink, first + letter, 0);
 }
 
-const spryi_kind spryi_kind_debruijn = {.shape = debruijn_shape, .row = debruijn_row};
+const spryi_kind spryi_kind_debruijn = {.shape = debruijn_shape, .row = debruijn_row, .weights = 1};

@@ -277,18 +277,29 @@ static void pagerank_records(void **state)
     assert_non_null(strstr(o.err, "expected finite numbers >= 0"));
     assert_non_null(strstr(o.err, "with --type pattern every entry counts 1"));
     release(&o);
-    /* generated graphs have such values, and are graphs without them */
-    o = spry("pagerank gen:rmat,scale=8 --json");
-    assert_int_equal(o.status, 2);
-    release(&o);
-    o = spry("pagerank gen:rmat,scale=8 --json --type pattern");
-    assert_int_equal(o.status, 0);
-    line = json_line(o.out, 0);
-    assert_string_equal(word(line, "type"), "pattern");
-    assert_true(fabs(number(line, "mass") - 1) < 1e-12);
-    cJSON_Delete(line);
-    release(&o);
     expect("pagerank $D/minus.mtx --type pattern", 0, "verdict         converged after ", NULL);
+}
+
+/* With their weights, which are no ones, and without. */
+static void pagerank_of_generated_graphs(void **state)
+{
+    (void)state;
+    static const char *const graphs[] = {"rmat,scale=8", "rmat:d,scale=8", "uni18,rows=2000",  "road,side=30",
+                                         "rgg,scale=9",  "rgg21p,scale=9", "debruijn,length=9"};
+    for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
+        double highest[2];
+        for (int pattern = 0; pattern < 2; pattern++) {
+            outcome o = spry("pagerank gen:%s --json --top 1%s", graphs[g], pattern ? " --type pattern" : "");
+            assert_int_equal(o.status, 0);
+            cJSON *line = json_line(o.out, 0);
+            assert_string_equal(word(line, "type"), pattern ? "pattern" : "f64");
+            assert_true(fabs(number(line, "mass") - 1) < 1e-12);
+            highest[pattern] = number(cJSON_GetArrayItem(cJSON_GetObjectItem(line, "top"), 0), "rank");
+            cJSON_Delete(line);
+            release(&o);
+        }
+        assert_true(highest[0] != highest[1]);
+    }
 }
 
 /* --top N against all ranks. */
@@ -353,6 +364,7 @@ int main(void)
         cmocka_unit_test(pagerank_of_a_file),
         cmocka_unit_test(pagerank),
         cmocka_unit_test(pagerank_records),
+        cmocka_unit_test(pagerank_of_generated_graphs),
         cmocka_unit_test(highest_ranks),
         cmocka_unit_test(pagerank_mistakes),
     };

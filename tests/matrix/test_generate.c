@@ -184,6 +184,44 @@ static void each_generator_is_sound(void **state)
     assert_int_equal(spry_generator_get_info(NULL, 0, NULL), SPRY_INVALID_ARGUMENT);
 }
 
+/* 1 if the generator makes a graph, whose values are the weights of its links. */
+static int makes_a_graph(const spry_generator_info *info)
+{
+    static const char *const beginnings[] = {"road", "rgg", "rmat", "uni", "debruijn"};
+    int found = 0;
+    for (int b = 0; b < TEST_COUNT(beginnings); b++)
+        found |= strncmp(info->name, beginnings[b], strlen(beginnings[b])) == 0;
+    return found;
+}
+
+/* Graphs: 0 < value <= 1, in any order of the nodes. All others with 40 entries and more have some that are not. */
+static void graphs_have_weights(void **state)
+{
+    int graphs = 0;
+    for (int g = 0; g < spry_generator_count(); g++) {
+        spry_generator_info info = SPRY_INIT(spry_generator_info);
+        assert_int_equal(spry_generator_get_info(&info, g, NULL), SPRY_OK);
+        const int graph = makes_a_graph(&info), relabelled = strstr(info.parameters, "order=") != NULL;
+        graphs += graph;
+        for (int form = 0; form < (relabelled ? 4 : 2); form++) {
+            char spec[256];
+            spry_read_options options = SPRY_INIT(spry_read_options);
+            options.value_type = form % 2 ? SPRY_F32 : SPRY_F64;
+            small_spec(spec, sizeof spec, &info);
+            if (form / 2) strcat(spec, ",order=degree");
+            spry_matrix *A = test_generate(*state, spec, &options);
+            spry_arrays a = test_arrays(A);
+            int64_t weights = 0;
+            for (int64_t k = 0; k < a.nnz; k++) weights += test_value(&a, k) > 0 && test_value(&a, k) <= 1;
+            if (graph ? weights != a.nnz : a.nnz >= 40 && weights == a.nnz)
+                fail_msg("%s: %lld of %lld values are above 0 and at most 1", spec, (long long)weights,
+                         (long long)a.nnz);
+            spry_matrix_destroy(A);
+        }
+    }
+    assert_int_equal(graphs, 15);
+}
+
 /* Every kind of twin, whatever the sizes: never more entries than asked, nor a longer row. */
 static void twins_of_any_size(void **state)
 {
@@ -462,6 +500,7 @@ int main(void)
         cmocka_unit_test(relabelling_keeps_given_values),
         cmocka_unit_test(random_density),
         cmocka_unit_test(each_generator_is_sound),
+        cmocka_unit_test(graphs_have_weights),
         cmocka_unit_test(twins_of_any_size),
         cmocka_unit_test(shown_parameters_are_the_defaults),
         cmocka_unit_test(presets_are_their_parameters),
