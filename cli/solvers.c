@@ -55,9 +55,28 @@ int cli_check_solver(const cli_solver *solver, const char *input, const char *ot
     return status == CLI_GO_ON && other ? cli_check_outputs(solver->out, &solver->json, other) : status;
 }
 
+/* ---- what an iteration takes at the least -------------------------------------------------------- */
+
+int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device)
+{
+    spry_error err = {0};
+    run->floor_us = NAN;
+    if (!solver->time || run->iterations == 0) return CLI_OK;
+    cli_progress("measuring the copy bandwidth");
+    spry_status status = measure_device_copy(input->context, &run->copy, device, 1, &err);
+    cli_progress(NULL);
+    if (status != SPRY_OK) return cli_fail(&err);
+    const double row_bytes = run->numbers * (solver->type == SPRY_F32 ? 4 : 8);
+    run->floor_us = run->product_us / (double)run->iterations +
+                    row_bytes * (double)input->arrays.rows / run->copy.gbps * 1e-3;
+    if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps))) /* else the report tells */
+        cli_message("note: the copy bandwidth is %s", run->copy.note);
+    return CLI_OK;
+}
+
 /* ---- what is told ------------------------------------------------------------------------------- */
 
-void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence)
+void cli_print_begin(const cli_input *input, const cli_run *run)
 {
     spry_device_info gpu = SPRY_INIT(spry_device_info);
     const int threads = spry_context_threads(input->context);
@@ -69,7 +88,7 @@ void cli_print_begin(const cli_input *input, const cli_run *run, const cli_conve
                threads == 1 ? "" : "s");
     printf("  set-up          %s\n", cli_time(run->setup_us).s);
     printf("  convergence     ");
-    print_convergence(convergence);
+    print_convergence(run->convergence);
 }
 
 void cli_print_time(const cli_run *run)
@@ -85,6 +104,18 @@ void cli_print_written(const cli_solver *solver, const char *what)
     if (solver->out) printf("  %-15s %s\n", what, solver->out);
 }
 
+void cli_print_floor(const cli_solver *solver, const cli_run *run)
+{
+    if (!solver->time || run->iterations == 0) return;
+    const double iterations = (double)run->iterations, iteration_us = run->solve_us / iterations;
+    printf("  iteration       %s", cli_time(iteration_us).s);
+    if (isnan(run->floor_us))
+        printf("; its floor is unknown: the copy bandwidth is %s\n", run->copy.note);
+    else
+        printf(", %.2f of its floor of %s (product %s, %d numbers a row at %.1f GB/s)\n", iteration_us / run->floor_us,
+               cli_time(run->floor_us).s, cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
+}
+
 int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
                       const cli_run *run)
 {
@@ -98,13 +129,13 @@ int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, con
            cli_json_integer(o, "iterations", run->iterations);
 }
 
-int cli_end_to_json(cJSON *o, const cli_run *run, const cli_convergence *c, const spry_error *err)
+int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err)
 {
     double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
     return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
            cli_json_number(o, "iteration_us", run->solve_us * per) &&
-           cli_json_number(o, "product_us", run->product_us * per) && cli_json_text(o, "reason", err->message) &&
-           convergence_to_json(o, c);
+           cli_json_number(o, "product_us", run->product_us * per) && cli_json_number(o, "floor_us", run->floor_us) &&
+           cli_json_text(o, "reason", err->message) && convergence_to_json(o, run->convergence);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "common/copy_bandwidth.h"
 #include "common/input.h"
 #include "spry/solve.h"
 
@@ -14,10 +15,11 @@ typedef struct cli_convergence {
 } cli_convergence;
 int cli_observe(void *convergence, int64_t iteration, double residual);
 
-/* The values of --out, --type, --format, --device, --threads and --json. */
+/* The values of --out, --type, --format, --device, --time, --threads and --json. */
 typedef struct cli_solver {
     const char *out, *format, *device; /* NULL: not given */
     int64_t threads;
+    int time;
     spry_type type;
     cli_json json;
 } cli_solver;
@@ -33,6 +35,7 @@ typedef struct cli_solver {
         {"type", 0, types, about_types " (default: f64)", CLI_CHOICE, CLI_AT(shared.type), SPRY_F32},                  \
         {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
         {"device", 0, "cpu|cuda", "where to work (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
+        {"time", 0, NULL, "compare an iteration with the least that it takes", CLI_FLAG, CLI_AT(shared.time)},         \
         {"threads", 0,   "N", "threads (default: as many as OpenMP would use)", CLI_INTEGER, CLI_AT(shared.threads),   \
          1,         1024},                                                                                             \
         {"json", 0, "FILE", "one JSON line to standard output or FILE", CLI_JSON, CLI_AT(shared.json)},                \
@@ -56,16 +59,27 @@ typedef struct cli_run {
     spry_verdict verdict;
     int64_t iterations;
     double setup_us, solve_us, product_us;
+    int numbers; /* that an iteration reads or writes at the least for each row, beside its product */
+    const cli_convergence *convergence;
+    copy_bandwidth copy; /* of cli_measure_floor */
+    double floor_us;     /* of an iteration: the product, and the numbers at the copy bandwidth; NaN: not measured */
 } cli_run;
 
-/* Lines of the report: the kernel, set-up and convergence; the time of iterations; where x went. */
-void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence);
+/*
+ * With --time the floor of the iterations, if there were any, on the device with this number; else NaN. It takes the
+ * time of products from the run. CLI_OK, or an exit status after a message.
+ */
+int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run *run, int device);
+
+/* Lines of the report: the kernel, set-up and convergence; time of iterations; where x went; an iteration's floor. */
+void cli_print_begin(const cli_input *input, const cli_run *run);
 void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *what);
+void cli_print_floor(const cli_solver *solver, const cli_run *run);
 /* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
 int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
                       const cli_run *run);
-int cli_end_to_json(cJSON *o, const cli_run *run, const cli_convergence *convergence, const spry_error *err);
+int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err);
 
 /* x to --out, if given. CLI_OK, or an exit status after a message. */
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);

@@ -285,16 +285,11 @@ static spry_status measure(product *p, spry_error *err)
     record *r = &p->record;
     static copy_bandwidth copy; /* its note is told later */
     spry_measurement m = SPRY_INIT(spry_measurement);
-    spry_status status = SPRY_OK;
+    const int device = strcmp(r->device, "cpu") == 0 ? SPRY_CPU : 1;
     cli_progress("measuring the copy bandwidth");
-    if (strcmp(r->device, "cpu") == 0) {
-        copy = measure_copy_bandwidth(p->context, 1);
-        r->copy_gbps = copy.gbps;
-        p->note = copy.note;
-    } else {
-        status = spry_device_measure_copy(p->context, &r->copy_gbps, 1, err);
-        if (status == SPRY_OUT_OF_MEMORY) status = SPRY_OK; /* the product has its memory all the same */
-    }
+    spry_status status = measure_device_copy(p->context, &copy, device, 1, err);
+    r->copy_gbps = copy.gbps;
+    p->note = copy.note;
     cli_progress("measuring the product");
     if (status == SPRY_OK) status = spry_spmv_plan_measure(p->plan, &m, err);
     if (status != SPRY_OK) return status;

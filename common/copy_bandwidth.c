@@ -1,6 +1,7 @@
 #include "common/copy_bandwidth.h"
 
 #include "common/input.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,6 +89,20 @@ copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief)
                  "measured with arrays of %.0f MiB, smaller than %d times the last-level cache of %.0f MiB",
                  (double)bytes / mib, CACHES, (double)cache / mib);
     return found;
+}
+
+spry_status measure_device_copy(const spry_context *context, copy_bandwidth *found, int device, int brief,
+                                spry_error *err)
+{
+    *found = (copy_bandwidth){.gbps = NAN};
+    if (device <= 0) {
+        *found = measure_copy_bandwidth(context, brief);
+        return SPRY_OK;
+    }
+    spry_status status = spry_device_measure_copy(context, &found->gbps, device, err);
+    if (status != SPRY_OUT_OF_MEMORY) return status;
+    *found = (copy_bandwidth){.gbps = NAN, .note = "not measured (no memory for two arrays on the GPU)"};
+    return SPRY_OK;
 }
 
 int64_t cache_flush_bytes(const spry_context *context)

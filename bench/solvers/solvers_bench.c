@@ -234,15 +234,15 @@ int main(int argc, char **argv)
     spry_context *context = NULL;
     spry_error err = {0};
     if (spry_context_create(&context, NULL, &err) != SPRY_OK) return !fail(&err);
-    double copy_gbps = measure_copy_bandwidth(context, 0).gbps;
-    if (gpu && spry_device_measure_copy(context, &copy_gbps, 1, &err) != SPRY_OK) return !fail(&err);
+    copy_bandwidth copy;
+    if (measure_device_copy(context, &copy, gpu ? 1 : SPRY_CPU, 0, &err) != SPRY_OK) return !fail(&err);
     for (int f = first; f < argc; f++) {
         spry_matrix *A = NULL;
         spry_read_options reading = SPRY_INIT(spry_read_options);
         if (gpu && !cg) reading.value_type = SPRY_PATTERN;
         if (spry_matrix_open(context, &A, argv[f], &reading, &err) != SPRY_OK) return !fail(&err);
         good &= cg || gpu
-                    ? measure_against_bytes(context, A, cg ? CG : PAGERANK, gpu ? 1 : SPRY_CPU, argv[f], copy_gbps)
+                    ? measure_against_bytes(context, A, cg ? CG : PAGERANK, gpu ? 1 : SPRY_CPU, argv[f], copy.gbps)
                     : measure_pagerank(context, A, argv[f]);
         spry_matrix_destroy(A);
     }

@@ -98,6 +98,8 @@ static void the_mock_stands_in(void **state)
     expect("bench gen:grid5,x=9,y=9 --op spgemm --kernels spgemm_seed_older_cuda:rows=2", 2, NULL,
            "--kernels: kernel spgemm_seed_older_cuda has no parameter \"rows\", expected none");
     expect("solve gen:laplace5,x=9,y=9 --device cuda", 0, "on mock: host memory, no GPU", NULL);
+    expect("solve gen:laplace5,x=9,y=9 --device cuda --time", 0, ", 9 numbers a row at ", NULL);
+    expect("pagerank gen:rmat16,scale=8 --device cuda --time", 0, ", 4 numbers a row at ", NULL);
     expect("spmv gen:rmat16,scale=8 --device cuda", 0, ": correct", NULL);
     unsetenv("SPRY_BENCH_COPY_BYTES");
     unsetenv("SPRY_CUDA_PLUGIN");

@@ -87,6 +87,85 @@ static void solve(void **state)
     release(&o);
 }
 
+/* Microseconds of a time such as "12.98 ms". */
+static double microseconds(double time, const char *unit)
+{
+    const char *const units[] = {"us", "ms", "s"};
+    for (int u = 0; u < 3; u++)
+        if (strcmp(unit, units[u]) == 0) return time * pow(1000, u);
+    fail_msg("%s is no unit of time", unit);
+    return 0;
+}
+
+/* The last line of a report with --time: its figures agree with each other, within what they are rounded to. */
+static void check_floor(const char *command, int rows, int wanted, int bytes)
+{
+    double iteration, ratio, floor_us, product, gbps;
+    char units[3][8], after = 0;
+    int numbers = 0;
+    outcome o = spry("%s --time", command);
+    assert_int_equal(o.status, 0);
+    const char *line = strstr(o.out, "\n  iteration ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " iteration %lf %7s", &iteration, units[0]), 2);
+    units[0][strcspn(units[0], ",")] = 0;
+    assert_non_null(strstr(line, ", "));
+    assert_int_equal(sscanf(strstr(line, ", "),
+                            ", %lf of its floor of %lf %7s (product %lf %7[a-z], %d numbers a row at "
+                            "%lf GB/s)%c",
+                            &ratio, &floor_us, units[1], &product, units[2], &numbers, &gbps, &after),
+                     8);
+    assert_int_equal(after, '\n');
+    assert_string_equal(strchr(line + 1, '\n'), "\n"); /* it is the last one */
+    assert_int_equal(numbers, wanted);
+    iteration = microseconds(iteration, units[0]);
+    floor_us = microseconds(floor_us, units[1]);
+    product = microseconds(product, units[2]);
+    assert_true(fabs(ratio - iteration / floor_us) < 0.02 * ratio + 0.01);
+    assert_true(fabs(floor_us - product - wanted * bytes * rows / gbps * 1e-3) < 0.03 * floor_us);
+    release(&o);
+}
+
+static void iterations_against_their_floor(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"solve gen:laplace5,x=9,y=9", "pagerank $D/cycle.mtx"};
+    check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1", 40000, 9, 8);
+    check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1 --type f32", 40000, 9, 4);
+    check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1 --precond jacobi", 40000, 11, 8);
+    check_floor("pagerank gen:road,side=200", 40000, 4, 8);
+    check_floor("pagerank gen:road,side=200 --type pattern --top 0", 40000, 4, 8);
+    check_floor("pagerank gen:diagonal,rows=40000 --type pattern", 40000, 3, 8); /* columns sum to 1 */
+    for (int c = 0; c < 2; c++)
+        for (int time = 0; time < 2; time++) {
+            outcome o = spry("%s --json%s", commands[c], time ? " --time" : "");
+            assert_int_equal(o.status, 0);
+            cJSON *line = json_line(o.out, 0);
+            if (time)
+                assert_true(number(line, "floor_us") > number(line, "product_us"));
+            else
+                assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
+            cJSON_Delete(line);
+            release(&o);
+        }
+    outcome o = spry("solve gen:laplace5,x=9,y=9");
+    assert_null(strstr(o.out, "floor"));
+    release(&o);
+    /* nothing to compare: no iteration was needed, or none was begun */
+    write_file("zeros.mtx", "%%MatrixMarket matrix array real general\n3 1\n0\n0\n0\n");
+    o = spry("solve $D/sym.mtx -b $D/zeros.mtx --time");
+    assert_int_equal(o.status, 0);
+    assert_null(strstr(o.out, "floor"));
+    release(&o);
+    o = spry("pagerank $D/sink.mtx --zero-columns abort --json --time");
+    assert_int_equal(o.status, 1);
+    cJSON *line = json_line(o.out, 0);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
+    cJSON_Delete(line);
+    release(&o);
+    expect("solve --help", 0, "compare an iteration with the least that it takes", NULL);
+}
+
 /* Numbers whose squares no f64 holds, and the tolerance that each type has by default. */
 static void solve_extremes(void **state)
 {
@@ -358,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solve),
+        cmocka_unit_test(iterations_against_their_floor),
         cmocka_unit_test(solve_extremes),
         cmocka_unit_test(solve_verdicts),
         cmocka_unit_test(solve_mistakes),
