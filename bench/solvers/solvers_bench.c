@@ -60,10 +60,10 @@ static int iterate(spry_context *context, const spry_matrix *A, method what, int
         o.device = device;
         o.tolerance = 1e-300;
         o.max_iterations = CG_ITERATIONS;
-        spry_cg(context, x, &result, A, spry_vector_as_const(b), &o, err);
+        const spry_status ended = spry_cg(context, x, &result, A, spry_vector_as_const(b), &o, err);
         *us = result.solve_us;
         *product_us = result.product_us;
-        return result.iterations == CG_ITERATIONS;
+        return ended == SPRY_NOT_CONVERGED && result.iterations == CG_ITERATIONS;
     }
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
@@ -72,10 +72,10 @@ static int iterate(spry_context *context, const spry_matrix *A, method what, int
     o.max_iterations = CG_ITERATIONS;
     o.edges = SPRY_COLUMN_TO_ROW;
     o.zero_columns = SPRY_ZERO_DROP;
-    spry_pagerank(context, x, &result, A, &o, err);
+    const spry_status ended = spry_pagerank(context, x, &result, A, &o, err);
     *us = result.solve_us;
     *product_us = result.product_us;
-    return result.iterations == CG_ITERATIONS;
+    return ended == SPRY_NOT_CONVERGED && result.iterations == CG_ITERATIONS;
 }
 
 /* Median microseconds of a product, on a GPU with vectors that lie there. */
@@ -83,7 +83,7 @@ static int time_product(spry_context *context, spry_spmv_plan *plan, int64_t n, 
 {
     enum { RUNS = 50 };
     spry_measurement m = SPRY_INIT(spry_measurement);
-    if (device == 0) {
+    if (device <= 0) {
         if (spry_spmv_plan_measure(plan, &m, err) != SPRY_OK) return 0;
         *us = m.median_us;
         return 1;
@@ -138,8 +138,8 @@ static int measure_against_bytes(spry_context *context, const spry_matrix *A, me
            "us "
            "(%.1f .. %.1f), %dn numbers at %.1f GB/s %.1f us: ratio %.3f; %.1f MB an iteration, by copy bandwidth %.1f "
            "us\n",
-           what == CG ? "cg" : "pagerank", path, info.device, info.kernel, i.median, i.quartile1, i.quartile3, v.median,
-           v.quartile1, v.quartile3, p.median, p.quartile1, p.quartile3, numbers, copy_gbps, fewest_us,
+           what == CG ? "cg" : "pagerank", path, info.device_name, info.kernel, i.median, i.quartile1, i.quartile3,
+           v.median, v.quartile1, v.quartile3, p.median, p.quartile1, p.quartile3, numbers, copy_gbps, fewest_us,
            i.median / (p.median + fewest_us), bytes * 1e-6, bytes / copy_gbps * 1e-3);
     spry_spmv_plan_destroy(plan);
     free(x);
@@ -201,8 +201,8 @@ static int measure_pagerank(spry_context *context, const spry_matrix *A, const c
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
     double ours[ROUNDS], loops[2][ROUNDS], away = 0;
     for (int r = 0; r < ROUNDS; r++) {
-        spry_pagerank(context, spry_vector_f64(x, a.rows), &result, W, &o, &err);
-        if (result.iterations != RANK_ITERATIONS) return fail(&err);
+        const spry_status ended = spry_pagerank(context, spry_vector_f64(x, a.rows), &result, W, &o, &err);
+        if (ended != SPRY_NOT_CONVERGED || result.iterations != RANK_ITERATIONS) return fail(&err);
         ours[r] = result.solve_us / RANK_ITERATIONS;
         loops[0][r] = time_loop(omp_sched_dynamic, 512, &a, Bx, u, v);
         loops[1][r] = time_loop(omp_sched_static, 0, &a, Bx, u, v);
