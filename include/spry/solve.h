@@ -33,8 +33,8 @@ SPRY_API const char *spry_verdict_text(spry_verdict verdict);
 
 /*
  * Called after each iteration with its residual (relative to ||b|| in CG); anything but 0 stops. On a GPU iterations
- * are started ahead, up to 16 at first, then two for each eight that are done, at most 64, and told of when they have
- * ended: a stop then comes after the last one started.
+ * are started ahead, up to 16, of 2^18 unknowns and more up to 4, and told of when they have ended: a stop then comes
+ * after the last one started.
  */
 typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 

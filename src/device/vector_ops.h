@@ -73,12 +73,12 @@ typedef struct spryi_vector_ops {
     /* ---- what is started many times ------------------------------------------------------------------ */
 
     /*
-     * What `start` starts in the stream that it is given becomes *rounds. replay starts it so many times in the work's
-     * stream, and then a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how
+     * What `start` starts in the stream that it is given becomes *rounds. replay starts it in the work's stream, and then
+     * a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how
      * many there are: at most two. NULL, all of them: each time is started anew. forget takes NULL, too.
      */
     spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
-    spry_status (*replay)(const spryi_vector_work *w, void *rounds, int64_t times, spry_error *err);
+    spry_status (*replay)(const spryi_vector_work *w, void *rounds, spry_error *err);
     int64_t (*unseen)(const void *rounds);
     spry_status (*see)(void *rounds, void *state, size_t bytes, spry_error *err);
     void (*forget)(void *rounds);
@@ -103,12 +103,11 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 int64_t spryi_vector_rounds(int64_t n);
 
 /*
- * Starts recorded rounds, `recorded` of them a replay and as many as spryi_vector_ahead says, and looks at the state
- * that the rounds before have left: the device does not wait for whoever looks. Once the state says stop, all that was
- * started has ended.
+ * Starts recorded rounds, and looks at the state that those before have left: the device does not wait for whoever
+ * looks. Once the state says stop, all that was started has ended.
  */
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, int64_t recorded, int64_t iterations,
-                                 void *state, size_t bytes, const int *stop, spry_error *err);
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *state, size_t bytes, const int *stop,
+                                 spry_error *err);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
 

@@ -238,7 +238,7 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
     map.to_stride = c->y_stride;
     map.from = inner.y;
     map.from_stride = 1;
-    map.scaling = scaling_of_y(plan);
+    map.scaling = c->nothing ? NULL : scaling_of_y(plan);
     map.scaling_of_to = 1;
     map.length = plan->y_length;
     map.beta = c->args.beta;
@@ -270,7 +270,9 @@ static int runs_at_once(const spry_spmv_plan *plan, const spryi_run_args *args, 
                         const spry_const_vector *y)
 {
     const int by_rows = x->column_stride == 1 && y->column_stride == 1;
-    const int by_columns = !by_rows && x->row_stride == 1 && y->row_stride == 1;
+    const int apart = x->column_stride != 1 &&
+                      y->column_stride != 1; /* else a vector of one entry a column is either */
+    const int by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
     const int strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
     return x->columns > 1 && (by_rows || by_columns) && strides_fit &&
            spryi_takes_columns(plan, plan->order, by_rows) &&

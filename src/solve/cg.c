@@ -224,8 +224,7 @@ static spry_status advance(solving *s, spry_cg_result *result, spry_error *err)
     const int64_t ahead = spryi_vector_ahead(&s->work, s->state.iterations);
     spry_status status = record_rounds(s, err);
     if (status == SPRY_OK && s->rounds) {
-        status = spryi_vector_advance(&s->work, s->rounds, s->rounds_recorded, s->state.iterations, &s->state,
-                                      sizeof s->state, &s->state.stop, err);
+        status = spryi_vector_advance(&s->work, s->rounds, &s->state, sizeof s->state, &s->state.stop, err);
         tell_state(s, result);
         return status;
     }

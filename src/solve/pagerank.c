@@ -143,9 +143,7 @@ static spry_status advance(ranking *r, double *product_us, spry_error *err)
     const int64_t left = r->state.limit - r->state.iterations;
     const int64_t ahead = spryi_vector_ahead(&r->work, r->state.iterations);
     spry_status status = SPRY_OK;
-    if (r->rounds)
-        return spryi_vector_advance(&r->work, r->rounds, r->rounds_recorded, r->state.iterations, &r->state,
-                                    sizeof r->state, &r->state.stop, err);
+    if (r->rounds) return spryi_vector_advance(&r->work, r->rounds, &r->state, sizeof r->state, &r->state.stop, err);
     for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;

@@ -68,13 +68,12 @@ int64_t spryi_vector_rounds(int64_t n)
     return n < SMALL ? OF_SMALL : OF_LARGE;
 }
 
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, int64_t recorded, int64_t iterations,
-                                 void *state, size_t bytes, const int *stop, spry_error *err)
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *state, size_t bytes, const int *stop,
+                                 spry_error *err)
 {
     const spryi_vector_ops *ops = w->ops;
-    const int64_t times = (spryi_vector_ahead(w, iterations) + recorded - 1) / recorded;
     spry_status status = SPRY_OK;
-    while (status == SPRY_OK && ops->unseen(rounds) < 2) status = ops->replay(w, rounds, times, err);
+    while (status == SPRY_OK && ops->unseen(rounds) < 2) status = ops->replay(w, rounds, err);
     if (status == SPRY_OK) status = ops->see(rounds, state, bytes, err);
     while (status == SPRY_OK && *stop && ops->unseen(rounds) > 0) status = ops->see(rounds, state, bytes, err);
     return status;

@@ -356,7 +356,7 @@ void cg_guesses_and_observers(void **state)
     for (observed.stop = 1; observed.stop < 60; observed.stop += 19) {
         expect_status(solve(&r, x, A, b, &o, &err), &err, SPRY_NOT_CONVERGED, "stopped after");
         assert_int_equal(r.verdict, SPRY_VERDICT_STOPPED);
-        assert_true(r.iterations >= observed.stop && r.iterations <= observed.stop + most_ahead(observed.stop));
+        assert_true(r.iterations >= observed.stop && r.iterations <= observed.stop + MOST_AHEAD);
     }
     observed.stop = 0;
     spry_matrix_destroy(A);

@@ -40,11 +40,7 @@ typedef struct observation {
 } observation;
 extern observation observed;
 int watch(void *user, int64_t iteration, double residual); /* an observer, for it; iterations come in order */
-/* Iterations that may have been started behind one: two replays of recorded rounds (device/vector_ops.h). */
-static inline int64_t most_ahead(int64_t iteration)
-{
-    return 2 * (iteration / 8 + 8);
-}
+enum { MOST_AHEAD = 16 }; /* iterations that may have been started behind one: recorded rounds, twice */
 
 double entry(const spry_vector *v, int64_t i);
 spry_vector new_vector(int64_t n, spry_type type);

@@ -463,14 +463,16 @@ template <typename V> static __global__ void rank_step_kernel(spryi_rank_state *
                                                               const V *__restrict__ y, const V *__restrict__ s,
                                                               int64_t n, double *partials)
 {
+    double sums[4] = {0, 0, 0, 0};
     begin_pass();
+    if (state->finished) return;
     if (state->stop) {
-        if (!state->finished) finish_pieces(state, z, y_before, n);
+        finish_pieces(state, z, y_before, n);
+        finish<rank_strided>(state, partials, sums);
         return;
     }
     const V alpha = (V)state->alpha, shift = (V)spryi_rank_shift(state), shift_before = (V)state->shift_before;
     const spry_norm norm = state->norm;
-    double sums[4] = {0, 0, 0, 0};
     EACH_PIECE(piece, n)
     {
         V ys[PER_THREAD], before[PER_THREAD], factors[PER_THREAD];
@@ -590,7 +592,7 @@ static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void
     return status;
 }
 
-static spry_status replay(const spryi_vector_work *w, void *rounds, int64_t times, spry_error *err)
+static spry_status replay(const spryi_vector_work *w, void *rounds, spry_error *err)
 {
     int previous;
     recorded *r = (recorded *)rounds;
@@ -598,8 +600,7 @@ static spry_status replay(const spryi_vector_work *w, void *rounds, int64_t time
     cudaStream_t stream = (cudaStream_t)w->stream;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    cudaError_t code = cudaSuccess;
-    for (; times > 0 && code == cudaSuccess; times--) code = cudaGraphLaunch(r->graph, stream);
+    cudaError_t code = cudaGraphLaunch(r->graph, stream);
     if (code == cudaSuccess)
         code = cudaMemcpyAsync(r->copies + k * SPRYI_STATE_BYTES, w->state.data, SPRYI_STATE_BYTES,
                                cudaMemcpyDeviceToHost, stream);
