@@ -95,15 +95,17 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
 /*
  * On a CPU, where the kernel takes columns at once the matrix is read once for all, or in place for each SPRYI_CSR_APART
  * columns. On two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of
- * the time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr.
+ * the time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr and
+ * packed 1.7 to 3 times.
  */
 static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_request *q, double vectors, double moved)
 {
-    static const double IN_PLACE = 1.35, IN_SELL = 1.5;
+    static const double IN_PLACE = 1.35, IN_SELL = 1.5, IN_PACKED = 2;
     const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
     const int in_place = taken == EITHER_WAY && !q->row_major;
     const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
-    const double beside = in_place ? IN_PLACE : strcmp(e->format, "sell") == 0 ? IN_SELL : 1;
+    const double in_rows = strcmp(e->format, "packed") == 0 ? IN_PACKED : strcmp(e->format, "sell") == 0 ? IN_SELL : 1;
+    const double beside = in_place ? IN_PLACE : in_rows;
     const double bytes = matrix * passes / columns + vectors;
     e->us = columns * fmin(e->us, e->us * (beside * bytes + moved) / (matrix + vectors));
     e->bytes = columns * (bytes + moved);
