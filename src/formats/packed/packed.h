@@ -42,8 +42,8 @@
  * and packed slots: this library.
  *
  * Files: packed_layout.h codes a slice; packed_build.c and packed_group.c make slices of CSR on the host,
- * packed_convert.cu on a GPU; packed_reader.h reads them entry by entry; packed_check.c looks at slices from a file;
- * packed_*_cpu.c and packed_*.cuh multiply.
+ * packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
+ * packed_check.c looks at slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
  */
 #ifndef SPRYI_PACKED_H
 #define SPRYI_PACKED_H

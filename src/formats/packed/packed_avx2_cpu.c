@@ -1,15 +1,26 @@
 /*
  * packed_avx2_cpu: the loops of packed_portable_cpu, compiled for AVX2 and FMA.
  *
- * Idea: loops over the 32 lanes of a slice are vectors to the compiler: four f64 or eight f32 a register.
+ * Idea: loops over the 32 lanes of a slice are vectors to the compiler: four f64 or eight f32 a register. Several
+ *       columns of x at once: packed_panels.tmpl.c.
  * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
  */
 #include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_lanes.h"
+#include "formats/shared/panels.h"
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
+static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_slices.tmpl.c"
 #include "core/instantiate.h"
 
@@ -26,4 +37,5 @@ const spryi_kernel spryi_packed_avx2_cpu = {
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
+    .several = SPRYI_OP_SPMV,
 };

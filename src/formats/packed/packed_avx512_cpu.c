@@ -6,7 +6,8 @@
  *       masked. Elsewhere x is put together by loads and inserts, which beats the gather instruction where that is
  *       microcode. Of blocks, x is put together once for all rows of the block. Slots of a few lanes, not padded, go
  *       through memory. Values and indices are fetched ahead by software, into the second-level cache alone: in the
- *       first they would push out x, of which sorted rows meet the same again and again.
+ *       first they would push out x, of which sorted rows meet the same again and again. Several columns of x at once:
+ *       packed_panels.tmpl.c.
  * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
  * Cost: bytes of packed.
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
@@ -15,6 +16,8 @@
 #ifndef SPRY_FN
 #include "core/simd_x86.h"
 #include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_lanes.h"
+#include "formats/shared/panels.h"
 
 /* How a slice tells which lanes have a slot: all have it; lengths of 8 bits; masks of 8, 16 or 32 bits. */
 typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
@@ -59,6 +62,14 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
 #define INLINE static inline __attribute__((always_inline))
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
+static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_avx512_cpu.c" /* its second half */
 #include "core/instantiate.h"
 
@@ -75,6 +86,7 @@ const spryi_kernel spryi_packed_avx512_cpu = {
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
+    .several = SPRYI_OP_SPMV,
 };
 
 #else /* once for each value type and type of columns */
@@ -377,6 +389,7 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
+    if (args->columns > 1) return spryi_packed_drive_columns(args, panel_slices, panel_pieces);
     return spryi_packed_drive(args, SPRY_FN(slices), SPRY_FN(pieces));
 }
 

@@ -37,7 +37,7 @@ static const spryi_block_fn long_rows[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPR
 int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
 {
     const spryi_packed *s = storage;
-    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count;
+    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count * SPRYI_PACKED_SUMS;
     return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
@@ -56,28 +56,55 @@ static void run_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
     ((const packed_run *)(const void *)args)->slices(args, first, last);
 }
 
+static int64_t chunk_count(const spryi_packed *s)
+{
+    return (cost_before(s, s->slice_count) + CHUNK_COST - 1) / CHUNK_COST;
+}
+
 spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices, spryi_block_fn pieces)
 {
     const spryi_packed *s = args->storage;
-    const packed_run run = {*args, slices};
-    const spryi_step steps[] = {{(cost_before(s, s->slice_count) + CHUNK_COST - 1) / CHUNK_COST, run_chunks},
+    packed_run run = {*args, slices};
+    const spryi_step steps[] = {{chunk_count(s), run_chunks},
                                 {s->piece_count, pieces},
                                 {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+    run.args.columns = run.args.y_stride = 1;
     return spryi_run_steps(&run.args, steps, s->long_count > 0 ? 3 : 1);
+}
+
+spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_block_fn slices[SPRYI_VALUE_ROWS],
+                                       const spryi_block_fn pieces[SPRYI_VALUE_ROWS])
+{
+    const spryi_packed *s = args->storage;
+    const int row = spryi_value_row(s->a.value_type, args->vector_type);
+    const int64_t bytes = (int64_t)spry_type_bytes(args->vector_type), most = SPRYI_PACKED_SUMS;
+    const packed_run run = {*args, slices[row]};
+    const spryi_step steps[] = {{s->piece_count, pieces[row]},
+                                {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+    spryi_run_blocks(&run.args, chunk_count(s), run_chunks);
+    for (int64_t c = 0; c < args->columns && s->long_count > 0; c += most) {
+        spryi_run_args some = *args;
+        some.x = (const char *)args->x + c * bytes;
+        some.y = (char *)args->y + c * bytes;
+        some.columns = args->columns - c < most ? args->columns - c : most;
+        spryi_run_steps(&some, steps, 2);
+    }
+    return SPRY_OK;
 }
 
 #else /* once for each value type and type of columns */
 
-/* Long rows from the sums of their pieces. */
+/* Long rows from the sums of their pieces, those of columns side by side. */
 static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta, *sums = args->workspace;
-    for (int64_t n = begin; n < end; n++) {
-        SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n];
-        for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p];
-        *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
-    }
+    for (int64_t n = begin; n < end; n++)
+        for (int64_t c = 0; c < args->columns; c++) {
+            SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n] * args->y_stride + c;
+            for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p * args->columns + c];
+            *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
+        }
 }
 
 static void SPRY_FN(scatter_slice)(const spryi_packed *s, int64_t k, const SPRY_V *x, SPRY_V *to)
