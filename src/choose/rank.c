@@ -93,10 +93,10 @@ static at_once columns_taken(const spryi_estimate *e, const char *device, const 
 }
 
 /*
- * On a CPU, where the kernel takes columns at once the matrix is read once for all, or in place for each SPRYI_CSR_APART
- * columns. On two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took 0.8 to 1.2 of
- * the time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr, bsr 0.6 to 1.8 times and packed
- * 1.7 to 3 times.
+ * On a CPU: where the kernel takes columns at once the matrix is read once for all, or in place for each
+ * SPRYI_CSR_APART columns. On two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took
+ * 0.8 to 1.2 of the time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr, bsr 0.6 to 1.8
+ * times and packed 1.7 to 3 times.
  */
 static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_request *q, double vectors, double moved)
 {
@@ -119,8 +119,9 @@ static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_requ
 /*
  * Of products with several columns on an H200: what they take of the time to stream the matrix, for an entry and for a
  * row (1e-6 us), of the time to stream x and y, bytes of x a us that the first-level caches deliver, 1e-6 us a sector
- * of x where columns are scattered, and `odd`: times all of it where rows of x are not pieces of 16 bytes. Fitted to a grid, finite elements, a random geometric graph and
- * a road network with 2 to 64 columns, f32 and f64: measured times are 0.8 to 1.4 of these, most 0.9 to 1.15.
+ * of x where columns are scattered, and `odd`: times all of it where rows of x are not pieces of 16 bytes. Fitted to a
+ * grid, finite elements, a random geometric graph and a road network with 2 to 64 columns, f32 and f64: measured times
+ * are 0.8 to 1.4 of these, most 0.9 to 1.15.
  */
 typedef struct columns_rates {
     const char *format;
@@ -168,8 +169,8 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
 }
 
 /*
- * Times and bytes of several columns, first as of one of them, then as of all. Kernels that take rows alone have columns
- * that lie apart brought into such and back; others take each column out of rows of x and put it into those of y. Those
+ * Times and bytes of several columns, first as of one, then as of all. Kernels that take rows alone have columns that
+ * lie apart brought into such and back; others take each column out of rows of x and put it into those of y. Those
  * pass over vectors at the rate of csr.
  */
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)

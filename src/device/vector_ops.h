@@ -73,9 +73,9 @@ typedef struct spryi_vector_ops {
     /* ---- what is started many times ------------------------------------------------------------------ */
 
     /*
-     * What `start` starts in the stream that it is given becomes *rounds. replay starts it in the work's stream, and then
-     * a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how
-     * many there are: at most two. NULL, all of them: each time is started anew. forget takes NULL, too.
+     * What `start` starts in the stream that it is given becomes *rounds. replay starts it in the work's stream, and
+     * then a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how many there
+     * are: at most two. NULL, all of them: each time is started anew. forget takes NULL, too.
      */
     spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
     spry_status (*replay)(const spryi_vector_work *w, void *rounds, spry_error *err);

@@ -76,9 +76,9 @@ static void rows_of_columns(void **state)
     assert_true(us_of_8 > us && us_of_8 < 8 * us);
     assert_near(of(eight, "csr", "bytes") - of(one, "csr", "bytes"), 7 * vectors, 1e-6 * vectors);
     assert_near(of(eight, "csr", "total_us"), of(eight, "csr", "setup_us") + 10000 * us_of_8, 1e-5 * 10000 * us_of_8);
-    /* sell takes each column out of the rows, and puts it into those of y. */
-    assert_true(of(eight, "sell", "predicted_us") > 8 * of(one, "sell", "predicted_us"));
-    assert_true(of(eight, "sell", "bytes") > 8 * of(one, "sell", "bytes"));
+    /* hyb takes each column out of the rows, and puts it into those of y. */
+    assert_true(of(eight, "hyb", "predicted_us") > 8 * of(one, "hyb", "predicted_us"));
+    assert_true(of(eight, "hyb", "bytes") > 8 * of(one, "hyb", "bytes"));
     cJSON_Delete(one);
     cJSON_Delete(eight);
 }
@@ -108,9 +108,9 @@ static void columns_apart(void **state)
     cJSON *one = explained(GRID, "--device avx512"),
           *eight = explained(GRID, "--device avx512 --columns 8 --layout column"),
           *by_rows = explained(GRID, "--device avx512 --columns 8 --layout row");
-    assert_near(of(eight, "sell", "predicted_us") / of(one, "sell", "predicted_us"), 8, 1e-4);
-    assert_near(of(eight, "sell", "bytes") / of(one, "sell", "bytes"), 8, 1e-4);
-    assert_true(of(eight, "sell", "predicted_us") < of(by_rows, "sell", "predicted_us"));
+    assert_near(of(eight, "hyb", "predicted_us") / of(one, "hyb", "predicted_us"), 8, 1e-4);
+    assert_near(of(eight, "hyb", "bytes") / of(one, "hyb", "bytes"), 8, 1e-4);
+    assert_true(of(eight, "hyb", "predicted_us") < of(by_rows, "hyb", "predicted_us"));
     assert_true(of(eight, "csr", "predicted_us") > of(by_rows, "csr", "predicted_us"));
     cJSON_Delete(one);
     cJSON_Delete(eight);

@@ -3,8 +3,8 @@
  *
  * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The block that
  * ends last adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
- * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an iteration,
- * products included, are recorded as a CUDA graph and started together.
+ * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an
+ * iteration, products included, are recorded as a CUDA graph (rounds.cu).
  * Work distribution: pieces of TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces
  * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which
  * it does not matter who is last: the same bits in every run and on every GPU.
@@ -13,14 +13,12 @@
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
 #include "device/cuda/reduce.cuh"
+#include "device/cuda/rounds.h"
 #include "spry/solve.h"
 
 extern "C" {
 #include "device/vector_ops.h"
 }
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 1024 };
 
@@ -523,116 +521,22 @@ static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *
     return leave(previous, "pagerank finish", err);
 }
 
-/* ---- rounds that are started together ----------------------------------------------------------- */
-
-enum { LOOKS = 2 };
-
-/* Rounds, and copies of the state in host memory that follow them, taken in turns. */
-typedef struct recorded {
-    cudaGraphExec_t graph;
-    cudaEvent_t copied[LOOKS];
-    char *copies; /* LOOKS of SPRYI_STATE_BYTES */
-    int64_t started, seen;
-} recorded;
-
-static void forget(void *rounds)
-{
-    recorded *r = (recorded *)rounds;
-    if (!r) return;
-    if (r->graph) (void)cudaGraphExecDestroy(r->graph);
-    for (int k = 0; k < LOOKS; k++)
-        if (r->copied[k]) (void)cudaEventDestroy(r->copied[k]);
-    if (r->copies) (void)cudaFreeHost(r->copies);
-    free(r);
-}
-
-static cudaError_t make_copies(recorded *r)
-{
-    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * SPRYI_STATE_BYTES, cudaHostAllocDefault);
-    for (int k = 0; k < LOOKS && code == cudaSuccess; k++)
-        code = cudaEventCreateWithFlags(&r->copied[k], cudaEventDisableTiming);
-    return code;
-}
-
-/* With the work's device current. */
-static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spry_error *err)
-{
-    cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL;
-    spry_status status = SPRY_OK;
-    cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ended = cudaSuccess;
-    if (code == cudaSuccess) code = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (code == cudaSuccess) {
-        status = start(user, stream, err);
-        ended = cudaStreamEndCapture(stream, &graph);
-    }
-    if (code == cudaSuccess) code = ended;
-    if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
-    if (graph) (void)cudaGraphDestroy(graph);
-    if (stream) (void)cudaStreamDestroy(stream);
-    return status == SPRY_OK && code != cudaSuccess ? spry_cuda_fail(err, code, "rounds of an iteration") : status;
-}
-
-static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err)
-{
-    int previous;
-    recorded *r = (recorded *)calloc(1, sizeof *r);
-    if (!r) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rounds of an iteration");
-    spry_status status = enter(w, &previous, err);
-    if (status == SPRY_OK) {
-        cudaError_t code = make_copies(r);
-        if (code != cudaSuccess) status = spry_cuda_fail(err, code, "rounds of an iteration");
-        if (status == SPRY_OK) status = make_graph(r, start, user, err);
-        (void)cudaSetDevice(previous);
-    }
-    if (status == SPRY_OK)
-        *rounds = r;
-    else
-        forget(r);
-    return status;
-}
-
-static spry_status replay(const spryi_vector_work *w, void *rounds, spry_error *err)
-{
-    int previous;
-    recorded *r = (recorded *)rounds;
-    const int k = (int)(r->started % LOOKS);
-    cudaStream_t stream = (cudaStream_t)w->stream;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    cudaError_t code = cudaGraphLaunch(r->graph, stream);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(r->copies + k * SPRYI_STATE_BYTES, w->state.data, SPRYI_STATE_BYTES,
-                               cudaMemcpyDeviceToHost, stream);
-    if (code == cudaSuccess) code = cudaEventRecord(r->copied[k], stream);
-    if (code == cudaSuccess) r->started++;
-    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "rounds of an iteration");
-    (void)cudaSetDevice(previous);
-    return status;
-}
-
-static int64_t unseen(const void *rounds)
-{
-    const recorded *r = (const recorded *)rounds;
-    return r->started - r->seen;
-}
-
-static spry_status see(void *rounds, void *state, size_t bytes, spry_error *err)
-{
-    recorded *r = (recorded *)rounds;
-    const int k = (int)(r->seen % LOOKS);
-    const cudaError_t code = cudaEventSynchronize(r->copied[k]);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
-    memcpy(state, r->copies + k * SPRYI_STATE_BYTES, bytes);
-    r->seen++;
-    return SPRY_OK;
-}
-
 /* In the order of the struct: C++17 has no names here. */
 extern const spryi_vector_ops spry_cuda_vector_ops;
-const spryi_vector_ops spry_cuda_vector_ops = {TILE,       MOST_BLOCKS, SPRYI_MOST_AHEAD,
-                                               start,      dots,        step,
-                                               NULL,       clear,       distance,
-                                               rank_start, rank_step,   rank_finish,
-                                               record,     replay,      unseen,
-                                               see,        forget};
+const spryi_vector_ops spry_cuda_vector_ops = {TILE,
+                                               MOST_BLOCKS,
+                                               SPRYI_MOST_AHEAD,
+                                               start,
+                                               dots,
+                                               step,
+                                               NULL,
+                                               clear,
+                                               distance,
+                                               rank_start,
+                                               rank_step,
+                                               rank_finish,
+                                               spry_cuda_record_rounds,
+                                               spry_cuda_replay_rounds,
+                                               spry_cuda_unseen_rounds,
+                                               spry_cuda_see_rounds,
+                                               spry_cuda_forget_rounds};

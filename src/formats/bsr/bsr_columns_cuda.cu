@@ -8,9 +8,9 @@
  *       afterwards, one by one. Of block rows in pieces (bsr_cuda.cuh) a block of threads has a piece, whose blocks its
  *       groups take in turns; the piece that arrives last adds up all sums in order.
  *       Panels of up to BSR_PANEL columns, a launch each.
- * Cost: bytes of BSR without the masks, X and Y once, as far as the caches hold what neighbours read. Fill is multiplied;
- *       where a sum becomes NaN the thread adds up again by the masks. Deterministic; the order is another one than for a
- *       single column.
+ * Cost: bytes of BSR without the masks, X and Y once, as far as the caches hold what neighbours read. Fill is
+ *       multiplied; where a sum becomes NaN the thread adds up again by the masks. Deterministic; the order is another
+ *       one than for a single column.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,
  *         2015 (row-major blocks of vectors); pieces: this library.
  */
@@ -208,8 +208,8 @@ static __device__ void run_piece(const bsr_view &s, const bsr_splits &c, int64_t
 }
 
 /*
- * The block rows of a block of threads that are far longer than others: all its groups take blocks of them in turns. The
- * whole block calls; first: its first block row.
+ * The block rows of a block of threads that are far longer than others: all its groups take blocks of them in turns.
+ * The whole block calls; first: its first block row.
  */
 template <int R, typename SHAPE, typename S, typename V> static __device__ __noinline__ void
 run_long_rows(const bsr_view &s, const bsr_splits &c, int64_t first, const many_columns<V> &m, V alpha, V beta)

@@ -1,13 +1,14 @@
 /*
  * sell_columns, the kernel of sell_chunks_cuda for several columns of x and y at once.
  *
- * Idea: neighbouring threads share a row of the matrix and take its columns of x and y in pieces of 16 bytes; the threads
- *       of a warp have neighbouring rows of a chunk besides, so that slots are read in whole sectors. Some slots are in
- *       flight; what a row lacks of them is read where its last slot lies and not added. Padding is not read.
- * Work: threads by rows, then by pieces; columns that do not fit in a warp are further blocks, which follow each other.
+ * Idea: neighbouring threads share a row of the matrix and take its columns of x and y in pieces of 16 bytes; the
+ *       threads of a warp have neighbouring rows of a chunk besides, so that slots are read in whole sectors. Some
+ *       slots are in flight; what a row lacks of them is read where its last slot lies and not added. Padding is not
+ *       read.
+ * Work: threads by rows, then by pieces; columns beyond 32 threads of a row are further blocks, which come next.
  * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation a row, X and Y once, as far as the
- *       caches hold what warps near each other read. Deterministic; a row's entries are added in the order of its slots,
- *       as for a single column.
+ *       caches hold what warps near each other read. Deterministic; a row's entries are added in the order of its
+ *       slots, as for a single column.
  * Source: Kreutzer and others, A unified sparse matrix data format, 2014; Anzt, Tomov and Dongarra, Accelerating the
  *         LOBPCG method on GPUs using a blocked sparse matrix vector product, 2015.
  */
