@@ -41,7 +41,7 @@ static __device__ __forceinline__ bool is_entry(const block_list<S> &list, int r
 
 /* Blocks that a thread has in flight, and rows of x of each; blocks that have no code of their own in several turns. */
 template <int R> struct columns_flight {
-    static const int blocks = R == 1 ? 4 : R == 2 ? 2 : 1, rows = R == SOME ? 4 : R;
+    static const int blocks = R == 1 ? 4 : R == SOME || R == 4 ? 1 : 2, rows = R == SOME ? 4 : R;
 };
 
 /*
