@@ -4,6 +4,7 @@
 #include "mock/mock.h"
 #include "spry/tools.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,6 +247,76 @@ static void values_in_another_array(void **state)
     free(thrice);
 }
 
+/* x has one entry a column, so that its columns lie side by side as those of rows do; y's lie one behind the other. */
+static void one_entry_a_column(void **state)
+{
+    (void)state;
+    enum { ROWS = 4 };
+    static const char *const formats[] = {"csr", "sell", "bsr", "packed", "coo", NULL};
+    const int32_t offsets[ROWS + 1] = {0, 1, 2, 3, 4}, columns[ROWS] = {0};
+    const double values[ROWS] = {1, 2, 3, 4}, x[COLUMNS] = {1, 10, 100};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        for (int row_major = 0; row_major < 2; row_major++) {
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            spry_matrix *A = NULL;
+            spry_spmv_plan *plan = NULL;
+            double y[COLUMNS * ROWS];
+            for (int i = 0; i < COLUMNS * ROWS; i++) y[i] = -7;
+            o.format = formats[f];
+            o.columns = COLUMNS;
+            o.row_major = row_major;
+            assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, 1, offsets, columns, values, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            spry_const_vector xs = spry_const_vector_f64(x, 1);
+            spry_vector ys = spry_vector_f64(y, ROWS);
+            xs.columns = ys.columns = COLUMNS;
+            xs.column_stride = 1;
+            ys.column_stride = ROWS;
+            assert_int_equal(spry_spmv_plan_run(plan, ys, NULL, xs, NULL, NULL, NULL), SPRY_OK);
+            for (int c = 0; c < COLUMNS; c++)
+                for (int i = 0; i < ROWS; i++) assert_true(y[c * ROWS + i] == values[i] * x[c]);
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(A);
+        }
+}
+
+/* With alpha 0 neither A, x nor their scalings are looked at, however y lies. */
+static void nothing_of_a_scaled_pattern(void **state)
+{
+    (void)state;
+    enum { N = 2 };
+    const int32_t offsets[N + 1] = {0, 1, 2}, columns[N] = {0, 1};
+    const double scaling[N] = {NAN, -2}, alpha = 0;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = a.nnz = N;
+    a.value_type = SPRY_PATTERN;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.offsets = (void *)offsets;
+    a.indices = (void *)columns;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_matrix *A = NULL;
+    spry_spmv_plan *plan = NULL;
+    o.vector_type = SPRY_F64;
+    o.row_scaling = scaling;
+    o.row_major = 1;
+    o.columns = N;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    for (int beta_of = 0; beta_of < 2; beta_of++) {
+        const double x[N * N] = {1, 2, 3, 4}, beta = beta_of;
+        double y[N * N] = {5, 6, 7, 8};
+        spry_const_vector xs = spry_const_vector_f64(x, N);
+        spry_vector ys = spry_vector_f64(y, N);
+        xs.columns = ys.columns = xs.row_stride = ys.row_stride = N;
+        xs.column_stride = ys.column_stride = 1;
+        assert_int_equal(spry_spmv_plan_run(plan, ys, &alpha, xs, &beta, NULL, NULL), SPRY_OK);
+        for (int i = 0; i < N * N; i++) assert_true(y[i] == beta * (5 + i) && !signbit(y[i]));
+    }
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +325,8 @@ int main(void)
         cmocka_unit_test(in_device_memory),
         cmocka_unit_test(refused_strides),
         cmocka_unit_test(values_in_another_array),
+        cmocka_unit_test(one_entry_a_column),
+        cmocka_unit_test(nothing_of_a_scaled_pattern),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
