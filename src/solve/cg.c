@@ -139,11 +139,12 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
 
-static spry_status product(solving *s, spry_vector in, spry_cg_result *result, spry_error *err)
+static spry_status product(const solving *s, spry_vector in, const spry_run_options *run, double *product_us,
+                           spry_error *err)
 {
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(in), NULL, &s->run, err);
-    result->product_us += spryi_now_us() - start;
+    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(in), NULL, run, err);
+    *product_us += spryi_now_us() - start;
     return status;
 }
 
@@ -164,7 +165,7 @@ static spry_status look(solving *s, spry_cg_result *result, spry_error *err)
 /* r = b - A*x, p = D r; from x = 0 without a product. */
 static spry_status begin(solving *s, int x_is_zero, spry_cg_result *result, spry_error *err)
 {
-    spry_status status = x_is_zero ? SPRY_OK : product(s, s->x, result, err);
+    spry_status status = x_is_zero ? SPRY_OK : product(s, s->x, &s->run, &result->product_us, err);
     if (status == SPRY_OK)
         status =
             s->work.ops->start(&s->work, s->r.data, s->p.data, s->b.data, x_is_zero ? NULL : s->q.data, s->D.data, err);
@@ -173,7 +174,7 @@ static spry_status begin(solving *s, int x_is_zero, spry_cg_result *result, spry
 
 static spry_status find_true_residual(solving *s, spry_cg_result *result, spry_error *err)
 {
-    spry_status status = product(s, s->x, result, err);
+    spry_status status = product(s, s->x, &s->run, &result->product_us, err);
     if (status == SPRY_OK) status = s->work.ops->distance(&s->work, s->b.data, s->q.data, err);
     if (status == SPRY_OK) status = look(s, result, err);
     if (status == SPRY_OK) result->true_residual = sqrt(s->state.distance) / s->state.b_norm;
@@ -185,11 +186,9 @@ static spry_status start_round(solving *s, const spryi_vector_work *w, const spr
                                spry_error *err)
 {
     const spryi_vector_ops *ops = w->ops;
-    const double start = spryi_now_us();
     void *x = s->x.data, *r = s->r.data, *p = s->p.data;
     const void *q = s->q.data, *D = s->D.data;
-    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(s->p), NULL, run, err);
-    *product_us += spryi_now_us() - start;
+    spry_status status = product(s, s->p, run, product_us, err);
     if (status == SPRY_OK) status = ops->dots(w, p, q, D, err);
     if (status == SPRY_OK) status = ops->step(w, x, r, p, q, D, err);
     if (status == SPRY_OK && ops->next_direction) status = ops->next_direction(w, x, p, r, D, err);
