@@ -61,7 +61,7 @@ typedef struct spryi_cg_state {
     double residual;  /* sqrt(rr) / b_norm */
     double smallest;  /* residual ... */
     int64_t smallest_at, iterations;
-    double distance;                  /* of spryi_vector_ops.distance */
+    double distance;                  /* of spryi_cg_passes.distance */
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
     int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */

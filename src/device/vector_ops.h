@@ -36,12 +36,8 @@ typedef struct spryi_vector_work {
 
 typedef spry_status (*spryi_start_fn)(void *user, void *stream, spry_error *err);
 
-typedef struct spryi_vector_ops {
-    int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
-    int ahead;                  /* most iterations that are started before the state is looked at */
-
-    /* ---- Conjugate Gradient. D NULL: ones; else the reciprocals of the diagonal. z = D r ------------- */
-
+/* Conjugate Gradient. D NULL: ones; else the reciprocals of the diagonal. z = D r */
+typedef struct spryi_cg_passes {
     /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
     spry_status (*start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
                          spry_error *err);
@@ -56,19 +52,27 @@ typedef struct spryi_vector_ops {
     spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
     /* state.distance = (b - q).(b - q) */
     spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
+} spryi_cg_passes;
 
-    /* ---- PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x ------ */
-
+/* PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x */
+typedef struct spryi_rank_passes {
     /* x_0 = shift_before: z = s x_0, y = 0, and the mass of zero columns. */
-    spry_status (*rank_start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
+    spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
     /*
      * x_k from y, x_(k-1) from the y before it, z from x_k. z may be y_before, which is done with then. The first pass
      * after the one that stopped makes z = x_k of y_before instead: products that are still to come only read z.
      */
-    spry_status (*rank_step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
-                             spry_error *err);
+    spry_status (*step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                        spry_error *err);
     /* x = alpha y + shift_before; x may be y */
-    spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+    spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+} spryi_rank_passes;
+
+typedef struct spryi_vector_ops {
+    int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
+    int ahead;                  /* most iterations that are started before the state is looked at */
+    const spryi_cg_passes *cg;
+    const spryi_rank_passes *rank;
 
     /* ---- what is started many times ------------------------------------------------------------------ */
 

@@ -167,31 +167,31 @@ static spry_status begin(solving *s, int x_is_zero, spry_cg_result *result, spry
 {
     spry_status status = x_is_zero ? SPRY_OK : product(s, s->x, &s->run, &result->product_us, err);
     if (status == SPRY_OK)
-        status =
-            s->work.ops->start(&s->work, s->r.data, s->p.data, s->b.data, x_is_zero ? NULL : s->q.data, s->D.data, err);
+        status = s->work.ops->cg->start(&s->work, s->r.data, s->p.data, s->b.data, x_is_zero ? NULL : s->q.data,
+                                        s->D.data, err);
     return status == SPRY_OK ? look(s, result, err) : status;
 }
 
 static spry_status find_true_residual(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = product(s, s->x, &s->run, &result->product_us, err);
-    if (status == SPRY_OK) status = s->work.ops->distance(&s->work, s->b.data, s->q.data, err);
+    if (status == SPRY_OK) status = s->work.ops->cg->distance(&s->work, s->b.data, s->q.data, err);
     if (status == SPRY_OK) status = look(s, result, err);
     if (status == SPRY_OK) result->true_residual = sqrt(s->state.distance) / s->state.b_norm;
     return status;
 }
 
-/* One iteration, or half of one (spryi_vector_ops.step). */
+/* One iteration, or half of one (spryi_cg_passes.step). */
 static spry_status start_round(solving *s, const spryi_vector_work *w, const spry_run_options *run, double *product_us,
                                spry_error *err)
 {
-    const spryi_vector_ops *ops = w->ops;
+    const spryi_cg_passes *passes = w->ops->cg;
     void *x = s->x.data, *r = s->r.data, *p = s->p.data;
     const void *q = s->q.data, *D = s->D.data;
     spry_status status = product(s, s->p, run, product_us, err);
-    if (status == SPRY_OK) status = ops->dots(w, p, q, D, err);
-    if (status == SPRY_OK) status = ops->step(w, x, r, p, q, D, err);
-    if (status == SPRY_OK && ops->next_direction) status = ops->next_direction(w, x, p, r, D, err);
+    if (status == SPRY_OK) status = passes->dots(w, p, q, D, err);
+    if (status == SPRY_OK) status = passes->step(w, x, r, p, q, D, err);
+    if (status == SPRY_OK && passes->next_direction) status = passes->next_direction(w, x, p, r, D, err);
     return status;
 }
 
@@ -283,7 +283,7 @@ static spry_status scale_b(solving *s, spry_cg_result *result, spry_error *err)
     if (!e.any && e.finite) { /* b = 0: x = 0, whatever the guess */
         result->residual = result->true_residual = 0;
         result->verdict = SPRY_VERDICT_CONVERGED;
-        return s->work.ops->clear(&s->work, s->x.data, err);
+        return s->work.ops->cg->clear(&s->work, s->x.data, err);
     }
     int exponent = spryi_cg_exponent_of_b(&e, s->b.type);
     if (exponent != 0) {
@@ -370,7 +370,7 @@ static int guess_overflows(const solving *s)
 static spry_status drop_guess(solving *s, spry_cg_result *result, spry_error *err)
 {
     s->scaled.guess_kept = 1;
-    spry_status status = s->work.ops->clear(&s->work, s->x.data, err);
+    spry_status status = s->work.ops->cg->clear(&s->work, s->x.data, err);
     return status == SPRY_OK ? begin(s, 1, result, err) : status;
 }
 
@@ -523,7 +523,7 @@ static spry_status set_up(solving *s, spry_cg_result *result, spry_error *err)
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
     if (status != SPRY_OK) return status;
     SPRYI_OK_OR_RETURN(record_rounds(s, err));
-    if (!s->o->start_from_x) return s->work.ops->clear(&s->work, s->x.data, err);
+    if (!s->o->start_from_x) return s->work.ops->cg->clear(&s->work, s->x.data, err);
     if (s->scaled.a == 0) return SPRY_OK;
     return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, s->run.stream, err);
 }

@@ -105,7 +105,7 @@ static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *a
     const int runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
     *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
-    return w->ops->rank_step(w, at->z, now.y_before, now.y, r->links.factors.data, err);
+    return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, err);
 }
 
 static spry_status start_round(const ranking *r, const spryi_vector_work *w, const spry_run_options *run, buffers *at,
@@ -169,16 +169,16 @@ static spry_verdict verdict_of(int stop, int enough)
 /* x serves as the third vector; it holds x_k in the end. */
 static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error *err)
 {
-    const spryi_vector_ops *ops = r->work.ops;
+    const spryi_rank_passes *passes = r->work.ops->rank;
     const spryi_rank_state *s = &r->state;
-    spry_status status = ops->rank_start(&r->work, r->at.z, r->at.y_before, r->links.factors.data, err);
+    spry_status status = passes->start(&r->work, r->at.z, r->at.y_before, r->links.factors.data, err);
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
         int64_t told = s->iterations;
         status = advance(r, &result->product_us, err);
         if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
     if (status == SPRY_OK && !s->finished) {
-        status = ops->rank_finish(&r->work, r->x.data, r->at.y_before, err);
+        status = passes->finish(&r->work, r->x.data, r->at.y_before, err);
         if (status == SPRY_OK) status = look(r, err);
     }
     result->iterations = s->iterations;

@@ -25,61 +25,62 @@ static spry_status later(pass_task p)
     return SPRY_OK;
 }
 
-#define OPS spryi_vector_ops_cpu
+#define CG spryi_vector_ops_cpu.cg->
+#define RANK spryi_vector_ops_cpu.rank->
 #define PASS(name, call, ...)                                                                                          \
     static spry_status name##_now(const pass_task *p)                                                                  \
     {                                                                                                                  \
-        return OPS.call;                                                                                               \
+        return call;                                                                                                   \
     }                                                                                                                  \
     static spry_status name(__VA_ARGS__, spry_error *err)
 
-PASS(start, start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, void *r,
-     void *p, const void *b, const void *q, const void *D)
+PASS(start, CG start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w,
+     void *r, void *p, const void *b, const void *q, const void *D)
 {
     (void)err;
     return later((pass_task){start_now, w, {r, p}, {b, q, D}});
 }
-PASS(dots, dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
+PASS(dots, CG dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
      const void *D)
 {
     (void)err;
     return later((pass_task){dots_now, w, {NULL}, {p, q, D}});
 }
-PASS(step, step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
-     void *r, void *p, const void *q, const void *D)
+PASS(step, CG step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
+     void *x, void *r, void *p, const void *q, const void *D)
 {
     (void)err;
     return later((pass_task){step_now, w, {x, r, p}, {q, D}});
 }
-PASS(next_direction, next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
-     void *x, void *p, const void *r, const void *D)
+PASS(next_direction, CG next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL),
+     const spryi_vector_work *w, void *x, void *p, const void *r, const void *D)
 {
     (void)err;
     return later((pass_task){next_direction_now, w, {x, p}, {r, D}});
 }
-PASS(clear, clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
+PASS(clear, CG clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
 {
     (void)err;
     return later((pass_task){clear_now, w, {x}, {NULL}});
 }
-PASS(distance, distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
+PASS(distance, CG distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
 {
     (void)err;
     return later((pass_task){distance_now, w, {NULL}, {b, q}});
 }
-PASS(rank_start, rank_start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
+PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
      const void *s)
 {
     (void)err;
     return later((pass_task){rank_start_now, w, {z, y}, {s}});
 }
-PASS(rank_step, rank_step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
+PASS(rank_step, RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
      void *y_before, const void *y, const void *s)
 {
     (void)err;
     return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
 }
-PASS(rank_finish, rank_finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
+PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
 {
     (void)err;
     return later((pass_task){rank_finish_now, w, {x}, {y}});
@@ -87,18 +88,16 @@ PASS(rank_finish, rank_finish(p->w, p->out[0], p->in[0], NULL), const spryi_vect
 
 const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
 {
-    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD,
-                                     .start = start,
-                                     .dots = dots,
-                                     .step = step,
-                                     .next_direction = next_direction,
-                                     .clear = clear,
-                                     .distance = distance,
-                                     .rank_start = rank_start,
-                                     .rank_step = rank_step,
-                                     .rank_finish = rank_finish};
+    static const spryi_cg_passes cg = {.start = start,
+                                       .dots = dots,
+                                       .step = step,
+                                       .next_direction = next_direction,
+                                       .clear = clear,
+                                       .distance = distance};
+    static const spryi_rank_passes rank = {.start = rank_start, .step = rank_step, .finish = rank_finish};
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank};
     (void)device;
-    ahead.block = OPS.block;
-    ahead.most_blocks = OPS.most_blocks;
+    ahead.block = spryi_vector_ops_cpu.block;
+    ahead.most_blocks = spryi_vector_ops_cpu.most_blocks;
     return &ahead;
 }

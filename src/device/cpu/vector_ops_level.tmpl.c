@@ -181,17 +181,16 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
     return SPRY_OK;
 }
 
-const spryi_vector_ops TABLE = {
-    .block = BLOCK,
-    .most_blocks = INT64_MAX,
-    .ahead = 1,
-    .start = start,
-    .dots = dots,
-    .step = step,
-    .next_direction = next_direction,
-    .clear = clear,
-    .distance = distance,
-    .rank_start = rank_start,
-    .rank_step = rank_step,
-    .rank_finish = rank_finish,
-};
+static const spryi_cg_passes cg_passes = {.start = start,
+                                          .dots = dots,
+                                          .step = step,
+                                          .next_direction = next_direction,
+                                          .clear = clear,
+                                          .distance = distance};
+static const spryi_rank_passes rank_passes = {.start = rank_start, .step = rank_step, .finish = rank_finish};
+
+const spryi_vector_ops TABLE = {.block = BLOCK,
+                                .most_blocks = INT64_MAX,
+                                .ahead = 1,
+                                .cg = &cg_passes,
+                                .rank = &rank_passes};
