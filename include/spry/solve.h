@@ -25,7 +25,8 @@ typedef enum spry_verdict {
     SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: columns without weight, which were not allowed */
     SPRY_VERDICT_NOT_FINITE = 8,         /* Inf or NaN came up: in the input, or by overflow */
     SPRY_VERDICT_STOPPED = 9,            /* the caller's observer said so */
-    SPRY_VERDICT_OUT_OF_RANGE = 10       /* CG: x has entries that its type does not hold, see spry_cg */
+    SPRY_VERDICT_OUT_OF_RANGE = 10,      /* CG: x has entries that its type does not hold, see spry_cg */
+    SPRY_VERDICT_BAD_PRECONDITIONER = 11 /* CG: r'Mr <= 0 for some r, so M is not positive definite */
 } spry_verdict;
 
 /* Short constant text such as "negative curvature". */
@@ -115,12 +116,52 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_v
                                                    const spry_matrix *A, const spry_pagerank_options *options,
                                                    spry_error *err);
 
-typedef enum spry_precond { SPRY_PRECOND_NONE = 0, SPRY_PRECOND_JACOBI = 1 } spry_precond;
+/* ------------------------------------------------------------------------------------------------ *
+ * Conjugate Gradient
+ * ------------------------------------------------------------------------------------------------ */
+
+/* M, which stands for the inverse of A: an iteration works on M*A. */
+typedef enum spry_precond {
+    SPRY_PRECOND_NONE = 0,
+    SPRY_PRECOND_JACOBI = 1,       /* D, the reciprocals of A's diagonal */
+    SPRY_PRECOND_BLOCK_JACOBI = 2, /* inverses of blocks on A's diagonal, of block_size rows each */
+    SPRY_PRECOND_CHEBYSHEV = 3,    /* a Chebyshev polynomial in D*A: `degree` products more an iteration */
+    SPRY_PRECOND_CALLBACK = 4      /* the caller's `precondition` */
+} spry_precond;
+
+/* What iterations work with. Systems of f64 alone have a choice. */
+typedef enum spry_inside {
+    SPRY_INSIDE_SAME = 0,
+    SPRY_INSIDE_F32_VALUES = 1, /* A's values in f32, vectors in f64 */
+    SPRY_INSIDE_F32 = 2         /* A's values and the iteration's vectors in f32; x, b and b - A*x in f64 */
+} spry_inside;
+
+/*
+ * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length and type, row_stride 1 and as many columns
+ * as are solved for at once, and lie on the device that the work is done on; y holds anything before, and may not keep
+ * it. On a GPU the work is to be started in `stream`, in which what comes before and after it is. Anything but SPRY_OK
+ * ends the solution with that status; err, never NULL, takes its reason.
+ */
+typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
+
+/* A symmetric positive definite n x n matrix that is known by its products alone. */
+typedef struct spry_operator {
+    size_t struct_size;
+    int64_t n;
+    spry_type type; /* of vectors: SPRY_F32 or SPRY_F64 */
+    int device;     /* where `apply` takes vectors: 0 or SPRY_CPU for host memory, or a GPU */
+    spry_apply apply;
+    void *user; /* for it */
+} spry_operator;
 
 typedef struct spry_cg_options {
     size_t struct_size;
     spry_precond precond;
-    double tolerance;       /* stop when ||b - A*x||_2 <= tolerance * ||b||_2; 0: 1e-8, in f32 1e-3, see spry_cg */
+    /*
+     * Stops when ||b - A*x||_2 <= tolerance * ||b||_2, or <= absolute_tolerance (below), whichever is the larger.
+     * 0: 1e-8, in f32 1e-3, see spry_cg; SPRY_TOLERANCE_ZERO leaves absolute_tolerance alone.
+     */
+    double tolerance;
     int64_t max_iterations; /* 0: 10*n, but at least 100 and at most 100 000 */
     int64_t patience;       /* iterations without a new smallest residual that count as stagnation; 0: see spry_cg */
     int start_from_x;       /* 1: x holds a first guess; 0: start from zero, x is only written */
@@ -129,6 +170,14 @@ typedef struct spry_cg_options {
     spry_observer observe;       /* NULL: none */
     void *user;                  /* for it */
     void *stream; /* GPU: the stream that all of it runs in, after what that holds; the call ends when it has ended */
+    double absolute_tolerance; /* of ||b - A*x||_2; 0: none */
+    int64_t block_size;        /* block jacobi: rows of a block, 1 to 32; 0: 3 */
+    int64_t degree;            /* chebyshev: of the polynomial, 1 to 64; 0: 4 */
+    double eigenvalue_ratio;   /* chebyshev: largest eigenvalue of D*A over the smallest it aims at; 0: 100 */
+    spry_apply precondition;   /* SPRY_PRECOND_CALLBACK: z = M*r, M symmetric positive definite, always the same */
+    void *precondition_user;   /* for it */
+    spry_inside inside;        /* what iterations work with */
+    int64_t columns;           /* of a plan: the most right sides that a run has; 0: 1 */
 } spry_cg_options;
 
 typedef struct spry_cg_result {
@@ -144,20 +193,31 @@ typedef struct spry_cg_result {
     int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
     int64_t bad_row;  /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
     const char *format, *kernel;
-    double setup_us; /* symmetry, diagonal and plan */
+    double setup_us; /* symmetry, preconditioner and plan; of a run of a plan 0 */
     double solve_us; /* the iterations, of which products took product_us */
     double product_us;
+    int64_t replacements; /* `inside` f32: times the carried residual was replaced by b - A*x on the way */
+    int64_t products;     /* that an iteration takes: 1, with chebyshev 1 + degree */
+    /* That the passes over vectors of an iteration read or write for each row at the least; NaN with callbacks. */
+    double numbers;
+    /* Of several right sides: the one told of, from 0 (the first that failed, or that took most iterations), ... */
+    int64_t column;
+    int64_t columns_converged; /* ... and how many came to their end */
+    double largest_eigenvalue; /* chebyshev: of D*A, an estimate that is a little high; else 0 */
 } spry_cg_result;
 
 /*
  * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound. x and b have n
  * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
- * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without jacobi.
+ * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without a
+ * preconditioner. Vectors of several columns (row_stride 1, at any column_stride) are as many systems, solved side by
+ * side by products with all of them.
  *
  * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it; if not, the message
  * names the first entry that differs from its mirror image. An iteration is one product and two passes over vectors,
- * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Allocates
- * three vectors (four with jacobi) once. The same bits for any number of threads.
+ * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Other
+ * preconditioners need more (result.numbers). Allocates three vectors (four with jacobi, more with others) once. The
+ * same bits for any number of threads.
  *
  * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
  * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
@@ -166,7 +226,9 @@ typedef struct spry_cg_result {
  * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
  * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
  * 1e-8 in f64 is up to some 10^7; well-conditioned systems reach 1e-6 in f32. A tolerance that is given holds as it is:
- * one that cannot be reached ends in stagnation.
+ * one that cannot be reached ends in stagnation. With `inside` f32, b - A*x is computed in f64 with A's own values each
+ * time that the residual has fallen by a factor of ten, and takes the place of the carried one, while the direction
+ * stays: tolerances of f64 are reached with the bytes of f32, in more iterations where A is ill-conditioned.
  *
  * Magnitudes: where squares of A's or b's entries underflow or overflow, the system is scaled by powers of two, which
  * changes no other bit (b, and where A is extreme its values, are then copied, through host memory). Residuals are
@@ -177,11 +239,49 @@ typedef struct spry_cg_result {
  * the iteration did not begin: not symmetric, bad diagonal; then it is as it was). b = 0 gives x = 0.
  * result and options may be NULL.
  * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
- * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987.
+ * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987; chebyshev: Y. Saad, Iterative
+ * Methods for Sparse Linear Systems, 2003, section 12.3; the residual's replacement: H. van der Vorst, Q. Ye, Residual
+ * Replacement Strategies for Krylov Subspace Iterative Methods, 2000.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result,
                                              const spry_matrix *A, spry_const_vector b, const spry_cg_options *options,
                                              spry_error *err);
+
+/* The same for a matrix that is known by its products: without jacobi, block jacobi, chebyshev and `inside`. */
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg_operator(spry_context *context, spry_vector x, spry_cg_result *result,
+                                                      const spry_operator *A, spry_const_vector b,
+                                                      const spry_cg_options *options, spry_error *err);
+
+/*
+ * A system made ready to be solved for many right sides: the look at A, the preconditioner, the plan of products,
+ * vectors and, on a GPU, recorded iterations are made once. The matrix handle may go first; its arrays, if borrowed,
+ * may not. SPRY_NOT_CONVERGED where A cannot be solved with (not symmetric, bad diagonal): result, which may be NULL,
+ * tells which.
+ */
+typedef struct spry_cg_plan spry_cg_plan;
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan,
+                                                         spry_cg_result *result, const spry_matrix *A,
+                                                         const spry_cg_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create_operator(spry_context *context, spry_cg_plan **plan,
+                                                                  const spry_operator *A,
+                                                                  const spry_cg_options *options, spry_error *err);
+
+/*
+ * One solution; as spry_cg. Of `options` (NULL: those of the plan) count tolerance, absolute_tolerance, max_iterations,
+ * patience, start_from_x, observe, user and stream. Exclusive use of the plan: one run at a time.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result,
+                                                      spry_const_vector b, const spry_cg_options *options,
+                                                      spry_error *err);
+
+/*
+ * For new values in the same structure, changed in place: looks at symmetry anew, unless it was claimed, and refreshes
+ * preconditioner and plan. After a failure the plan can be destroyed or updated again, no more. result as at creation.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);
+
+/* NULL is fine. */
+SPRY_API void spry_cg_plan_destroy(spry_cg_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -31,7 +31,9 @@ typedef enum spryi_stop {
     SPRYI_NOT_FINITE,
     SPRYI_NEGATIVE_CURVATURE,
     SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums cannot be relied on: see spryi_cg_guard */
-    SPRYI_A_OUT_OF_RANGE
+    SPRYI_A_OUT_OF_RANGE,
+    SPRYI_REPLACE,           /* CG: the carried residual is to be replaced by b - A x */
+    SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */
 } spryi_stop;
 
 SPRYI_BOTH_SIDES int spryi_finite(double value)
@@ -50,16 +52,21 @@ typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_gu
 
 typedef struct spryi_cg_state {
     /* asked for */
-    double tolerance;
-    double reach;   /* of the guards: a power of two */
-    int guards;     /* those that are left */
-    double trusted; /* fraction of rz below which the predicted rz is not */
+    double tolerance;    /* of the residual, which is relative, */
+    double absolute;     /* or of its norm; the larger one counts */
+    double replacements; /* share to which the residual falls before it is replaced; 0: it is not */
+    double reach;        /* of the guards: a power of two */
+    int guards;          /* those that are left */
+    double trusted;      /* fraction of rz below which the predicted rz is not */
+    int apart;           /* 1: M is applied by a pass of its own, between shrink and turn */
     int64_t limit, patience;
     /* as it goes */
     double rr, rz, b_norm, alpha, beta;
-    double curvature; /* p'Ap of the latest iteration */
-    double residual;  /* sqrt(rr) / b_norm */
-    double smallest;  /* residual ... */
+    double curvature;  /* p'Ap of the latest iteration */
+    double residual;   /* sqrt(rr) / b_norm */
+    double goal;       /* what tolerance and absolute come to */
+    double replace_at; /* residual at which it is replaced */
+    double smallest;   /* residual ... */
     int64_t smallest_at, iterations;
     double distance;                  /* of spryi_cg_passes.distance */
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
@@ -67,6 +74,7 @@ typedef struct spryi_cg_state {
     int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */
     int turn;                         /* 1: the second of them is to be done, or was, by the step of this round */
     int owed;                         /* 1: a GPU's step has left sums that no one has looked at yet */
+    int fresh;                        /* apart: 1: p begins anew, with beta = 0 */
     unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
 } spryi_cg_state;
 
@@ -74,10 +82,12 @@ SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
 {
     if (!spryi_finite(s->residual)) {
         s->stop = SPRYI_NOT_FINITE;
-    } else if (s->residual <= s->tolerance) {
+    } else if (s->residual <= s->goal) {
         s->stop = SPRYI_SMALL_ENOUGH;
     } else if (s->iterations >= s->limit) {
         s->stop = SPRYI_AT_LIMIT;
+    } else if (s->residual <= s->replace_at) {
+        s->stop = SPRYI_REPLACE;
     } else {
         if (s->residual < 0.99 * s->smallest) {
             s->smallest = s->residual;
@@ -93,17 +103,33 @@ SPRYI_BOTH_SIDES int spryi_within(double value, double reach)
     return value >= 1 / reach && value <= reach;
 }
 
-/* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
-SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
+/* A residual that was computed, not carried along: r.r, r.z. */
+SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 {
     s->rr = sums[0];
     s->rz = sums[1];
-    s->b_norm = sqrt(sums[2]);
     s->residual = sqrt(s->rr) / s->b_norm;
+    s->replace_at = s->replacements * s->residual;
     s->smallest = s->residual;
     s->smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
     s->halves = s->turn = s->owed = 0;
+}
+
+/* After replace: r.r, and of M = D r.z, of the new r; M apart: z = M r and turn follow, with the beta of the old rz. */
+SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
+{
+    const double computed[2] = {sums[0], s->apart ? s->rz : sums[1]};
+    spryi_cg_computed(s, computed);
+}
+
+/* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
+SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
+{
+    s->b_norm = sqrt(sums[2]);
+    s->goal = s->absolute > s->tolerance * s->b_norm ? s->absolute / s->b_norm : s->tolerance;
+    s->fresh = s->apart;
+    spryi_cg_computed(s, sums);
     if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
         s->stop = SPRYI_B_OUT_OF_RANGE;
     else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
@@ -131,8 +157,18 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
         double alpha = s->rz / sums[0], predicted = alpha * alpha * sums[1] - s->rz;
         s->alpha = alpha;
         s->beta = predicted / s->rz;
-        s->halves = !(predicted > s->trusted * s->rz && spryi_finite(predicted));
+        s->halves = !s->apart && !(predicted > s->trusted * s->rz && spryi_finite(predicted));
     }
+}
+
+/* r.r of the next iterate. */
+SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
+{
+    s->rr = rr;
+    s->residual = sqrt(s->rr) / s->b_norm;
+    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
+    s->iterations++;
+    spryi_cg_judge(s);
 }
 
 /* After step: r.r, r.z of the new r. */
@@ -141,12 +177,29 @@ SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
     if (s->stop) return;
     if (s->halves) s->beta = sums[1] / s->rz;
     s->turn = s->halves;
-    s->rr = sums[0];
     s->rz = sums[1];
-    s->residual = sqrt(s->rr) / s->b_norm;
-    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
-    s->iterations++;
-    spryi_cg_judge(s);
+    spryi_cg_next(s, sums[0]);
+}
+
+/* M apart, after shrink: r.r. */
+SPRYI_BOTH_SIDES void spryi_cg_shrunk(spryi_cg_state *s, const double *sums)
+{
+    if (!s->stop) spryi_cg_next(s, sums[0]);
+}
+
+/* M apart, when z = M r is there: r.z. */
+SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
+{
+    if (s->stop) return;
+    s->beta = s->fresh ? 0 : sums[0] / s->rz;
+    s->fresh = 0;
+    s->rz = sums[0];
+    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->reach))
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    else if (!spryi_finite(s->rz))
+        s->stop = SPRYI_NOT_FINITE;
+    else if (s->rz <= 0)
+        s->stop = SPRYI_BAD_PRECONDITIONER;
 }
 
 /*
@@ -161,7 +214,7 @@ SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const
     s->owed = 0;
     if (s->stop || s->turn) return;
     spryi_cg_dotted(s, dots);
-    s->owed = !s->stop;
+    s->owed = !s->stop && !s->apart;
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */

@@ -29,29 +29,71 @@ typedef struct spryi_vector_work {
     void *stream; /* of a GPU; NULL: the default one */
     spry_type type;
     int64_t n, blocks;
+    int64_t columns; /* that a pass works on: each with a state, and sums */
     int threads;
     spry_vector partials; /* f64 on the device, SPRYI_MOST_SUMS a block */
-    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state */
+    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state, SPRYI_STATE_BYTES apart */
 } spryi_vector_work;
 
 typedef spry_status (*spryi_start_fn)(void *user, void *stream, spry_error *err);
 
-/* Conjugate Gradient. D NULL: ones; else the reciprocals of the diagonal. z = D r */
+/* What iterations of CG work on: column after column of n entries, but D, which all have in common. */
+typedef struct spryi_cg_vectors {
+    void *x, *r, *p, *q;
+    void *z, *z_before; /* M apart */
+    const void *b;
+    int b_is_f64;  /* 1: b is of f64, of whatever type the others are: start rounds it. One column */
+    const void *D; /* the reciprocals of the diagonal; NULL: ones */
+} spryi_cg_vectors;
+
+/* M, blocks on the diagonal: `size` rows each, the last may have less. Its symmetric blocks' lower triangles, one
+   behind the other by rows, entry e of block t at e*count + t. */
+typedef struct spryi_cg_blocks {
+    int size;
+    int64_t count;
+    const void *entries;
+} spryi_cg_blocks;
+
+/* A step of a polynomial: z_before = z + keep*(z - z_before) + add*D*(r - q); z NULL: zeros, q and z_before are not read. */
+typedef struct spryi_cg_polynomial_step {
+    double keep, add;
+    int has_before; /* 0: z_before counts as zeros */
+    int is_last;    /* 1: also r.z_before, as weigh */
+} spryi_cg_polynomial_step;
+
+/*
+ * Conjugate Gradient. With M = D, z = D r: start, then dots, step (and next_direction) an iteration. M apart: start, then
+ * z = M r and turn; dots, shrink, z = M r and turn an iteration, where z = M r is blocks, or polynomial many times, or
+ * the caller's and weigh.
+ */
 typedef struct spryi_cg_passes {
     /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
-    spry_status (*start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
-                         spry_error *err);
+    spry_status (*start)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* p.q, q.Dq: alpha and, predicted, beta */
-    spry_status (*dots)(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err);
+    spry_status (*dots)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* x += alpha p; r -= alpha q; p = D r + beta p. Where the step is done in halves: r -= alpha q, and beta ... */
-    spry_status (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
-                        spry_error *err);
+    spry_status (*step)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* ... then x += alpha p; p = D r + beta p. NULL: step does that in the round that follows (spryi_cg_both). */
-    spry_status (*next_direction)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
-                                  spry_error *err);
+    spry_status (*next_direction)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
+    /* x += alpha p; r -= alpha q; r.r */
+    spry_status (*shrink)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
+    /* r.z: beta */
+    spry_status (*weigh)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
+    /* z = M r and r.z: beta */
+    spry_status (*blocks)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                          spry_error *err);
+    spry_status (*polynomial)(const spryi_vector_work *w, const spryi_cg_vectors *v,
+                              const spryi_cg_polynomial_step *step, spry_error *err);
+    /* p = z + beta p */
+    spry_status (*turn)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
     /* state.distance = (b - q).(b - q) */
     spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
+    /* y += x, x = 0; y of f64 */
+    spry_status (*collect)(const spryi_vector_work *w, void *y, void *x, spry_error *err);
+    /* r = b - q, b and q of f64; M = D: p += D (new r - old r). Sets `stop` anew. One column. */
+    spry_status (*replace)(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *b, const void *q,
+                           spry_error *err);
 } spryi_cg_passes;
 
 /* PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x */
@@ -88,12 +130,12 @@ typedef struct spryi_vector_ops {
     void (*forget)(void *rounds);
 } spryi_vector_ops;
 
-/* Resolves threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */
+/* Resolves threads, allocates what sums and states need; undone by spryi_vector_work_clear, also when it failed. */
 spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
-                                   spry_type type, spry_error *err);
+                                   int64_t columns, spry_type type, spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);
 
-/* The state there and back; look waits until all that was started is done. */
+/* The states there and back; look waits until all that was started is done. */
 spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
 spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
 
@@ -107,11 +149,11 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 int64_t spryi_vector_rounds(int64_t n);
 
 /*
- * Starts recorded rounds, and looks at the state that those before have left: the device does not wait for whoever
- * looks. Once the state says stop, all that was started has ended.
+ * Starts recorded rounds, and looks at the states that those before have left: the device does not wait for whoever
+ * looks. Once all states say stop, all that was started has ended.
  */
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *state, size_t bytes, const int *stop,
-                                 spry_error *err);
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *states, size_t bytes,
+                                 int (*have_stopped)(const void *states, int64_t columns), spry_error *err);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
 

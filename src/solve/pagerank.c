@@ -46,7 +46,7 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
 {
     spryi_rank_state *s = &r->state;
     r->o = o;
-    r->names = (spryi_solve_plan){o->device, o->format, o->kernel};
+    r->names = (spryi_solve_plan){o->device, o->format, o->kernel, 0};
     s->alpha = o->alpha == 0 ? 0.85 : o->alpha;
     s->limit = o->max_iterations == 0 ? 200 : o->max_iterations;
     s->norm = o->norm;
@@ -137,13 +137,19 @@ static spry_status record_rounds(ranking *r, spry_error *err)
     return r->work.ops->record(&r->work, start_rounds, r, &r->rounds, err);
 }
 
+static int has_stopped(const void *state, int64_t columns)
+{
+    (void)columns;
+    return ((const spryi_rank_state *)state)->stop != SPRYI_GOES_ON;
+}
+
 /* Starts some iterations and looks what became of those, or of others that were started before. */
 static spry_status advance(ranking *r, double *product_us, spry_error *err)
 {
     const int64_t left = r->state.limit - r->state.iterations;
     const int64_t ahead = spryi_vector_ahead(&r->work, r->state.iterations);
     spry_status status = SPRY_OK;
-    if (r->rounds) return spryi_vector_advance(&r->work, r->rounds, &r->state, sizeof r->state, &r->state.stop, err);
+    if (r->rounds) return spryi_vector_advance(&r->work, r->rounds, &r->state, sizeof r->state, has_stopped, err);
     for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;
@@ -226,7 +232,7 @@ static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_m
     spry_status status =
         spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
     if (status == SPRY_OK)
-        status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, r->x.type, err);
+        status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err);
     if (status == SPRY_OK) status = make_vectors(r, err);
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
     if (status == SPRY_OK) status = record_rounds(r, err);

@@ -18,25 +18,34 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
     return SPRY_OK;
 }
 
-spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
-                                     int device, spry_error *err)
+spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err)
 {
+    if (a->value_type == SPRY_PATTERN || spryi_value_slot(a->value_type) >= 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", a->value_type, SPRY_F64,
+                            "the values of A are %s, expected f32 or f64: convert the matrix with "
+                            "spry_matrix_convert",
+                            spry_type_name(a->value_type));
+}
+
+spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
+                                      spry_error *err)
+{
+    const int64_t columns = v->columns > 1 ? v->columns : 1;
     if (v->length != n)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
                                 (long long)v->length, (long long)n);
-    if (a->value_type != SPRY_PATTERN && spryi_value_slot(a->value_type) < 0)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", a->value_type, SPRY_F64,
-                                "the values of A are %s, expected f32 or f64: convert the matrix with "
-                                "spry_matrix_convert",
-                                spry_type_name(a->value_type));
-    if (spryi_value_slot(v->type) < 0 || (a->value_type != SPRY_PATTERN && v->type != a->value_type))
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
+    if (spryi_value_slot(v->type) < 0 || v->type != type)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
-                                a->value_type == SPRY_PATTERN ? "f32 or f64" : spry_type_name(a->value_type));
-    if (v->columns < 0 || v->columns > 1 || v->row_stride < 0 || v->row_stride > 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1,
-                                "%s has %lld columns and row_stride %lld, expected one column of row_stride 1", name,
+                                spryi_value_slot(type) < 0 ? "f32 or f64" : spry_type_name(type));
+    if (v->columns < 0 || v->row_stride < 0 || v->row_stride > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
+                                "%s has %lld columns and row_stride %lld, expected columns of row_stride 1", name,
                                 (long long)v->columns, (long long)v->row_stride);
+    if (columns > 1 && v->column_stride != 0 && v->column_stride < n)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->column_stride, n,
+                                "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
+                                (long long)n);
     if (v->device != 0 && v->device != device)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
                                 "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
@@ -46,6 +55,16 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is %s", name,
                           v->data ? "not aligned to its type" : "NULL");
     return SPRY_OK;
+}
+
+spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
+                                     int device, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_solve_check_values(a, err));
+    if (v->columns > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
+                                name, (long long)v->columns);
+    return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
 }
 
 spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err)
@@ -80,6 +99,7 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
+    options.columns = names->columns;
     options.stream = stream;
     const int number = spryi_solve_device_number(context, names, &a);
     options.vector_device = number == 0 ? SPRY_CPU : number;
@@ -194,6 +214,7 @@ const char *spry_verdict_text(spry_verdict verdict)
     case SPRY_VERDICT_NOT_FINITE: return "not finite";
     case SPRY_VERDICT_STOPPED: return "stopped";
     case SPRY_VERDICT_OUT_OF_RANGE: return "out of range";
+    case SPRY_VERDICT_BAD_PRECONDITIONER: return "bad preconditioner";
     }
     return "unknown verdict";
 }

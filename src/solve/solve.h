@@ -14,6 +14,11 @@ spry_vector spryi_solve_vector(spry_const_vector v);
 /* What a method stops at: what was asked for, 0 for SPRY_TOLERANCE_ZERO, the default for 0. */
 spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err);
 
+/* A's values are none, f32 or f64. */
+spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);
+/* Columns of n entries of that type, aligned to it, one behind the other, on the host or on `device`. */
+spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
+                                      spry_error *err);
 /* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
                                      int device, spry_error *err);
@@ -28,6 +33,7 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
 typedef struct spryi_solve_plan {
     int device; /* asked for, then resolved, as the names are */
     const char *format, *kernel;
+    int64_t columns; /* vectors that a product will mostly have; 0: 1 */
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,

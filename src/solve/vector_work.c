@@ -12,14 +12,15 @@ static const spryi_vector_ops *ops_of(const spry_context *context, int number)
 }
 
 spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
-                                   spry_type type, spry_error *err)
+                                   int64_t columns, spry_type type, spry_error *err)
 {
     *w = (spryi_vector_work){.ops = ops_of(context, device),
                              .context = context,
                              .device = device,
                              .stream = stream,
                              .type = type,
-                             .n = n};
+                             .n = n,
+                             .columns = columns};
     if (w->ops) w->ordinal = spryi_device_at(context, device)->ordinal;
     if (!w->ops)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
@@ -27,8 +28,9 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
     if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
     w->threads = spry_context_threads(context);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
-    SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, w->blocks * SPRYI_MOST_SUMS, SPRY_F64, device, err));
-    return spry_vector_create(context, &w->state, (SPRYI_STATE_BYTES + 7) / 8, SPRY_F64, device, err);
+    const int64_t partials = columns * w->blocks * SPRYI_MOST_SUMS, states = columns * ((SPRYI_STATE_BYTES + 7) / 8);
+    SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, partials, SPRY_F64, device, err));
+    return spry_vector_create(context, &w->state, states, SPRY_F64, device, err);
 }
 
 void spryi_vector_work_clear(spryi_vector_work *w)
@@ -68,13 +70,14 @@ int64_t spryi_vector_rounds(int64_t n)
     return n < SMALL ? OF_SMALL : OF_LARGE;
 }
 
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *state, size_t bytes, const int *stop,
-                                 spry_error *err)
+spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *states, size_t bytes,
+                                 int (*have_stopped)(const void *states, int64_t columns), spry_error *err)
 {
     const spryi_vector_ops *ops = w->ops;
     spry_status status = SPRY_OK;
     while (status == SPRY_OK && ops->unseen(rounds) < 2) status = ops->replay(w, rounds, err);
-    if (status == SPRY_OK) status = ops->see(rounds, state, bytes, err);
-    while (status == SPRY_OK && *stop && ops->unseen(rounds) > 0) status = ops->see(rounds, state, bytes, err);
+    if (status == SPRY_OK) status = ops->see(rounds, states, bytes, err);
+    while (status == SPRY_OK && have_stopped(states, w->columns) && ops->unseen(rounds) > 0)
+        status = ops->see(rounds, states, bytes, err);
     return status;
 }

@@ -7,17 +7,18 @@
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
 
 static inline void SPRY_FN(start_block)(int64_t length, SPRY_V *restrict r, SPRY_V *restrict p,
-                                        const SPRY_V *restrict b, const SPRY_V *restrict q, const SPRY_V *restrict D,
-                                        double *sums)
+                                        const SPRY_V *restrict b, const double *restrict wide, const SPRY_V *restrict q,
+                                        const SPRY_V *restrict D, double *sums)
 {
     double rr[LANES] = {0}, rz[LANES] = {0}, bb[LANES] = {0};
     for (int64_t i = 0; i < length; i++) {
-        SPRY_V residual = q ? b[i] - q[i] : b[i], z = D ? D[i] * residual : residual;
+        const double at = wide ? wide[i] : (double)b[i];
+        SPRY_V residual = q ? (SPRY_V)at - q[i] : (SPRY_V)at, z = D ? D[i] * residual : residual;
         r[i] = residual;
         p[i] = z;
         rr[i % LANES] += (double)residual * (double)residual;
         rz[i % LANES] += (double)residual * (double)z;
-        bb[i % LANES] += (double)b[i] * (double)b[i];
+        bb[i % LANES] += at * at;
     }
     sums[0] = add_lanes(rr);
     sums[1] = add_lanes(rz);
@@ -72,8 +73,8 @@ static inline void SPRY_FN(step_block)(int64_t length, SPRY_V *restrict x, SPRY_
     sums[1] = scaled ? add_lanes(rz) : sums[0];
 }
 
-static inline void SPRY_FN(shrink_block)(int64_t length, SPRY_V *restrict r, const SPRY_V *restrict q,
-                                         const SPRY_V *restrict D, SPRY_V alpha, double *sums)
+static inline void SPRY_FN(first_half_block)(int64_t length, SPRY_V *restrict r, const SPRY_V *restrict q,
+                                             const SPRY_V *restrict D, SPRY_V alpha, double *sums)
 {
     double rr[LANES] = {0}, rz[LANES] = {0};
     for (int64_t i = 0; i < length; i++) {
@@ -90,11 +91,15 @@ static inline void SPRY_FN(shrink_block)(int64_t length, SPRY_V *restrict r, con
 #define SUMS(b) ((double *)g->w->partials.data + (b)*SPRYI_MOST_SUMS)
 #define AT(v, b) ((v) ? (SPRY_V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 
+/* The pass's argument: b of f64; NULL: it is of the type. */
 static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
-    for (int64_t b = first; b < end; b++) SPRY_FN(start_block)
-    (length_of(g->w, b), AT(g->r, b), AT(g->p, b), AT(g->b, b), AT(g->q, b), AT(g->D, b), SUMS(b));
+    for (int64_t b = first; b < end; b++) {
+        const double *wide = g->argument ? (const double *)g->argument + b * BLOCK : NULL;
+        SPRY_FN(start_block)
+        (length_of(g->w, b), AT(g->r, b), AT(g->p, b), AT(g->b, b), wide, AT(g->q, b), AT(g->D, b), SUMS(b));
+    }
 }
 
 /* p is the pass's b. */
@@ -122,11 +127,11 @@ static void SPRY_FN(step_blocks)(const void *argument, int64_t first, int64_t en
     }
 }
 
-static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t end)
+static void SPRY_FN(first_half_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
     for (int64_t b = first; b < end; b++)
-        SPRY_FN(shrink_block)(length_of(g->w, b), AT(g->r, b), AT(g->q, b), AT(g->D, b), (SPRY_V)g->alpha, SUMS(b));
+        SPRY_FN(first_half_block)(length_of(g->w, b), AT(g->r, b), AT(g->q, b), AT(g->D, b), (SPRY_V)g->alpha, SUMS(b));
 }
 
 /* r is the pass's b. */
@@ -159,6 +164,138 @@ static void SPRY_FN(distance_blocks)(const void *argument, int64_t first, int64_
             lanes[i % LANES] += d * d;
         }
         *SUMS(block) = add_lanes(lanes);
+    }
+}
+
+/* ---- M apart ------------------------------------------------------------------------------------ */
+
+static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    const SPRY_V alpha = (SPRY_V)g->alpha;
+    for (int64_t b = first; b < end; b++) {
+        SPRY_V *restrict x = AT(g->x, b), *restrict r = AT(g->r, b);
+        const SPRY_V *restrict p = AT(g->p, b), *restrict q = AT(g->q, b);
+        double rr[LANES] = {0};
+        const int64_t length = length_of(g->w, b);
+        for (int64_t i = 0; i < length; i++) {
+            x[i] += alpha * p[i];
+            r[i] -= alpha * q[i];
+            rr[i % LANES] += (double)r[i] * (double)r[i];
+        }
+        *SUMS(b) = add_lanes(rr);
+    }
+}
+
+/* z is the pass's x. */
+static void SPRY_FN(weigh_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    for (int64_t b = end - 1; b >= first; b--) {
+        const SPRY_V *r = AT(g->r, b), *z = AT(g->x, b);
+        double rz[LANES] = {0};
+        for (int64_t i = 0, length = length_of(g->w, b); i < length; i++) rz[i % LANES] += (double)r[i] * (double)z[i];
+        *SUMS(b) = add_lanes(rz);
+    }
+}
+
+/* Row i of M's block t times r, which begins where the block does, of `rows` rows. */
+static inline SPRY_V SPRY_FN(row_of_block)(const spryi_cg_blocks *M, int64_t t, int i, int rows, const SPRY_V *r)
+{
+    const SPRY_V *entries = (const SPRY_V *)M->entries + t;
+    SPRY_V sum = 0;
+    int64_t e = (int64_t)i * (i + 1) / 2;
+    for (int j = 0; j < rows; j++) {
+        sum += entries[e * M->count] * r[j];
+        e += j < i ? 1 : j + 1; /* along row i of the lower triangle, then down its column */
+    }
+    return sum;
+}
+
+/* z is the pass's x, M its argument. */
+static void SPRY_FN(blocks_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    const spryi_cg_blocks *M = g->argument;
+    const SPRY_V *r = g->r;
+    SPRY_V *z = g->x;
+    for (int64_t b = first; b < end; b++) {
+        double rz[LANES] = {0};
+        for (int64_t i = b * BLOCK, last = end_of(g->w, b + 1); i < last; i++) {
+            const int64_t t = i / M->size, from = t * M->size, left = g->w->n - from;
+            const int rows = left < M->size ? (int)left : M->size;
+            z[i] = SPRY_FN(row_of_block)(M, t, (int)(i - from), rows, r + from);
+            rz[i % LANES] += (double)r[i] * (double)z[i];
+        }
+        *SUMS(b) = add_lanes(rz);
+    }
+}
+
+/* The z before, z are the pass's x and p, the step its argument. */
+static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    const spryi_cg_polynomial_step *step = g->argument;
+    const SPRY_V keep = (SPRY_V)step->keep, add = (SPRY_V)step->add;
+    for (int64_t b = first; b < end; b++) {
+        SPRY_V *restrict before = AT(g->x, b);
+        const SPRY_V *restrict z = AT(g->p, b), *restrict r = AT(g->r, b), *restrict q = AT(g->q, b);
+        const SPRY_V *restrict D = AT(g->D, b);
+        const int64_t length = length_of(g->w, b);
+        double rz[LANES] = {0};
+        if (!z)
+            for (int64_t i = 0; i < length; i++) before[i] = add * D[i] * r[i];
+        else if (!step->has_before)
+            for (int64_t i = 0; i < length; i++) before[i] = z[i] + keep * z[i] + add * D[i] * (r[i] - q[i]);
+        else
+            for (int64_t i = 0; i < length; i++)
+                before[i] = z[i] + keep * (z[i] - before[i]) + add * D[i] * (r[i] - q[i]);
+        for (int64_t i = 0; i < length && step->is_last; i++) rz[i % LANES] += (double)r[i] * (double)before[i];
+        *SUMS(b) = add_lanes(rz);
+    }
+}
+
+/* z is the pass's q. */
+static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t last)
+{
+    const vector_pass *g = argument;
+    SPRY_V *restrict p = g->p;
+    const SPRY_V *restrict z = g->q, beta = (SPRY_V)g->beta;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) p[i] = z[i] + beta * p[i];
+}
+
+/* ---- other numbers inside than outside --------------------------------------------------------------- */
+
+/* y is the pass's r. */
+static void SPRY_FN(collect_blocks)(const void *argument, int64_t first, int64_t last)
+{
+    const vector_pass *g = argument;
+    double *y = g->r;
+    SPRY_V *x = g->x;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) {
+        y[i] += (double)x[i];
+        x[i] = 0;
+    }
+}
+
+/* p NULL: M is applied apart. */
+static void SPRY_FN(replace_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    for (int64_t block = first; block < end; block++) {
+        const double *b = (const double *)g->b + block * BLOCK, *q = (const double *)g->q + block * BLOCK;
+        SPRY_V *r = AT(g->r, block), *p = AT(g->p, block);
+        const SPRY_V *D = AT(g->D, block);
+        double rr[LANES] = {0}, rz[LANES] = {0};
+        for (int64_t i = 0, length = length_of(g->w, block); i < length; i++) {
+            const SPRY_V residual = (SPRY_V)(b[i] - q[i]), z = D ? D[i] * residual : residual;
+            if (p) p[i] += z - (D ? D[i] * r[i] : r[i]);
+            r[i] = residual;
+            rr[i % LANES] += (double)residual * (double)residual;
+            rz[i % LANES] += (double)residual * (double)z;
+        }
+        SUMS(block)[0] = add_lanes(rr);
+        SUMS(block)[1] = add_lanes(rz);
     }
 }
 
@@ -255,7 +392,14 @@ static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int
 PASS(start, run_pass)
 PASS(dots, run_pass_backwards)
 PASS(step, run_pass)
+PASS(first_half, run_pass)
 PASS(shrink, run_pass)
+PASS(weigh, run_pass_backwards)
+PASS(blocks, run_pass)
+PASS(polynomial, run_pass)
+PASS(turn, run_pass)
+PASS(collect, run_pass)
+PASS(replace, run_pass)
 PASS(next_direction, run_pass)
 PASS(clear, run_pass)
 PASS(distance, run_pass)

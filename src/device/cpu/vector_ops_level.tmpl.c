@@ -22,6 +22,7 @@ typedef struct vector_pass {
     const void *b, *q, *D;
     double alpha, beta, shift;
     spry_norm norm;
+    const void *argument;
 } vector_pass;
 
 static void run_pass(vector_pass pass, spryi_range_fn blocks)
@@ -67,72 +68,211 @@ static void add_blocks(const spryi_vector_work *w, int count, double *sums)
 
 /* ---- the table: by type, and the state behind each pass ------------------------------------------- */
 
-static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
-                         spry_error *err)
+/* ---- Conjugate Gradient: each column is a system of its own ---- */
+
+typedef void (*column_pass)(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument);
+
+static void *column_of(const spryi_vector_work *w, const void *vectors, int64_t column)
 {
-    (void)err;
-    double sums[3];
-    SPRYI_BY_TYPE(w->type, start, ((vector_pass){w, .r = r, .p = p, .b = b, .q = q, .D = D}));
-    add_blocks(w, 3, sums);
-    spryi_cg_started(w->state.data, sums);
+    return vectors ? (char *)(uintptr_t)vectors + (size_t)(column * w->n) * spry_type_bytes(w->type) : NULL;
+}
+
+static spry_status each_column(const spryi_vector_work *w, const spryi_cg_vectors *v, column_pass pass,
+                               const void *argument)
+{
+    for (int64_t c = 0; c < w->columns; c++) {
+        spryi_vector_work one = *w;
+        one.columns = 1;
+        one.state.data = (spryi_cg_state *)w->state.data + c;
+        const spryi_cg_vectors of = {column_of(w, v->x, c), column_of(w, v->r, c), column_of(w, v->p, c),
+                                     column_of(w, v->q, c), column_of(w, v->z, c), column_of(w, v->z_before, c),
+                                     column_of(w, v->b, c), v->b_is_f64,           v->D};
+        pass(&one, &of, argument);
+    }
     return SPRY_OK;
 }
 
-static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
+static void start_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
 {
-    (void)err;
+    (void)argument;
+    double sums[3];
+    const vector_pass pass = {w,
+                              .r = v->r,
+                              .p = v->p,
+                              .b = v->b_is_f64 ? NULL : v->b,
+                              .q = v->q,
+                              .D = v->D,
+                              .argument = v->b_is_f64 ? v->b : NULL};
+    SPRYI_BY_TYPE(w->type, start, (pass));
+    add_blocks(w, 3, sums);
+    spryi_cg_started(w->state.data, sums);
+}
+
+static void dots_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
     spryi_cg_state *state = w->state.data;
     double sums[2] = {0};
     if (!state->stop) {
-        SPRYI_BY_TYPE(w->type, dots, ((vector_pass){w, .b = p, .q = q, .D = D}));
+        SPRYI_BY_TYPE(w->type, dots, ((vector_pass){w, .b = v->p, .q = v->q, .D = v->D}));
         add_blocks(w, 2, sums);
     }
     spryi_cg_dotted(state, sums);
-    return SPRY_OK;
 }
 
-static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
-                        spry_error *err)
+static vector_pass pass_of(const spryi_vector_work *w, const spryi_cg_vectors *v)
 {
-    (void)err;
+    const spryi_cg_state *state = w->state.data;
+    return (vector_pass){w, v->x, v->r, v->p, .q = v->q, .D = v->D, .alpha = state->alpha, .beta = state->beta};
+}
+
+static void step_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
     spryi_cg_state *state = w->state.data;
     double sums[2];
-    const vector_pass pass = {w, x, r, p, .q = q, .D = D, .alpha = state->alpha, .beta = state->beta};
-    if (state->stop) return SPRY_OK;
+    if (state->stop) return;
     if (state->halves)
-        SPRYI_BY_TYPE(w->type, shrink, (pass));
+        SPRYI_BY_TYPE(w->type, first_half, (pass_of(w, v)));
     else
-        SPRYI_BY_TYPE(w->type, step, (pass));
+        SPRYI_BY_TYPE(w->type, step, (pass_of(w, v)));
     add_blocks(w, 2, sums);
     spryi_cg_strided(state, sums);
-    return SPRY_OK;
 }
 
-static spry_status next_direction(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
-                                  spry_error *err)
+static void next_direction_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
 {
-    (void)err;
+    (void)argument;
     const spryi_cg_state *state = w->state.data;
-    const vector_pass pass = {w, .x = x, .p = p, .b = r, .D = D, .alpha = state->alpha, .beta = state->beta};
+    const vector_pass pass =
+        {w, .x = v->x, .p = v->p, .b = v->r, .D = v->D, .alpha = state->alpha, .beta = state->beta};
     if (state->halves) SPRYI_BY_TYPE(w->type, next_direction, (pass));
-    return SPRY_OK;
 }
 
-static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
+static void shrink_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
+    spryi_cg_state *state = w->state.data;
+    double sums[1];
+    if (state->stop) return;
+    SPRYI_BY_TYPE(w->type, shrink, (pass_of(w, v)));
+    add_blocks(w, 1, sums);
+    spryi_cg_shrunk(state, sums);
+}
+
+static void weigh_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
+    spryi_cg_state *state = w->state.data;
+    double sums[1];
+    if (state->stop) return;
+    SPRYI_BY_TYPE(w->type, weigh, ((vector_pass){w, .x = v->z, .r = v->r}));
+    add_blocks(w, 1, sums);
+    spryi_cg_weighed(state, sums);
+}
+
+static void blocks_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    spryi_cg_state *state = w->state.data;
+    double sums[1];
+    if (state->stop) return;
+    SPRYI_BY_TYPE(w->type, blocks, ((vector_pass){w, .x = v->z, .r = v->r, .argument = argument}));
+    add_blocks(w, 1, sums);
+    spryi_cg_weighed(state, sums);
+}
+
+static void polynomial_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    spryi_cg_state *state = w->state.data;
+    const spryi_cg_polynomial_step *step = argument;
+    double sums[1];
+    if (state->stop) return;
+    SPRYI_BY_TYPE(w->type, polynomial,
+                  ((vector_pass){w, .x = v->z_before, .r = v->r, .p = v->z, .q = v->q, .D = v->D, .argument = step}));
+    if (!step->is_last) return;
+    add_blocks(w, 1, sums);
+    spryi_cg_weighed(state, sums);
+}
+
+static void turn_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
+    const spryi_cg_state *state = w->state.data;
+    if (!state->stop) SPRYI_BY_TYPE(w->type, turn, ((vector_pass){w, .p = v->p, .q = v->z, .beta = state->beta}));
+}
+
+/* v's b and q. */
+static void distance_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+{
+    (void)argument;
+    spryi_cg_state *state = w->state.data;
+    SPRYI_BY_TYPE(w->type, distance, ((vector_pass){w, .b = v->b, .q = v->q}));
+    add_blocks(w, 1, &state->distance);
+}
+
+#define PASS(name)                                                                                                     \
+    static spry_status name(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)                    \
+    {                                                                                                                  \
+        (void)err;                                                                                                     \
+        return each_column(w, v, name##_one, NULL);                                                                    \
+    }
+PASS(start)
+PASS(dots)
+PASS(step)
+PASS(next_direction)
+PASS(shrink)
+PASS(weigh)
+PASS(turn)
+#undef PASS
+
+static spry_status blocks(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                          spry_error *err)
 {
     (void)err;
-    SPRYI_BY_TYPE(w->type, clear, ((vector_pass){w, .x = x}));
-    return SPRY_OK;
+    return each_column(w, v, blocks_one, M);
+}
+
+static spry_status polynomial(const spryi_vector_work *w, const spryi_cg_vectors *v,
+                              const spryi_cg_polynomial_step *polynomial_step, spry_error *err)
+{
+    (void)err;
+    return each_column(w, v, polynomial_one, polynomial_step);
 }
 
 static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
 {
     (void)err;
-    spryi_cg_state *state = w->state.data;
-    SPRYI_BY_TYPE(w->type, distance, ((vector_pass){w, .b = b, .q = q}));
-    add_blocks(w, 1, &state->distance);
+    return each_column(w, &(spryi_cg_vectors){.b = b, .q = (void *)(uintptr_t)q}, distance_one, NULL);
+}
+
+static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
+{
+    (void)err;
+    for (int64_t c = 0; c < w->columns; c++) SPRYI_BY_TYPE(w->type, clear, ((vector_pass){w, .x = column_of(w, x, c)}));
     return SPRY_OK;
 }
+
+static spry_status collect(const spryi_vector_work *w, void *y, void *x, spry_error *err)
+{
+    (void)err;
+    SPRYI_BY_TYPE(w->type, collect, ((vector_pass){w, .x = x, .r = y}));
+    return SPRY_OK;
+}
+
+static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *b, const void *q,
+                           spry_error *err)
+{
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    double sums[2];
+    void *p = state->apart ? NULL : v->p;
+    SPRYI_BY_TYPE(w->type, replace, ((vector_pass){w, .r = v->r, .p = p, .b = b, .q = q, .D = v->D}));
+    add_blocks(w, 2, sums);
+    spryi_cg_replaced(state, sums);
+    return SPRY_OK;
+}
+
+/* ---- PageRank ---- */
 
 static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
 {
@@ -185,8 +325,15 @@ static const spryi_cg_passes cg_passes = {.start = start,
                                           .dots = dots,
                                           .step = step,
                                           .next_direction = next_direction,
+                                          .shrink = shrink,
+                                          .weigh = weigh,
+                                          .blocks = blocks,
+                                          .polynomial = polynomial,
+                                          .turn = turn,
                                           .clear = clear,
-                                          .distance = distance};
+                                          .distance = distance,
+                                          .collect = collect,
+                                          .replace = replace};
 static const spryi_rank_passes rank_passes = {.start = rank_start, .step = rank_step, .finish = rank_finish};
 
 const spryi_vector_ops TABLE = {.block = BLOCK,

@@ -27,6 +27,30 @@ struct dotted {
         spryi_cg_both(s, sums + 2, sums);
     }
 };
+struct shrunk {
+    enum { SUMS = 1, ALL = 1 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_shrunk(s, sums);
+    }
+};
+struct weighed {
+    enum { SUMS = 1, ALL = 1 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_weighed(s, sums);
+    }
+};
+struct replaced {
+    enum { SUMS = 2, ALL = 2 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_replaced(s, sums);
+    }
+};
 struct measured {
     enum { SUMS = 1, ALL = 1 };
     typedef spryi_cg_state state;
@@ -36,62 +60,103 @@ struct measured {
     }
 };
 
-static spryi_cg_state *cg_state(const spryi_vector_work *w)
+/* What the passes of a column work on: its state, its sums, its vectors. */
+template <typename V> struct column {
+    spryi_cg_state *state;
+    double *partials;
+    V *x, *r, *p, *q, *z, *z_before;
+    const V *b, *D;
+    const double *wide; /* b, where it is of f64; else NULL */
+    int64_t n;
+};
+
+/* As they are on the host: of the first column. */
+template <typename V> static column<V> first_column(const spryi_vector_work *w, const spryi_cg_vectors *v)
 {
-    return (spryi_cg_state *)w->state.data;
+    return {(spryi_cg_state *)w->state.data,
+            (double *)w->partials.data,
+            (V *)v->x,
+            (V *)v->r,
+            (V *)v->p,
+            (V *)v->q,
+            (V *)v->z,
+            (V *)v->z_before,
+            (const V *)v->b,
+            (const V *)v->D,
+            v->b_is_f64 ? (const double *)v->b : NULL,
+            w->n};
 }
 
-template <typename V> static __global__ void start_kernel(spryi_cg_state *state, V *__restrict__ r, V *__restrict__ p,
-                                                          const V *__restrict__ b, const V *__restrict__ q,
-                                                          const V *__restrict__ D, int64_t n, double *partials)
+/* Those of this block's column. Vectors that a pass does not use are not moved to. */
+template <typename V> static __device__ __forceinline__ column<V> of_block(column<V> c)
+{
+    const int64_t at = blockIdx.y * c.n;
+    c.state += blockIdx.y;
+    c.partials += (int64_t)blockIdx.y * gridDim.x * SPRYI_MOST_SUMS;
+    c.x += at;
+    c.r += at;
+    c.p += at;
+    c.z += at;
+    c.z_before += at;
+    c.b += at;
+    if (c.q) c.q += at;
+    return c;
+}
+
+template <typename V> static __device__ __forceinline__ void load_f64(double (&to)[PER_THREAD], const V *narrow,
+                                                                      const double *wide, int64_t piece, int64_t n)
+{
+    V values[PER_THREAD];
+    if (wide) {
+        load(to, wide, piece, n);
+        return;
+    }
+    load(values, narrow, piece, n);
+    EACH_ENTRY(u) to[u] = (double)values[u];
+}
+
+template <typename V> static __global__ void start_kernel(column<V> first)
 {
     begin_pass();
+    const column<V> c = of_block(first);
+    const V *__restrict__ b = c.b, *__restrict__ q = c.q, *__restrict__ D = c.D;
     double sums[3] = {0, 0, 0};
-    EACH_PIECE(piece, n)
+    EACH_PIECE(piece, c.n)
     {
-        V bs[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD], residuals[PER_THREAD], z[PER_THREAD];
-        load(bs, b, piece, n);
-        if (q) load(qs, q, piece, n);
-        if (D) load(Ds, D, piece, n);
+        V qs[PER_THREAD], Ds[PER_THREAD], residuals[PER_THREAD], z[PER_THREAD];
+        double bs[PER_THREAD];
+        load_f64(bs, b, c.wide, piece, c.n);
+        if (q) load(qs, q, piece, c.n);
+        if (D) load(Ds, D, piece, c.n);
         EACH_ENTRY(u)
         {
-            residuals[u] = q ? bs[u] - qs[u] : bs[u];
+            residuals[u] = q ? (V)bs[u] - qs[u] : (V)bs[u];
             z[u] = D ? Ds[u] * residuals[u] : residuals[u];
             sums[0] += (double)residuals[u] * (double)residuals[u];
             sums[1] += (double)residuals[u] * (double)z[u];
-            sums[2] += (double)bs[u] * (double)bs[u];
+            sums[2] += bs[u] * bs[u];
         }
-        store(r, residuals, piece, n);
-        store(p, z, piece, n);
+        store(c.r, residuals, piece, c.n);
+        store(c.p, z, piece, c.n);
     }
-    finish<started>(state, partials, sums);
+    finish<started>(c.state, c.partials, sums);
 }
 
-static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
-                         spry_error *err)
-{
-    int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, start_kernel, cg_state(w), (V *)r, (V *)p, (const V *)b, (const V *)q, (const V *)D, w->n,
-                 partials_of(w));
-    return leave(previous, "cg start", err);
-}
-
-template <typename V> static __global__ void dots_kernel(spryi_cg_state *state, const V *__restrict__ p,
-                                                         const V *__restrict__ q, const V *__restrict__ D, int64_t n,
-                                                         double *partials)
+template <typename V> static __global__ void dots_kernel(column<V> first)
 {
     begin_pass();
+    const column<V> c = of_block(first);
+    const spryi_cg_state *state = c.state;
     if (state->stop && !state->turn) return;
+    const V *__restrict__ p = c.p, *__restrict__ q = c.q, *__restrict__ D = c.D;
     const bool is_due = !state->stop && (state->turn || !state->halves); /* p is the next direction */
     double sums[2] = {0, 0};
-    if (is_due) EACH_PIECE(piece, n)
+    if (is_due) EACH_PIECE(piece, c.n)
         {
             V ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
-            load(ps, p, piece, n);
-            load(qs, q, piece, n);
-            if (D) load(Ds, D, piece, n);
+            load(ps, p, piece, c.n);
+            load(qs, q, piece, c.n);
+            if (D) load(Ds, D, piece, c.n);
             EACH_ENTRY(u)
             {
                 double at = (double)qs[u];
@@ -99,55 +164,45 @@ template <typename V> static __global__ void dots_kernel(spryi_cg_state *state, 
                 sums[1] += D ? (double)Ds[u] * at * at : at * at;
             }
         }
-    finish<dotted>(state, partials, sums);
-}
-
-static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
-{
-    int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, dots_kernel, cg_state(w), (const V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
-    return leave(previous, "cg dots", err);
+    finish<dotted>(c.state, c.partials, sums);
 }
 
 /* The second half of a step that is done in halves. */
-template <typename V> static __device__ void turn_pieces(const spryi_cg_state *state, V *__restrict__ x,
-                                                         const V *__restrict__ r, V *__restrict__ p,
-                                                         const V *__restrict__ D, int64_t n)
+template <typename V> static __device__ void turn_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ p,
+                                                         const V *__restrict__ r, const V *__restrict__ D)
 {
-    const V alpha = (V)state->alpha, beta = (V)state->beta;
-    EACH_PIECE(piece, n)
+    const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
+    EACH_PIECE(piece, c.n)
     {
         V xs[PER_THREAD], ps[PER_THREAD], rs[PER_THREAD], Ds[PER_THREAD];
-        load(xs, x, piece, n);
-        load(ps, p, piece, n);
-        load(rs, r, piece, n);
-        if (D) load(Ds, D, piece, n);
+        load(xs, x, piece, c.n);
+        load(ps, p, piece, c.n);
+        load(rs, r, piece, c.n);
+        if (D) load(Ds, D, piece, c.n);
         EACH_ENTRY(u)
         {
             xs[u] += alpha * ps[u];
             ps[u] = (D ? Ds[u] * rs[u] : rs[u]) + beta * ps[u];
         }
-        store(x, xs, piece, n);
-        store(p, ps, piece, n);
+        store(x, xs, piece, c.n);
+        store(p, ps, piece, c.n);
     }
 }
 
 /* The first half of a step, or all of it. */
 template <bool WHOLE, typename V>
-static __device__ void step_pieces(const spryi_cg_state *state, V *__restrict__ x, V *__restrict__ r, V *__restrict__ p,
-                                   const V *__restrict__ q, const V *__restrict__ D, int64_t n, double (&sums)[2])
+static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__restrict__ r, V *__restrict__ p,
+                                   const V *__restrict__ q, const V *__restrict__ D, double (&sums)[2])
 {
-    const V alpha = (V)state->alpha, beta = (V)state->beta;
-    EACH_PIECE(piece, n)
+    const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
+    EACH_PIECE(piece, c.n)
     {
         V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
-        load(rs, r, piece, n);
-        load(qs, q, piece, n);
-        if (D) load(Ds, D, piece, n);
-        if (WHOLE) load(xs, x, piece, n);
-        if (WHOLE) load(ps, p, piece, n);
+        load(rs, r, piece, c.n);
+        load(qs, q, piece, c.n);
+        if (D) load(Ds, D, piece, c.n);
+        if (WHOLE) load(xs, x, piece, c.n);
+        if (WHOLE) load(ps, p, piece, c.n);
         EACH_ENTRY(u)
         {
             rs[u] -= alpha * qs[u];
@@ -157,40 +212,286 @@ static __device__ void step_pieces(const spryi_cg_state *state, V *__restrict__ 
             xs[u] += alpha * ps[u];
             ps[u] = z + beta * ps[u];
         }
-        store(r, rs, piece, n);
-        if (WHOLE) store(x, xs, piece, n);
-        if (WHOLE) store(p, ps, piece, n);
+        store(r, rs, piece, c.n);
+        if (WHOLE) store(x, xs, piece, c.n);
+        if (WHOLE) store(p, ps, piece, c.n);
     }
 }
 
 /* A step, its first half, or, in the round that follows, its second. Its sums are for the next dots. */
-template <typename V> static __global__ void step_kernel(const spryi_cg_state *state, V *__restrict__ x,
-                                                         V *__restrict__ r, V *__restrict__ p, const V *__restrict__ q,
-                                                         const V *__restrict__ D, int64_t n, double *partials)
+template <typename V> static __global__ void step_kernel(column<V> first)
 {
     __shared__ double scratch[2 * THREADS / 32];
     double sums[2] = {0, 0};
     begin_pass();
-    if (state->turn) {
-        turn_pieces(state, x, r, p, D, n);
+    const column<V> c = of_block(first);
+    if (c.state->turn) {
+        turn_pieces(c, c.x, c.p, c.r, c.D);
         return;
     }
-    if (state->stop) return;
-    if (state->halves)
-        step_pieces<false>(state, x, r, p, q, D, n, sums);
+    if (c.state->stop) return;
+    if (c.state->halves)
+        step_pieces<false>(c, c.x, c.r, c.p, c.q, c.D, sums);
     else
-        step_pieces<true>(state, x, r, p, q, D, n, sums);
-    put_sums(state, partials, 2, sums, scratch);
+        step_pieces<true>(c, c.x, c.r, c.p, c.q, c.D, sums);
+    put_sums(c.state, c.partials, 2, sums, scratch);
 }
 
-static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
-                        spry_error *err)
+/* ---- M apart ------------------------------------------------------------------------------------ */
+
+template <typename V> static __global__ void shrink_kernel(column<V> first)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    if (c.state->stop) return;
+    V *__restrict__ x = c.x, *__restrict__ r = c.r;
+    const V *__restrict__ p = c.p, *__restrict__ q = c.q;
+    const V alpha = (V)c.state->alpha;
+    double sums[1] = {0};
+    EACH_PIECE(piece, c.n)
+    {
+        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD];
+        load(xs, x, piece, c.n);
+        load(rs, r, piece, c.n);
+        load(ps, p, piece, c.n);
+        load(qs, q, piece, c.n);
+        EACH_ENTRY(u)
+        {
+            xs[u] += alpha * ps[u];
+            rs[u] -= alpha * qs[u];
+            sums[0] += (double)rs[u] * (double)rs[u];
+        }
+        store(x, xs, piece, c.n);
+        store(r, rs, piece, c.n);
+    }
+    finish<shrunk>(c.state, c.partials, sums);
+}
+
+template <typename V> static __global__ void weigh_kernel(column<V> first)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    if (c.state->stop) return;
+    double sums[1] = {0};
+    EACH_PIECE(piece, c.n)
+    {
+        V rs[PER_THREAD], zs[PER_THREAD];
+        load(rs, c.r, piece, c.n);
+        load(zs, c.z, piece, c.n);
+        EACH_ENTRY(u) sums[0] += (double)rs[u] * (double)zs[u];
+    }
+    finish<weighed>(c.state, c.partials, sums);
+}
+
+/* A thread for each row; those of a block read its entries, and its part of r, together. */
+template <typename V> static __global__ void blocks_kernel(column<V> first, spryi_cg_blocks M)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    if (c.state->stop) return;
+    const V *__restrict__ entries = (const V *)M.entries, *__restrict__ r = c.r;
+    double sums[1] = {0};
+    EACH_PIECE(piece, c.n) EACH_ENTRY(u)
+    {
+        const int64_t at = entry_of(piece, u);
+        if (at >= c.n) continue;
+        const int64_t t = c.n <= INT32_MAX ? (int64_t)((unsigned)at / (unsigned)M.size) : at / M.size;
+        const int64_t from = t * M.size, left = c.n - from;
+        const int i = (int)(at - from), rows = left < M.size ? (int)left : M.size;
+        int64_t e = (int64_t)i * (i + 1) / 2;
+        V z = 0;
+        for (int j = 0; j < rows; j++) {
+            z += entries[e * M.count + t] * r[from + j];
+            e += j < i ? 1 : j + 1; /* along row i of the lower triangle, then down its column */
+        }
+        c.z[at] = z;
+        sums[0] += (double)r[at] * (double)z;
+    }
+    finish<weighed>(c.state, c.partials, sums);
+}
+
+template <typename V> static __global__ void polynomial_kernel(column<V> first, int begins, spryi_cg_polynomial_step s)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    if (c.state->stop) return;
+    const V keep = (V)s.keep, add = (V)s.add;
+    double sums[1] = {0};
+    EACH_PIECE(piece, c.n)
+    {
+        V rs[PER_THREAD], Ds[PER_THREAD], qs[PER_THREAD], zs[PER_THREAD], before[PER_THREAD];
+        load(rs, c.r, piece, c.n);
+        load(Ds, c.D, piece, c.n);
+        if (!begins) load(qs, c.q, piece, c.n);
+        if (!begins) load(zs, c.z, piece, c.n);
+        if (s.has_before) load(before, c.z_before, piece, c.n);
+        EACH_ENTRY(u)
+        {
+            if (begins)
+                before[u] = add * Ds[u] * rs[u];
+            else
+                before[u] = zs[u] + keep * (s.has_before ? zs[u] - before[u] : zs[u]) + add * Ds[u] * (rs[u] - qs[u]);
+            sums[0] += (double)rs[u] * (double)before[u];
+        }
+        store(c.z_before, before, piece, c.n);
+    }
+    if (s.is_last) finish<weighed>(c.state, c.partials, sums);
+}
+
+template <typename V> static __global__ void turn_kernel(column<V> first)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    if (c.state->stop) return;
+    const V beta = (V)c.state->beta;
+    EACH_PIECE(piece, c.n)
+    {
+        V ps[PER_THREAD], zs[PER_THREAD];
+        load(ps, c.p, piece, c.n);
+        load(zs, c.z, piece, c.n);
+        EACH_ENTRY(u) ps[u] = zs[u] + beta * ps[u];
+        store(c.p, ps, piece, c.n);
+    }
+}
+
+/* ---- residuals of their own ---------------------------------------------------------------------- */
+
+template <typename V> static __global__ void distance_kernel(column<V> first)
+{
+    begin_pass();
+    const column<V> c = of_block(first);
+    double sums[1] = {0};
+    EACH_PIECE(piece, c.n)
+    {
+        V bs[PER_THREAD], qs[PER_THREAD];
+        load(bs, c.b, piece, c.n);
+        load(qs, (const V *)c.q, piece, c.n);
+        EACH_ENTRY(u)
+        {
+            double d = (double)bs[u] - (double)qs[u];
+            sums[0] += d * d;
+        }
+    }
+    finish<measured>(c.state, c.partials, sums);
+}
+
+template <typename V> static __global__ void collect_kernel(double *__restrict__ y, V *__restrict__ x, int64_t n)
+{
+    begin_pass();
+    EACH_PIECE(piece, n)
+    {
+        V xs[PER_THREAD];
+        double ys[PER_THREAD];
+        load(xs, x, piece, n);
+        load(ys, y, piece, n);
+        EACH_ENTRY(u) ys[u] += (double)xs[u];
+        EACH_ENTRY(u) xs[u] = 0;
+        store(y, ys, piece, n);
+        store(x, xs, piece, n);
+    }
+}
+
+template <typename V> static __global__ void replace_kernel(column<V> c, const double *b, const double *q)
+{
+    begin_pass();
+    const bool turns = !c.state->apart;
+    double sums[2] = {0, 0};
+    EACH_PIECE(piece, c.n)
+    {
+        V rs[PER_THREAD], ps[PER_THREAD], Ds[PER_THREAD];
+        double bs[PER_THREAD], qs[PER_THREAD];
+        load(rs, c.r, piece, c.n);
+        load(bs, b, piece, c.n);
+        load(qs, q, piece, c.n);
+        if (turns) load(ps, c.p, piece, c.n);
+        if (c.D) load(Ds, c.D, piece, c.n);
+        EACH_ENTRY(u)
+        {
+            const V residual = (V)(bs[u] - qs[u]), z = c.D ? Ds[u] * residual : residual;
+            if (turns) ps[u] += z - (c.D ? Ds[u] * rs[u] : rs[u]);
+            rs[u] = residual;
+            sums[0] += (double)residual * (double)residual;
+            sums[1] += (double)residual * (double)z;
+        }
+        store(c.r, rs, piece, c.n);
+        if (turns) store(c.p, ps, piece, c.n);
+    }
+    finish<replaced>(c.state, c.partials, sums);
+}
+
+/* ---- starts ------------------------------------------------------------------------------------- */
+
+/* A pass of all columns: its kernel, and what stands behind the columns in its arguments. */
+#define PASS_OF(w, v, name, kernel, ...)                                                                               \
+    do {                                                                                                               \
+        int previous_;                                                                                                 \
+        SPRYI_OK_OR_RETURN(enter(w, &previous_, err));                                                                 \
+        SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, first_column<V>(w, v), ##__VA_ARGS__));                   \
+        return leave(previous_, name, err);                                                                            \
+    } while (0)
+
+static spry_status start(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg start", start_kernel);
+}
+
+static spry_status dots(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg dots", dots_kernel);
+}
+
+static spry_status step(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg step", step_kernel);
+}
+
+static spry_status shrink(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg shrink", shrink_kernel);
+}
+
+static spry_status weigh(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg weigh", weigh_kernel);
+}
+
+static spry_status blocks(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                          spry_error *err)
+{
+    PASS_OF(w, v, "cg blocks", blocks_kernel, *M);
+}
+
+static spry_status polynomial(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_polynomial_step *s,
+                              spry_error *err)
+{
+    PASS_OF(w, v, "cg polynomial", polynomial_kernel, v->z ? 0 : 1, *s);
+}
+
+static spry_status turn(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    PASS_OF(w, v, "cg turn", turn_kernel);
+}
+
+static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
+{
+    spryi_cg_vectors v = {};
+    v.b = b;
+    v.q = (void *)q;
+    PASS_OF(w, &v, "cg distance", distance_kernel);
+}
+
+static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *b, const void *q,
+                           spry_error *err)
+{
+    PASS_OF(w, v, "cg replacement", replace_kernel, (const double *)b, (const double *)q);
+}
+
+static spry_status collect(const spryi_vector_work *w, void *y, void *x, spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, step_kernel, cg_state(w), (V *)x, (V *)r, (V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
-    return leave(previous, "cg step", err);
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
+    SPRY_BY_TYPE(w->type, V, launch_pass(w, collect_kernel<V>, (double *)y, (V *)x, w->n));
+    return leave(previous, "cg collect", err);
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
@@ -198,41 +499,14 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    const size_t bytes = (size_t)w->n * spry_type_bytes(w->type);
+    const size_t bytes = (size_t)(w->n * w->columns) * spry_type_bytes(w->type);
     cudaError_t code = bytes == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, bytes, (cudaStream_t)w->stream);
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "clear");
     (void)cudaSetDevice(previous);
     return status;
 }
 
-template <typename V> static __global__ void distance_kernel(spryi_cg_state *state, const V *__restrict__ b,
-                                                             const V *__restrict__ q, int64_t n, double *partials)
-{
-    begin_pass();
-    double sums[1] = {0};
-    EACH_PIECE(piece, n)
-    {
-        V bs[PER_THREAD], qs[PER_THREAD];
-        load(bs, b, piece, n);
-        load(qs, q, piece, n);
-        EACH_ENTRY(u)
-        {
-            double d = (double)bs[u] - (double)qs[u];
-            sums[0] += d * d;
-        }
-    }
-    finish<measured>(state, partials, sums);
-}
-
-static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
-{
-    int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, distance_kernel, cg_state(w), (const V *)b, (const V *)q, w->n, partials_of(w));
-    return leave(previous, "cg distance", err);
-}
-
-/* In the order of the struct: C++17 has no names here. */
+/* In the order of the struct: C++17 has no names here. next_direction is step's. */
 extern const spryi_cg_passes spry_cuda_cg_passes;
-const spryi_cg_passes spry_cuda_cg_passes = {start, dots, step, NULL, clear, distance};
+const spryi_cg_passes spry_cuda_cg_passes = {start,      dots, step,  NULL,     shrink,  weigh,  blocks,
+                                             polynomial, turn, clear, distance, collect, replace};

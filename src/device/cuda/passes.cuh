@@ -5,9 +5,10 @@
  * ends last adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
  * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an
  * iteration, products included, are recorded as a CUDA graph (rounds.cu).
- * Work distribution: pieces of TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces
- * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which
- * it does not matter who is last: the same bits in every run and on every GPU.
+ * Work distribution: column c of vectors is the work of the blocks with blockIdx.y = c. A column is cut into pieces of
+ * TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces b, b + grid, ... The grid
+ * depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which it does not matter who is
+ * last: the same bits in every run and on every GPU.
  * Cost: the bytes of the vectors; a pass takes some 2 us besides, which counts below some 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
@@ -97,11 +98,17 @@ put_sums(const STATE *state, double *partials, int first, double (&sums)[N], dou
         for (int s = 0; s < N; s++) partials[(int64_t)(first + s) * gridDim.x + blockIdx.x] = sums[s];
 }
 
-/* The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. */
+/*
+ * The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. It works
+ * on a copy of the state: field by field from memory would be one latency after the other.
+ */
 template <typename WHAT>
 static __device__ __forceinline__ void finish(typename WHAT::state *state, double *partials, double (&own)[WHAT::SUMS])
 {
+    enum { WORDS = sizeof(typename WHAT::state) / sizeof(double) };
+    static_assert(sizeof(typename WHAT::state) % sizeof(double) == 0, "copied in words");
     __shared__ double scratch[2][WHAT::ALL * THREADS / 32];
+    __shared__ double copy[WORDS];
     __shared__ int is_last;
     put_sums(state, partials, 0, own, scratch[0]);
     if (threadIdx.x == 0) {
@@ -111,6 +118,7 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     __syncthreads();
     if (!is_last) return;
     __threadfence();
+    for (int k = threadIdx.x; k < WORDS; k += THREADS) copy[k] = __ldcg((const double *)state + k);
     double sums[WHAT::ALL] = {};
 #pragma unroll 4
     for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
@@ -120,7 +128,9 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
             sums[s] = is_maximum(state, s) ? larger(sums[s], partial) : sums[s] + partial;
         }
     totals_of_block(state, sums, scratch[1]);
-    if (threadIdx.x == 0) WHAT::go(state, sums);
+    if (threadIdx.x == 0) WHAT::go((typename WHAT::state *)copy, sums);
+    __syncthreads();
+    for (int k = threadIdx.x; k < WORDS; k += THREADS) ((double *)state)[k] = copy[k];
 }
 
 /* ---- launches ----------------------------------------------------------------------------------- */
@@ -132,13 +142,20 @@ static inline spry_status enter(const spryi_vector_work *w, int *previous, spry_
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
+/* As launch_early, with a row of blocks for each column. */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
-    spryi_run_args args = {};
-    args.device = w->ordinal;
-    args.stream = w->stream;
-    launch_early(&args, kernel, w->blocks > 0 ? w->blocks : 1, THREADS, 0, a...);
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(w->blocks > 0 ? w->blocks : 1), (unsigned)w->columns);
+    config.blockDim = dim3(THREADS);
+    config.stream = (cudaStream_t)w->stream;
+    config.attrs = &early;
+    config.numAttrs = spry_cuda_launches_early(w->ordinal) ? 1 : 0;
+    (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
 }
 
 /* Runs a pass for the type V of the vectors, with the work's device current. */

@@ -16,7 +16,8 @@ enum { LOOKS = 2 };
 typedef struct recorded {
     cudaGraphExec_t graph;
     cudaEvent_t copied[LOOKS];
-    char *copies; /* LOOKS of SPRYI_STATE_BYTES */
+    char *copies; /* LOOKS of `bytes` */
+    size_t bytes; /* of all states */
     int64_t started, seen;
 } recorded;
 
@@ -33,7 +34,7 @@ void spry_cuda_forget_rounds(void *rounds)
 
 static cudaError_t make_copies(recorded *r)
 {
-    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * SPRYI_STATE_BYTES, cudaHostAllocDefault);
+    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * r->bytes, cudaHostAllocDefault);
     for (int k = 0; k < LOOKS && code == cudaSuccess; k++)
         code = cudaEventCreateWithFlags(&r->copied[k], cudaEventDisableTiming);
     return code;
@@ -64,6 +65,7 @@ spry_status spry_cuda_record_rounds(const spryi_vector_work *w, spryi_start_fn s
     const device_scope scope(w->ordinal);
     recorded *r = (recorded *)calloc(1, sizeof *r);
     if (!r) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rounds of an iteration");
+    r->bytes = (size_t)w->columns * SPRYI_STATE_BYTES;
     cudaError_t code = scope.code;
     if (code == cudaSuccess) code = make_copies(r);
     spry_status status = code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "rounds of an iteration");
@@ -84,8 +86,7 @@ spry_status spry_cuda_replay_rounds(const spryi_vector_work *w, void *rounds, sp
     cudaError_t code = scope.code;
     if (code == cudaSuccess) code = cudaGraphLaunch(r->graph, stream);
     if (code == cudaSuccess)
-        code = cudaMemcpyAsync(r->copies + k * SPRYI_STATE_BYTES, w->state.data, SPRYI_STATE_BYTES,
-                               cudaMemcpyDeviceToHost, stream);
+        code = cudaMemcpyAsync(r->copies + k * r->bytes, w->state.data, r->bytes, cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess) code = cudaEventRecord(r->copied[k], stream);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
     r->started++;
@@ -104,7 +105,7 @@ spry_status spry_cuda_see_rounds(void *rounds, void *state, size_t bytes, spry_e
     const int k = (int)(r->seen % LOOKS);
     const cudaError_t code = cudaEventSynchronize(r->copied[k]);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
-    memcpy(state, r->copies + k * SPRYI_STATE_BYTES, bytes);
+    memcpy(state, r->copies + k * r->bytes, bytes);
     r->seen++;
     return SPRY_OK;
 }
