@@ -239,7 +239,7 @@ static void solve_mistakes(void **state)
     expect("solve $D/sym.mtx -b $D/badb.mtx", 2, NULL, "badb.mtx:4");
     expect("solve $D/sym.mtx -b $D/none.mtx", 2, NULL, "none.mtx");
     expect("solve $D/sym.mtx -b $D/sym.mtx", 2, NULL, "the matrix is 3 x 3 and symmetric, expected a vector");
-    expect("solve $D/sym.mtx -b $D/small.mtx", 2, NULL, "small.mtx: the array is 4 x 5, expected one column");
+    expect("solve $D/sym.mtx -b $D/small.mtx", 2, NULL, "small.mtx: the vector has 4 entries, expected 3");
     expect("solve $D/sym.mtx --tol 0", 2, NULL, "--tol is 0, expected a number above 0");
     expect("solve $D/sym.mtx --max-iterations 0", 2, NULL, "--max-iterations is 0, expected 1 to");
     expect("solve $D/sym.mtx --method gmres", 2, NULL, "--method is 'gmres', expected one of: cg");

@@ -34,40 +34,115 @@ static spry_status later(pass_task p)
     }                                                                                                                  \
     static spry_status name(__VA_ARGS__, spry_error *err)
 
-PASS(start, CG start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w,
-     void *r, void *p, const void *b, const void *q, const void *D)
+/* ---- Conjugate Gradient ---- */
+
+typedef struct cg_task {
+    spry_status (*run)(const struct cg_task *t);
+    spryi_vector_work w;
+    spryi_cg_vectors v;
+    spryi_cg_blocks M;
+    spryi_cg_polynomial_step step;
+    void *y, *x;
+    const void *b, *q;
+} cg_task;
+
+static void run_task(void *args)
+{
+    const cg_task *t = args;
+    if (t->run(t) != SPRY_OK) abort();
+}
+
+static spry_status start_later(cg_task t)
+{
+    mock_note(t.w.stream, &mock.stray_work);
+    mock_enqueue(run_task, &t, sizeof t);
+    return SPRY_OK;
+}
+
+#define CG_PASS(name)                                                                                                  \
+    static spry_status name##_now(const cg_task *t)                                                                    \
+    {                                                                                                                  \
+        return CG name(&t->w, &t->v, NULL);                                                                            \
+    }                                                                                                                  \
+    static spry_status name(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)                    \
+    {                                                                                                                  \
+        (void)err;                                                                                                     \
+        return start_later((cg_task){.run = name##_now, .w = *w, .v = *v});                                            \
+    }
+CG_PASS(start)
+CG_PASS(dots)
+CG_PASS(step)
+CG_PASS(next_direction)
+CG_PASS(shrink)
+CG_PASS(weigh)
+CG_PASS(turn)
+#undef CG_PASS
+
+static spry_status blocks_now(const cg_task *t)
+{
+    return CG blocks(&t->w, &t->v, &t->M, NULL);
+}
+static spry_status blocks(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                          spry_error *err)
 {
     (void)err;
-    return later((pass_task){start_now, w, {r, p}, {b, q, D}});
+    return start_later((cg_task){.run = blocks_now, .w = *w, .v = *v, .M = *M});
 }
-PASS(dots, CG dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
-     const void *D)
+
+static spry_status polynomial_now(const cg_task *t)
+{
+    return CG polynomial(&t->w, &t->v, &t->step, NULL);
+}
+static spry_status polynomial(const spryi_vector_work *w, const spryi_cg_vectors *v,
+                              const spryi_cg_polynomial_step *polynomial_step, spry_error *err)
 {
     (void)err;
-    return later((pass_task){dots_now, w, {NULL}, {p, q, D}});
+    return start_later((cg_task){.run = polynomial_now, .w = *w, .v = *v, .step = *polynomial_step});
 }
-PASS(step, CG step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
-     void *x, void *r, void *p, const void *q, const void *D)
+
+static spry_status clear_now(const cg_task *t)
+{
+    return CG clear(&t->w, t->x, NULL);
+}
+static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 {
     (void)err;
-    return later((pass_task){step_now, w, {x, r, p}, {q, D}});
+    return start_later((cg_task){.run = clear_now, .w = *w, .x = x});
 }
-PASS(next_direction, CG next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL),
-     const spryi_vector_work *w, void *x, void *p, const void *r, const void *D)
+
+static spry_status distance_now(const cg_task *t)
+{
+    return CG distance(&t->w, t->b, t->q, NULL);
+}
+static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
 {
     (void)err;
-    return later((pass_task){next_direction_now, w, {x, p}, {r, D}});
+    return start_later((cg_task){.run = distance_now, .w = *w, .b = b, .q = q});
 }
-PASS(clear, CG clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
+
+static spry_status collect_now(const cg_task *t)
+{
+    return CG collect(&t->w, t->y, t->x, NULL);
+}
+static spry_status collect(const spryi_vector_work *w, void *y, void *x, spry_error *err)
 {
     (void)err;
-    return later((pass_task){clear_now, w, {x}, {NULL}});
+    return start_later((cg_task){.run = collect_now, .w = *w, .y = y, .x = x});
 }
-PASS(distance, CG distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
+
+static spry_status replace_now(const cg_task *t)
+{
+    return CG replace(&t->w, &t->v, t->b, t->q, NULL);
+}
+static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *b, const void *q,
+                           spry_error *err)
 {
     (void)err;
-    return later((pass_task){distance_now, w, {NULL}, {b, q}});
+    return start_later((cg_task){.run = replace_now, .w = *w, .v = *v, .b = b, .q = q});
 }
+
+/* ---- PageRank ---- */
+
 PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
      const void *s)
 {
@@ -92,8 +167,15 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                        .dots = dots,
                                        .step = step,
                                        .next_direction = next_direction,
+                                       .shrink = shrink,
+                                       .weigh = weigh,
+                                       .blocks = blocks,
+                                       .polynomial = polynomial,
+                                       .turn = turn,
                                        .clear = clear,
-                                       .distance = distance};
+                                       .distance = distance,
+                                       .collect = collect,
+                                       .replace = replace};
     static const spryi_rank_passes rank = {.start = rank_start, .step = rank_step, .finish = rank_finish};
     static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank};
     (void)device;

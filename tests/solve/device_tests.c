@@ -61,7 +61,7 @@ spry_vector new_vector(int64_t n, spry_type type)
     return v;
 }
 
-static spry_vector right_side(int64_t n, spry_type type)
+spry_vector right_side(int64_t n, spry_type type)
 {
     spry_vector b = new_vector(n, type);
     for (int64_t i = 0; i < n; i++)
@@ -72,7 +72,7 @@ static spry_vector right_side(int64_t n, spry_type type)
     return b;
 }
 
-static spry_matrix *generated(const char *spec, spry_type type)
+spry_matrix *generated(const char *spec, spry_type type)
 {
     spry_matrix *A = NULL;
     spry_read_options as = SPRY_INIT(spry_read_options);
@@ -118,8 +118,7 @@ static double norm_of(const spry_vector *v)
     return sqrt(sum);
 }
 
-/* ||b - A*x|| / ||b|| in f64, and in *weight ||(|A| |x|)|| / ||b||, of which rounding is a share. */
-static double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight)
+double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
@@ -140,7 +139,7 @@ static double residual_of(const spry_matrix *A, const spry_vector *b, const spry
     return sqrt(sum) / norm_of(b);
 }
 
-static spry_cg_options on_gpu(void)
+spry_cg_options on_gpu(void)
 {
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     o.device = 1;
@@ -192,7 +191,7 @@ void cg_as_on_the_cpu(void **state)
     static const char *const specs[] = {"laplace5,x=33,y=31", "laplace5,x=32,y=32", "laplace5,x=41,y=25",
                                         "laplace7,x=20,y=19,z=18", "laplace5,x=150,y=150"};
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
-        for (int precond = 0; precond < 2; precond++) {
+        for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
             for (int n = 1; n <= 37; n += 12) {
                 dense d = chain(n);
                 spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, (spry_type)type);
@@ -289,7 +288,7 @@ void cg_stops_where_it_says(void **state)
     (void)state;
     enum { N = 90 * 70 };
     static double history[MOST_HISTORY];
-    for (int precond = 0; precond < 2; precond++) {
+    for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
         spry_matrix *A = generated("laplace5,x=90,y=70", SPRY_F64);
         spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), y = new_vector(N, SPRY_F64);
         spry_cg_options o = on_gpu();
@@ -298,7 +297,7 @@ void cg_stops_where_it_says(void **state)
         o.precond = (spry_precond)precond;
         o.tolerance = 1e-7;
         expect_status(solve(&first, x, A, b, &o, &err), &err, SPRY_OK, "");
-        assert_true(first.iterations > 80 && first.restarts == 0);
+        assert_true(first.iterations > (precond == SPRY_PRECOND_CHEBYSHEV ? 20 : 80) && first.restarts == 0);
         memcpy(history, observed.residual, sizeof history);
         for (int64_t k = 0; k < first.iterations; k++)
             assert_int_equal(history[k] <= o.tolerance, k == first.iterations - 1);
@@ -306,6 +305,7 @@ void cg_stops_where_it_says(void **state)
         o.tolerance = 1e-300;
         const int64_t limits[] = {1, 2, 8, 9, 17, 40, 41, first.iterations - 1, first.iterations};
         for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
+            if (limits[l] > first.iterations) continue;
             o.max_iterations = limits[l];
             expect_status(solve(&r, y, A, b, &o, &err), &err, SPRY_NOT_CONVERGED, "iteration limit");
             assert_int_equal(r.iterations, limits[l]);

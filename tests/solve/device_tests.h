@@ -22,6 +22,10 @@ void cg_verdicts(void **state);
 void cg_stops_where_it_says(void **state);
 void cg_guesses_and_observers(void **state);
 void cg_of_extreme_magnitude(void **state);
+void cg_plans_run_again(void **state);
+void cg_columns_side_by_side(void **state);
+void cg_with_f32_inside(void **state);
+void cg_with_callbacks(void **state);
 void pagerank_as_on_the_cpu(void **state);
 void pagerank_zero_columns(void **state);
 void pagerank_stops_where_it_says(void **state);
@@ -29,7 +33,7 @@ void data_in_device_memory(void **state);
 void the_same_bits_again(void **state);
 void bad_places(void **state);
 
-/* ---- what device_tests.c and device_ranks.c share ------------------------------------------------- */
+/* ---- what device_tests.c, device_plans.c and device_ranks.c share ------------------------------------------------- */
 
 extern spry_context *tested_context;
 
@@ -44,6 +48,12 @@ enum { MOST_AHEAD = 16 }; /* iterations that may have been started behind one: r
 
 double entry(const spry_vector *v, int64_t i);
 spry_vector new_vector(int64_t n, spry_type type);
+
+spry_vector right_side(int64_t n, spry_type type);
+spry_matrix *generated(const char *spec, spry_type type);
+spry_cg_options on_gpu(void); /* with watch for observer */
+/* ||b - A*x|| / ||b|| in f64, and in *weight ||(|A| |x|)|| / ||b||, of which rounding is a share. */
+double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight);
 
 spry_pagerank_options rank_on_gpu(void); /* A is B, zero columns are refused */
 spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,

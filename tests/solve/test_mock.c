@@ -112,7 +112,7 @@ static void every_device_allocation_refused(void **state)
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=6,y=5", NULL, NULL), SPRY_OK);
     spry_vector b = ones(context, 30), x = ones(context, 30);
     int64_t held = spry_context_bytes(context);
-    for (int method = 0; method < 2; method++)
+    for (int method = 0; method < 5; method++) /* four kinds of CG, and PageRank */
         for (int64_t n = 1;; n++) {
             spry_error err = {0};
             spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -121,10 +121,11 @@ static void every_device_allocation_refused(void **state)
             spry_status status;
             int64_t blocks = mock.blocks, before = mock.allocations;
             mock.fail_at = before + n;
-            if (method == 0) {
+            if (method < 4) {
                 o.device = 1;
                 o.format = "csr";
-                o.precond = SPRY_PRECOND_JACOBI;
+                o.precond = (spry_precond)(method % 3 + 1);
+                o.inside = method == 3 ? SPRY_INSIDE_F32 : SPRY_INSIDE_SAME;
                 status = spry_cg(context, x, NULL, A, spry_vector_as_const(b), &o, &err);
             } else {
                 po.device = 1;
@@ -143,7 +144,7 @@ static void every_device_allocation_refused(void **state)
             assert_int_equal(mock.blocks, blocks);
             if (spry_context_bytes(context) != held) fail_msg("method %d, allocation %d", method, (int)n);
             if (!refused) break;
-            assert_true(n < 40);
+            assert_true(n < 60);
         }
     spry_vector_destroy(context, &b);
     spry_vector_destroy(context, &x);
@@ -184,6 +185,10 @@ int main(void)
         cmocka_unit_test(cg_stops_where_it_says),
         cmocka_unit_test(cg_guesses_and_observers),
         cmocka_unit_test(cg_of_extreme_magnitude),
+        cmocka_unit_test(cg_plans_run_again),
+        cmocka_unit_test(cg_columns_side_by_side),
+        cmocka_unit_test(cg_with_f32_inside),
+        cmocka_unit_test(cg_with_callbacks),
         cmocka_unit_test(pagerank_as_on_the_cpu),
         cmocka_unit_test(pagerank_zero_columns),
         cmocka_unit_test(pagerank_stops_where_it_says),
