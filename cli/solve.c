@@ -13,20 +13,29 @@ typedef struct arguments {
     const char *b;
     int method; /* there is only one */
     spry_precond precond;
-    double tolerance;
-    int64_t limit;
+    spry_inside inside;
+    double tolerance, absolute;
+    int64_t limit, block, degree;
 } arguments;
 
-static const char *const preconds[] = {"none", "jacobi"};
+static const char *const preconds[] = {"none", "jacobi", "block-jacobi", "chebyshev"};
+static const char *const insides[] = {"same", "f32:f64", "f32"};
 static const cli_option options[] = {
     {"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
-    {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
+    {"precond", 0, "none|jacobi|block-jacobi|chebyshev",
+     "divide by the diagonal, by blocks on it, or apply a polynomial (default: none)", CLI_CHOICE, CLI_AT(precond)},
+    {"block", 0, "N", "block-jacobi: rows of a block (default: 3)", CLI_INTEGER, CLI_AT(block), 1, 32},
+    {"degree", 0, "N", "chebyshev: products more an iteration (default: 4)", CLI_INTEGER, CLI_AT(degree), 1, 64},
+    {"inside", 0, "same|f32:f64|f32", "f32 values, or f32 values and vectors, inside f64 (default: same)", CLI_CHOICE,
+     CLI_AT(inside)},
     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
      INT64_MAX},
+    {"abs-tol", 0, "T", "or at ||b - A x|| <= T, whichever is reached first (default: none)", CLI_NUMBER,
+     CLI_AT(absolute), 0, INT64_MAX},
     {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
      INT64_MAX},
-    {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
-     CLI_AT(b)},
+    {"b", 'b', "ones|random|FILE",
+     "the right side; FILE: a Matrix Market file, n x 1, or n x k for k of them (default: ones)", CLI_TEXT, CLI_AT(b)},
     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors"),
 };
 
@@ -39,11 +48,6 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     int64_t n = input->arrays.rows;
     if (!ones && !random) {
         if (spry_vector_open(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
-        if (b->columns != 1) {
-            cli_message("%s: the array is %lld x %lld, expected one column", a->b, (long long)b->length,
-                        (long long)b->columns);
-            return CLI_USAGE;
-        }
         if (b->length == n) return CLI_GO_ON;
         cli_message("%s: the vector has %lld entries, expected %lld, as many as the matrix has rows", a->b,
                     (long long)b->length, (long long)n);
@@ -58,7 +62,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     return CLI_GO_ON;
 }
 
-static cli_run run_of(const arguments *a, const spry_cg_result *r, const cli_convergence *c)
+static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t columns, const cli_convergence *c)
 {
     return (cli_run){.format = r->format,
                      .kernel = r->kernel,
@@ -67,7 +71,10 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, const cli_con
                      .setup_us = r->setup_us,
                      .solve_us = r->solve_us,
                      .product_us = r->product_us,
-                     .numbers = a->precond == SPRY_PRECOND_JACOBI ? 11 : 9,
+                     .numbers = r->numbers * (double)columns,
+                     .number_bytes = a->inside == SPRY_INSIDE_F32 ? 4
+                                     : a->shared.type == SPRY_F32 ? 4
+                                                                  : 8,
                      .convergence = c};
 }
 
@@ -76,18 +83,48 @@ static int has_begun(const spry_cg_result *r)
     return r->verdict != SPRY_VERDICT_NOT_SYMMETRIC && r->verdict != SPRY_VERDICT_BAD_DIAGONAL;
 }
 
-static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, const cli_run *run)
+static int make_x(const cli_input *input, const arguments *a, int64_t columns, spry_vector *x)
+{
+    spry_error err = {0};
+    const int64_t n = input->arrays.rows;
+    if (spry_vector_create(input->context, x, n * columns, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
+    x->length = x->column_stride = n;
+    x->columns = columns;
+    return CLI_GO_ON;
+}
+
+static void print_system(const arguments *a, const spry_cg_result *r, int64_t columns)
+{
+    printf("  system          A x = b, b %s, %s; conjugate gradients, preconditioner %s", a->b,
+           spry_type_name(a->shared.type), preconds[a->precond]);
+    if (a->precond == SPRY_PRECOND_CHEBYSHEV && r->largest_eigenvalue > 0)
+        printf(" (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products, r->largest_eigenvalue);
+    if (a->inside != SPRY_INSIDE_SAME) printf("; %s inside", insides[a->inside]);
+    putchar('\n');
+    if (columns > 1) printf("  right sides     %s, side by side\n", cli_count(columns).s);
+}
+
+static void print_verdict(const spry_cg_result *r, int64_t columns)
+{
+    printf("  verdict         %s", spry_verdict_text(r->verdict));
+    if (has_begun(r)) printf(" after %s iterations", cli_count(r->iterations).s);
+    if (columns > 1 && has_begun(r))
+        printf(" of right side %lld; %lld of %lld converged", (long long)r->column + 1, (long long)r->columns_converged,
+               (long long)columns);
+    if (r->restarts > 0) printf(", %s restarts from the true residual", cli_count(r->restarts).s);
+    if (r->replacements > 0) printf(", the residual computed anew %s times", cli_count(r->replacements).s);
+    putchar('\n');
+}
+
+static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
+                         const cli_run *run)
 {
     printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.cols).s,
            cli_count(input->arrays.nnz).s);
     printf("  read in         %s\n", cli_time(input->read_us).s);
-    printf("  system          A x = b, b %s, %s; conjugate gradients, preconditioner %s\n", a->b,
-           spry_type_name(a->shared.type), preconds[a->precond]);
+    print_system(a, r, columns);
     if (has_begun(r)) cli_print_begin(input, run);
-    printf("  verdict         %s", spry_verdict_text(r->verdict));
-    if (has_begun(r)) printf(" after %s iterations", cli_count(r->iterations).s);
-    if (r->restarts > 0) printf(", %s restarts from the true residual", cli_count(r->restarts).s);
-    putchar('\n');
+    print_verdict(r, columns);
     if (!has_begun(r)) return;
     printf("  residual        %.3g of ||b||, computed from x at the end (%.3g as carried along)\n", r->true_residual,
            r->residual);
@@ -96,15 +133,19 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_floor(&a->shared, run);
 }
 
-static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, const cli_run *run,
+static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, int64_t columns, const cli_run *run,
                      const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
     int good = cli_begin_to_json(o, "solve", input, &a->shared, run) && cli_json_text(o, "method", "cg") &&
                cli_json_text(o, "precond", preconds[a->precond]) && cli_json_text(o, "b", a->b) &&
-               cli_json_number(o, "tol", a->tolerance) && cli_json_integer(o, "restarts", r->restarts) &&
-               cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "true_residual", r->true_residual) &&
-               cli_end_to_json(o, run, err);
+               cli_json_number(o, "tol", a->tolerance) && cli_json_number(o, "abs_tol", a->absolute) &&
+               cli_json_text(o, "inside", insides[a->inside]) && cli_json_integer(o, "columns", columns) &&
+               cli_json_integer(o, "column", r->column + 1) &&
+               cli_json_integer(o, "columns_converged", r->columns_converged) &&
+               cli_json_integer(o, "products", r->products) && cli_json_integer(o, "restarts", r->restarts) &&
+               cli_json_integer(o, "replacements", r->replacements) && cli_json_exact(o, "residual", r->residual) &&
+               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run, err);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -115,7 +156,11 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = {0};
     o.precond = a->precond;
+    o.block_size = a->block;
+    o.degree = a->degree;
+    o.inside = a->inside;
     o.tolerance = a->tolerance;
+    o.absolute_tolerance = a->absolute;
     o.max_iterations = a->limit;
     o.format = a->shared.format;
     o.observe = cli_observe;
@@ -127,13 +172,13 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = has_begun(&r) ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
-    cli_run run = run_of(a, &r, &convergence);
+    cli_run run = run_of(a, &r, b->columns, &convergence);
     int measured = cli_measure_floor(input, &a->shared, &run, o.device);
     if (measured != CLI_OK) return measured;
     int opened = cli_json_open(&a->shared.json);
     if (opened != CLI_GO_ON) return opened;
-    if (a->shared.json.wanted && !json_line(input, a, &r, &run, &err)) status = CLI_UNSUCCESSFUL;
-    if (cli_wants_report(&a->shared)) print_report(input, a, &r, &run);
+    if (a->shared.json.wanted && !json_line(input, a, &r, b->columns, &run, &err)) status = CLI_UNSUCCESSFUL;
+    if (cli_wants_report(&a->shared)) print_report(input, a, &r, b->columns, &run);
     return cli_json_close(&a->shared.json, status);
 }
 
@@ -146,7 +191,6 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0}, b = {0};
-    spry_error err = {0};
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
     if (status == CLI_GO_ON && input.arrays.rows != input.arrays.cols) {
         cli_message("%s: the matrix is %lld x %lld, expected a square one", argv[0], (long long)input.arrays.rows,
@@ -154,9 +198,7 @@ static int run(const cli_command *command, int argc, char **argv)
         status = CLI_USAGE;
     }
     if (status == CLI_GO_ON) status = make_b(&input, &a, &b);
-    if (status == CLI_GO_ON &&
-        spry_vector_create(input.context, &x, input.arrays.rows, a.shared.type, 0, &err) != SPRY_OK)
-        status = cli_fail(&err);
+    if (status == CLI_GO_ON) status = make_x(&input, &a, b.columns, &x);
     if (status == CLI_GO_ON) status = solve(&input, &a, &b, &x);
     spry_vector_destroy(input.context, &x);
     spry_vector_destroy(input.context, &b);
@@ -170,10 +212,13 @@ const cli_command cli_solve =
      .usage = "FILE [OPTIONS]",
      .about = "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
               "not symmetric, negative curvature, zero diagonal (jacobi), stagnation, out of range (of the type),\n"
-              "or iteration limit. With --time the last line compares an iteration with its floor: the product as\n"
-              "measured, and 9 numbers a row (11 with jacobi) at the copy bandwidth, which is measured, too.",
+              "or iteration limit. With --inside f32 iterations use the bytes of f32, and the residual is computed\n"
+              "anew in f64 on the way, so that tolerances of f64 are reached. With --time the last line compares an\n"
+              "iteration with its floor: the products as measured, and the numbers that the vectors take for each\n"
+              "row (9, with jacobi 11) at the copy bandwidth, which is measured, too.",
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve gen:laplace7,x=140,y=140,z=140 --time\n"
+                 "  spry solve gen:laplace7 --precond chebyshev --inside f32\n"
                  "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
      .options = options,
      .run = run};

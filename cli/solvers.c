@@ -66,7 +66,8 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
     spry_status status = measure_device_copy(input->context, &run->copy, device, 1, &err);
     cli_progress(NULL);
     if (status != SPRY_OK) return cli_fail(&err);
-    const double row_bytes = run->numbers * (solver->type == SPRY_F32 ? 4 : 8);
+    const int bytes = run->number_bytes > 0 ? run->number_bytes : solver->type == SPRY_F32 ? 4 : 8;
+    const double row_bytes = run->numbers * bytes;
     run->floor_us = run->product_us / (double)run->iterations +
                     row_bytes * (double)input->arrays.rows / run->copy.gbps * 1e-3;
     if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps))) /* else the report tells */
@@ -112,7 +113,7 @@ void cli_print_floor(const cli_solver *solver, const cli_run *run)
     if (isnan(run->floor_us))
         printf("; its floor is unknown: the copy bandwidth is %s\n", run->copy.note);
     else
-        printf(", %.2f of its floor of %s (product %s, %d numbers a row at %.1f GB/s)\n", iteration_us / run->floor_us,
+        printf(", %.2f of its floor of %s (product %s, %g numbers a row at %.1f GB/s)\n", iteration_us / run->floor_us,
                cli_time(run->floor_us).s, cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
 }
 

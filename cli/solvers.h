@@ -59,7 +59,8 @@ typedef struct cli_run {
     spry_verdict verdict;
     int64_t iterations;
     double setup_us, solve_us, product_us;
-    int numbers; /* that an iteration reads or writes at the least for each row, beside its product */
+    double numbers;   /* that an iteration reads or writes at the least for each row, beside its product, */
+    int number_bytes; /* of so many bytes each; 0: those of the type */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* of cli_measure_floor */
     double floor_us;     /* of an iteration: the product, and the numbers at the copy bandwidth; NaN: not measured */
