@@ -54,18 +54,30 @@ typedef struct spryi_cg_passes {
     spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
 } spryi_cg_passes;
 
-/* PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x */
+/*
+ * PageRank. s: column factors, 0 for a zero column, NULL: ones. v: how (1-alpha) is spread, NULL: ones.
+ * x_k = alpha y + shift v, z = s x
+ */
 typedef struct spryi_rank_passes {
-    /* x_0 = shift_before: z = s x_0, y = 0, and the mass of zero columns. */
-    spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
+    /* state.weight = the sum of the entries of v, state.bad = its first bad one. */
+    spry_status (*weigh)(const spryi_vector_work *w, const void *v, spry_error *err);
+    /* v /= state.weight */
+    spry_status (*divide)(const spryi_vector_work *w, void *v, spry_error *err);
     /*
-     * x_k from y, x_(k-1) from the y before it, z from x_k. z may be y_before, which is done with then. The first pass
-     * after the one that stopped makes z = x_k of y_before instead: products that are still to come only read z.
+     * z = s x_0, and the mass of zero columns. x NULL: x_0 = shift_before v, y = 0; else x_0 = x / state.weight,
+     * y = x_0 (alpha_before is 1, shift_before 0). x may be z.
+     */
+    spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
+                         spry_error *err);
+    /*
+     * x_k from y, x_(k-1) from the y before it, z from x_k; norm is the state's. z may be y_before, which is done with
+     * then. The first pass after the one that stopped makes z = x_k of y_before instead: products that are still to
+     * come only read z.
      */
     spry_status (*step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
-                        spry_error *err);
-    /* x = alpha y + shift_before; x may be y */
-    spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+                        const void *v, spry_norm norm, spry_error *err);
+    /* x = alpha y + shift_before v; x may be y */
+    spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err);
 } spryi_rank_passes;
 
 typedef struct spryi_vector_ops {

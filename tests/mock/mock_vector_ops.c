@@ -10,6 +10,7 @@ typedef struct pass_task {
     const spryi_vector_work *w;
     void *out[3];
     const void *in[3];
+    spry_norm norm; /* of PageRank's step */
 } pass_task;
 
 static void run_pass(void *args)
@@ -68,22 +69,33 @@ PASS(distance, CG distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_w
     (void)err;
     return later((pass_task){distance_now, w, {NULL}, {b, q}});
 }
-PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
-     const void *s)
+PASS(rank_weigh, RANK weigh(p->w, p->in[0], NULL), const spryi_vector_work *w, const void *v)
 {
     (void)err;
-    return later((pass_task){rank_start_now, w, {z, y}, {s}});
+    return later((pass_task){rank_weigh_now, w, {NULL}, {v}});
 }
-PASS(rank_step, RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
-     void *y_before, const void *y, const void *s)
+PASS(rank_divide, RANK divide(p->w, p->out[0], NULL), const spryi_vector_work *w, void *v)
 {
     (void)err;
-    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
+    return later((pass_task){rank_divide_now, w, {v}, {NULL}});
 }
-PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
+PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w,
+     void *z, void *y, const void *x, const void *s, const void *v)
 {
     (void)err;
-    return later((pass_task){rank_finish_now, w, {x}, {y}});
+    return later((pass_task){rank_start_now, w, {z, y}, {x, s, v}});
+}
+PASS(rank_step, RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], p->norm, NULL),
+     const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s, const void *v, spry_norm norm)
+{
+    (void)err;
+    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s, v}, norm});
+}
+PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
+     const void *y, const void *v)
+{
+    (void)err;
+    return later((pass_task){rank_finish_now, w, {x}, {y, v}});
 }
 
 const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
@@ -94,7 +106,11 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                        .next_direction = next_direction,
                                        .clear = clear,
                                        .distance = distance};
-    static const spryi_rank_passes rank = {.start = rank_start, .step = rank_step, .finish = rank_finish};
+    static const spryi_rank_passes rank = {.weigh = rank_weigh,
+                                           .divide = rank_divide,
+                                           .start = rank_start,
+                                           .step = rank_step,
+                                           .finish = rank_finish};
     static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank};
     (void)device;
     ahead.block = spryi_vector_ops_cpu.block;

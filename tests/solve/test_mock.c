@@ -186,6 +186,8 @@ int main(void)
         cmocka_unit_test(cg_of_extreme_magnitude),
         cmocka_unit_test(pagerank_as_on_the_cpu),
         cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(pagerank_personalised),
+        cmocka_unit_test(pagerank_bad_weights),
         cmocka_unit_test(pagerank_stops_where_it_says),
         cmocka_unit_test(data_in_device_memory),
         cmocka_unit_test(the_same_bits_again),

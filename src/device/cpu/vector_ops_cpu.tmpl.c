@@ -164,16 +164,51 @@ static void SPRY_FN(distance_blocks)(const void *argument, int64_t first, int64_
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
-/* z, y and s are the pass's x, r and D. */
+/* 1: a number that entries of a vector may be. */
+static inline int SPRY_FN(is_weight)(SPRY_V value)
+{
+    return value >= 0 && value - value == 0;
+}
+
+/* v is the pass's b; the first bad entry of a block, counted from the block's first, is its second sum. */
+static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    for (int64_t b = first; b < end; b++) {
+        const SPRY_V *v = AT(g->b, b);
+        const int64_t length = length_of(g->w, b);
+        double lanes[LANES] = {0};
+        int good = 1;
+        int64_t bad = 0;
+        for (int64_t i = 0; i < length; i++) {
+            lanes[i % LANES] += (double)v[i];
+            good &= SPRY_FN(is_weight)(v[i]);
+        }
+        while (!good && SPRY_FN(is_weight)(v[bad])) bad++;
+        SUMS(b)[0] = add_lanes(lanes);
+        SUMS(b)[1] = good ? -1 : (double)bad;
+    }
+}
+
+/* v is the pass's x, what it is divided by its alpha. */
+static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int64_t last)
+{
+    const vector_pass *g = argument;
+    SPRY_V *v = g->x;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) v[i] = (SPRY_V)((double)v[i] / g->alpha);
+}
+
+/* z, y, x and s are the pass's x, r, b and D; the weight is its alpha. */
 static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
     for (int64_t b = first; b < end; b++) {
-        SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), x = (SPRY_V)g->shift;
-        const SPRY_V *s = AT(g->D, b);
+        SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), shift = (SPRY_V)g->shift;
+        const SPRY_V *given = AT(g->b, b), *s = AT(g->D, b), *v = AT(g->v, b);
         double zero_mass = 0;
         for (int64_t i = 0, length = length_of(g->w, b); i < length; i++) {
-            y[i] = 0;
+            SPRY_V x = given ? (SPRY_V)((double)given[i] / g->alpha) : v ? shift * v[i] : shift;
+            y[i] = given ? x : 0;
             z[i] = s ? s[i] * x : x;
             zero_mass += s && s[i] == 0 ? (double)x : 0;
         }
@@ -181,15 +216,21 @@ static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int6
     }
 }
 
+/* What the entries of a block of the step have in common. */
+typedef struct SPRY_FN(rank_scalars) {
+    SPRY_V alpha, shift, alpha_before, shift_before;
+} SPRY_FN(rank_scalars);
+
 static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
-                                       const SPRY_V *restrict s, int scaled, spry_norm norm, SPRY_V alpha, SPRY_V shift,
-                                       SPRY_V shift_before, double *sums)
+                                       const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
+                                       spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
     double d1[RANK_LANES] = {0}, dn[RANK_LANES] = {0}, mass[RANK_LANES] = {0}, zero[RANK_LANES] = {0};
     int64_t i = 0;
 #define RANK_ENTRY(i, l)                                                                                               \
     do {                                                                                                               \
-        SPRY_V x = alpha * y[i] + shift, x_before = alpha * before[i] + shift_before, factor = scaled ? s[i] : 1;      \
+        SPRY_V x = c.alpha * y[i] + (personal ? c.shift * v[i] : c.shift), factor = scaled ? s[i] : 1;                 \
+        SPRY_V x_before = c.alpha_before * before[i] + (personal ? c.shift_before * v[i] : c.shift_before);            \
         double d = fabs((double)x - (double)x_before), at = (double)x;                                                 \
         before[i] = factor * x;                                                                                        \
         d1[l] += d;                                                                                                    \
@@ -211,13 +252,14 @@ static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, 
     }
 }
 
-/* A loop for each norm, with and without s. */
-static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, const SPRY_V *s, spry_norm norm,
-                              SPRY_V alpha, SPRY_V shift, SPRY_V shift_before, double *sums)
+/* A loop for each norm, with and without s and v. */
+static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, const SPRY_V *s, const SPRY_V *v,
+                              spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
+#define RANK_OF(scaled, personal, norm)                                                                                \
+    SPRY_FN(rank_block)(length, before, y, (scaled) ? s : NULL, scaled, (personal) ? v : NULL, personal, norm, c, sums)
 #define RANK_CASE(norm)                                                                                                \
-    (s ? SPRY_FN(rank_block)(length, before, y, s, 1, norm, alpha, shift, shift_before, sums)                          \
-       : SPRY_FN(rank_block)(length, before, y, NULL, 0, norm, alpha, shift, shift_before, sums))
+    (s ? (v ? RANK_OF(1, 1, norm) : RANK_OF(1, 0, norm)) : (v ? RANK_OF(0, 1, norm) : RANK_OF(0, 0, norm)))
     if (norm == SPRY_NORM_2)
         RANK_CASE(SPRY_NORM_2);
     else if (norm == SPRY_NORM_INF)
@@ -225,15 +267,16 @@ static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, c
     else
         RANK_CASE(SPRY_NORM_1);
 #undef RANK_CASE
+#undef RANK_OF
 }
 
 /* The y before, y and s are the pass's x, b and D; the shift before is its beta. */
 static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
+    const SPRY_FN(rank_scalars) c = {(SPRY_V)g->alpha, (SPRY_V)g->shift, (SPRY_V)g->alpha_before, (SPRY_V)g->beta};
     for (int64_t b = end - 1; b >= first; b--) SPRY_FN(rank_any)
-    (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), g->norm, (SPRY_V)g->alpha, (SPRY_V)g->shift,
-     (SPRY_V)g->beta, SUMS(b));
+    (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), AT(g->v, b), g->norm, c, SUMS(b));
 }
 
 /* y is the pass's b. */
@@ -241,8 +284,8 @@ static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int
 {
     const vector_pass *g = argument;
     SPRY_V *x = g->x, a = (SPRY_V)g->alpha, c = (SPRY_V)g->shift;
-    const SPRY_V *y = g->b;
-    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + c;
+    const SPRY_V *y = g->b, *v = g->v;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + (v ? c * v[i] : c);
 }
 
 /* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last -- */
@@ -259,6 +302,8 @@ PASS(shrink, run_pass)
 PASS(next_direction, run_pass)
 PASS(clear, run_pass)
 PASS(distance, run_pass)
+PASS(rank_weigh, run_pass)
+PASS(rank_divide, run_pass)
 PASS(rank_start, run_pass)
 PASS(rank_step, run_pass_backwards)
 PASS(rank_finish, run_pass)
