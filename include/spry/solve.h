@@ -112,10 +112,11 @@ typedef struct spry_pagerank_result {
  * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors, five if personalised.
  * Allocates three vectors, the column factors and v once. The same bits for any number of threads.
  *
- * On a GPU (options->device, or where A is) all of it stays in its memory; x may be there or on the host. A in device
- * memory is copied to the host once for its column sums, and is multiplied where it lies unless edges exchange its rows
- * and columns. The residual and the number of iterations are those of the iteration that ended it. product_us comes
- * from ten products that are timed by themselves afterwards.
+ * On a GPU (options->device, or where A is) all of it stays in its memory; x and v may be there or on the host. A is
+ * looked at there, too, after a copy of it if it is on the host, and transposed there if edges ask for that; with
+ * coordinates, 64-bit columns or too little memory for it (some 40 bytes an entry) that is done on the host. The
+ * residual and the number of iterations are those of the iteration that ended it. product_us comes from ten products
+ * that are timed by themselves afterwards.
  *
  * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but
  * after SPRY_VERDICT_ZERO_COLUMN, where it is as it was). SPRY_INVALID_MATRIX: a negative entry or one that is not

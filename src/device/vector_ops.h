@@ -12,6 +12,7 @@
 #ifndef SPRYI_VECTOR_OPS_H
 #define SPRYI_VECTOR_OPS_H
 
+#include "core/device.h"
 #include "device/iteration.h"
 #include "spry/spry.h"
 
@@ -80,6 +81,37 @@ typedef struct spryi_rank_passes {
     spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err);
 } spryi_rank_passes;
 
+/* What is found of a matrix's values. */
+typedef struct spryi_entry_facts {
+    int64_t bad; /* the first entry that is negative or not finite, -1: none */
+    double bad_value;
+    int all_ones;
+} spryi_entry_facts;
+
+/* What is found of sums, of which factors are the reciprocals, 0 of a 0. */
+typedef struct spryi_sum_facts {
+    int as_they_stand;         /* 1: every sum is 1 but for `slack` */
+    int64_t zeros, first_zero; /* sums of 0, and the first of them, -1: none */
+    int64_t bad;               /* the first whose factor is below `least` or above `largest`, -1: none */
+    double bad_sum;
+    double slack, least, largest; /* handed in */
+} spryi_sum_facts;
+
+/*
+ * PageRank's set-up of CSR in the device's memory, which has 32-bit columns, f32 or f64 values or none. Each returns
+ * when its work is done; all arrays lie there. The same bits in every run.
+ */
+typedef struct spryi_links_passes {
+    spry_status (*look)(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err);
+    /* Sums of the rows, in f64; of a pattern their lengths. */
+    spry_status (*add)(const spryi_device *device, double *sums, const spry_arrays *csr, spry_error *err);
+    spry_status (*invert)(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
+                          const double *sums, int64_t n, spry_error *err);
+    /* CSR of the transposed, in the order of A's rows. SPRY_UNSUPPORTED: there are too many entries. */
+    spry_status (*transpose)(const spryi_device *device, void *offsets, void *indices, void *values,
+                             const spry_arrays *csr, spry_error *err);
+} spryi_links_passes;
+
 typedef struct spryi_vector_ops {
     int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
     int ahead;                  /* most iterations that are started before the state is looked at */
@@ -98,6 +130,7 @@ typedef struct spryi_vector_ops {
     int64_t (*unseen)(const void *rounds);
     spry_status (*see)(void *rounds, void *state, size_t bytes, spry_error *err);
     void (*forget)(void *rounds);
+    const spryi_links_passes *links; /* NULL: entries are looked at on the host */
 } spryi_vector_ops;
 
 /* Resolves threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */

@@ -267,23 +267,37 @@ static spry_status take_weights(ranking *r, spry_vector x, spry_error *err)
     return weigh(r, &r->x, "x", err);
 }
 
+/* By the device, or, where it does not do that or lacks the memory, by the host. */
+static spry_status make_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT;
+    if (r->device > 0) {
+        const spry_status status = spryi_links_make_there(&r->work, &r->links, a, r->o->edges, &why);
+        if (status == SPRY_OK) return SPRY_OK;
+        if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
+    }
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
+    return spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
+}
+
 static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                           const spry_arrays *a, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
-    SPRYI_OK_OR_RETURN(
-        spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err));
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
+    SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, r->x.type, err));
+    SPRYI_OK_OR_RETURN(make_links(r, A, a, err));
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
-    spry_status status =
-        spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
-    if (status == SPRY_OK)
-        status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, r->x.type, err);
-    if (status == SPRY_OK) status = make_vectors(r, err);
+    spry_status status = make_vectors(r, err);
     if (status == SPRY_OK) status = take_weights(r, x, err);
+    if (status == SPRY_OK)
+        status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(r->plan, &info, err);
+    result->upload_us = r->links.upload_us + info.upload_us;
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
     if (status == SPRY_OK) status = record_rounds(r, err);
     r->state.n = r->v.data ? 1 : (double)r->n;

@@ -13,6 +13,7 @@ typedef struct mock_state {
     int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
     int64_t blocks;               /* that are held */
     int64_t copies_back, products, maps, conversions;
+    int64_t looks;             /* at entries and sums, by the set-up of PageRank */
     int64_t gathers, gathered; /* calls, and pieces that they brought */
     int64_t stream_waits;      /* for a stream that is not the default one */
     void *stream;              /* where a test expects work; what comes in others: */
@@ -29,6 +30,7 @@ extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
+extern const struct spryi_links_passes mock_links_passes;
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 /* The device's kernel of a format; NULL: it has none. */

@@ -10,7 +10,6 @@ typedef struct pass_task {
     const spryi_vector_work *w;
     void *out[3];
     const void *in[3];
-    spry_norm norm; /* of PageRank's step */
 } pass_task;
 
 static void run_pass(void *args)
@@ -85,11 +84,13 @@ PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->i
     (void)err;
     return later((pass_task){rank_start_now, w, {z, y}, {x, s, v}});
 }
-PASS(rank_step, RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], p->norm, NULL),
+PASS(rank_step,
+     RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2],
+               ((const spryi_rank_state *)p->w->state.data)->norm, NULL),
      const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s, const void *v, spry_norm norm)
 {
-    (void)err;
-    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s, v}, norm});
+    (void)err, (void)norm;
+    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s, v}});
 }
 PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
      const void *y, const void *v)
@@ -111,7 +112,7 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                            .start = rank_start,
                                            .step = rank_step,
                                            .finish = rank_finish};
-    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank};
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank, .links = &mock_links_passes};
     (void)device;
     ahead.block = spryi_vector_ops_cpu.block;
     ahead.most_blocks = spryi_vector_ops_cpu.most_blocks;

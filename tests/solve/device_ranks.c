@@ -2,6 +2,7 @@
 #include "device_tests.h"
 #include "instrumented.h"
 #include "spry/solve.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -233,6 +234,84 @@ void pagerank_bad_weights(void **state)
             spry_vector_destroy(tested_context, &x);
         }
     spry_matrix_destroy(A);
+}
+
+/* Weighted links in rows of all lengths, one of them much longer than a warp adds up; each way and layout. */
+void pagerank_links(void **state)
+{
+    (void)state;
+    enum { N = 20011, MOST = 4 * N };
+    static int32_t offsets[N + 1], columns[MOST];
+    static double values[MOST];
+    int64_t nnz = 0;
+    uint64_t seed = 17;
+    for (int i = 0; i < N; i++) {
+        const int length = i == 5 ? N : i % 1000 == 7 ? 70 + i % 37 : i % 4;
+        for (int l = 0; l < length; l++, nnz++) {
+            assert_true(nnz < MOST);
+            columns[nnz] = (int32_t)((i + (int64_t)l * (i == 5 ? 1 : 31)) % N);
+            values[nnz] = 0.125 + uniform(&seed);
+        }
+        offsets[i + 1] = (int32_t)nnz;
+    }
+    spry_matrix *rows = NULL, *A = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(tested_context, &rows, N, N, offsets, columns, values, NULL), SPRY_OK);
+    for (int type = SPRY_F32; type <= SPRY_F64; type++)
+        for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
+            for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
+                spry_convert_options to = SPRY_INIT(spry_convert_options);
+                spry_pagerank_options o = rank_on_gpu();
+                if (INSTRUMENTED && (layout + edges + type) % 2) continue;
+                if (type == SPRY_F32 && edges == SPRY_COLUMN_TO_ROW)
+                    continue; /* f32 does not hold the long row's sum */
+                to.layout = (spry_layout)layout;
+                to.value_type = (spry_type)type;
+                to.keep_duplicates = 1;
+                assert_int_equal(spry_matrix_convert(tested_context, &A, rows, &to, NULL), SPRY_OK);
+                o.edges = (spry_edges)edges;
+                o.zero_columns = SPRY_ZERO_TELEPORT;
+                o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
+                compare_ranks(A, N, (spry_type)type, &o);
+                spry_matrix_destroy(A);
+            }
+    spry_matrix_destroy(rows);
+}
+
+/* The message for A on the GPU, in host memory and in the device's, is the CPU's. */
+static void same_refusal(const spry_matrix *A, int64_t n, spry_type type, spry_edges edges)
+{
+    spry_vector x = new_vector(n, type);
+    spry_pagerank_options o = rank_on_gpu(), cpu = o;
+    spry_pagerank_result r;
+    spry_error err = {0}, told = {0};
+    spry_arrays there = SPRY_INIT(spry_arrays);
+    o.edges = cpu.edges = edges;
+    cpu.device = SPRY_DEVICE_DEFAULT;
+    cpu.kernel = NULL;
+    assert_int_equal(rank(&r, x, A, &cpu, &told), SPRY_INVALID_MATRIX);
+    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
+    spry_matrix *copy = matrix_there(A, &there);
+    expect_status(rank(&r, x, copy, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
+    assert_int_equal(err.value, told.value);
+    spry_matrix_destroy(copy);
+    free_matrix_there(&there);
+    spry_vector_destroy(tested_context, &x);
+}
+
+void pagerank_bad_links(void **state)
+{
+    (void)state;
+    static const double bad[] = {-2, INFINITY, NAN, 1e-310};
+    for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++)
+        for (int b = 0; b < 4; b++) {
+            dense d = random_graph(33, 0, 0, 5);
+            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33; /* the next link of the node */
+            for (int k = 0; k < 33; k++) d.a[5 * at + k * (34 - at)] = k == 7 ? bad[b] : 0;
+            spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
+            same_refusal(A, 33, SPRY_F64, (spry_edges)edges);
+            spry_matrix_destroy(A);
+            dense_free(&d);
+        }
 }
 
 /* A side of the graphs whose runs are stopped, many times each. */

@@ -26,6 +26,8 @@ void pagerank_as_on_the_cpu(void **state);
 void pagerank_zero_columns(void **state);
 void pagerank_personalised(void **state);
 void pagerank_bad_weights(void **state);
+void pagerank_links(void **state);
+void pagerank_bad_links(void **state);
 void pagerank_stops_where_it_says(void **state);
 void data_in_device_memory(void **state);
 void the_same_bits_again(void **state);

@@ -28,6 +28,8 @@ int main(void)
         cmocka_unit_test(data_in_device_memory),
         cmocka_unit_test(pagerank_personalised),
         cmocka_unit_test(pagerank_bad_weights),
+        cmocka_unit_test(pagerank_links),
+        cmocka_unit_test(pagerank_bad_links),
         cmocka_unit_test(pagerank_stops_where_it_says),
         cmocka_unit_test(the_same_bits_again),
         cmocka_unit_test(bad_places),
