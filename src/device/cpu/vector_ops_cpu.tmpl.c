@@ -221,28 +221,74 @@ typedef struct SPRY_FN(rank_scalars) {
     SPRY_V alpha, shift, alpha_before, shift_before;
 } SPRY_FN(rank_scalars);
 
+/* As many entries as there are lanes. */
+typedef SPRY_V SPRY_FN(rank_piece) __attribute__((vector_size(RANK_LANES * sizeof(SPRY_V))));
+
+/*
+ * All entries of a block but a rest of less than RANK_LANES; how many, and their sums in lanes. In vectors of the
+ * compiler's: of the loop over lanes that stands for the same it makes vectors across the lanes, and shuffles.
+ */
+static inline int64_t SPRY_FN(rank_lanes)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
+                                          const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
+                                          spry_norm norm, SPRY_FN(rank_scalars) c, double *d1, double *dn, double *mass,
+                                          double *zero)
+{
+#define ALL(value)                                                                                                     \
+    {                                                                                                                  \
+        value, value, value, value                                                                                     \
+    }
+    typedef SPRY_FN(rank_piece) piece;
+    const piece alpha = ALL(c.alpha), shift = ALL(c.shift), alpha_before = ALL(c.alpha_before);
+    const piece shift_before = ALL(c.shift_before), none = ALL(0);
+    const rank_bits no_sign = ALL(INT64_MAX);
+    rank_wide d1s = ALL(0), dns = ALL(0), masses = ALL(0), zeros = ALL(0);
+    int64_t i = 0;
+#undef ALL
+    for (; i + RANK_LANES <= length; i += RANK_LANES) {
+        piece ys, befores, factors = none, vs;
+        memcpy(&ys, y + i, sizeof ys);
+        memcpy(&befores, before + i, sizeof befores);
+        if (scaled) memcpy(&factors, s + i, sizeof factors);
+        if (personal) memcpy(&vs, v + i, sizeof vs);
+        const piece x = alpha * ys + (personal ? shift * vs : shift);
+        const piece x_before = alpha_before * befores + (personal ? shift_before * vs : shift_before);
+        const rank_wide at = __builtin_convertvector(x, rank_wide);
+        const rank_wide d = (rank_wide)((rank_bits)(at - __builtin_convertvector(x_before, rank_wide)) & no_sign);
+        const piece z = scaled ? factors * x : x;
+        memcpy(before + i, &z, sizeof z);
+        d1s += d;
+        if (norm == SPRY_NORM_2) dns += d * d;
+        if (norm == SPRY_NORM_INF) {
+            const rank_bits is_larger = d > dns;
+            dns = (rank_wide)(((rank_bits)d & is_larger) | ((rank_bits)dns & ~is_larger));
+        }
+        masses += at;
+        if (scaled) zeros += (rank_wide)((rank_bits)at & __builtin_convertvector(factors == none, rank_bits));
+    }
+    memcpy(d1, &d1s, sizeof d1s);
+    memcpy(dn, &dns, sizeof dns);
+    memcpy(mass, &masses, sizeof masses);
+    memcpy(zero, &zeros, sizeof zeros);
+    return i;
+}
+
 static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
                                        const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
                                        spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
     double d1[RANK_LANES] = {0}, dn[RANK_LANES] = {0}, mass[RANK_LANES] = {0}, zero[RANK_LANES] = {0};
-    int64_t i = 0;
-#define RANK_ENTRY(i, l)                                                                                               \
-    do {                                                                                                               \
-        SPRY_V x = c.alpha * y[i] + (personal ? c.shift * v[i] : c.shift), factor = scaled ? s[i] : 1;                 \
-        SPRY_V x_before = c.alpha_before * before[i] + (personal ? c.shift_before * v[i] : c.shift_before);            \
-        double d = fabs((double)x - (double)x_before), at = (double)x;                                                 \
-        before[i] = factor * x;                                                                                        \
-        d1[l] += d;                                                                                                    \
-        if (norm == SPRY_NORM_2) dn[l] += d * d;                                                                       \
-        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* NaN shows in d1 */                                \
-        mass[l] += at;                                                                                                 \
-        if (scaled) zero[l] += factor == 0 ? at : 0;                                                                   \
-    } while (0)
-    for (; i + RANK_LANES <= length; i += RANK_LANES)
-        for (int l = 0; l < RANK_LANES; l++) RANK_ENTRY(i + l, l);
-    for (int l = 0; i < length; i++, l++) RANK_ENTRY(i, l);
-#undef RANK_ENTRY
+    int64_t i = SPRY_FN(rank_lanes)(length, before, y, s, scaled, v, personal, norm, c, d1, dn, mass, zero);
+    for (int l = 0; i < length; i++, l++) {
+        SPRY_V x = c.alpha * y[i] + (personal ? c.shift * v[i] : c.shift), factor = scaled ? s[i] : 1;
+        SPRY_V x_before = c.alpha_before * before[i] + (personal ? c.shift_before * v[i] : c.shift_before);
+        double d = fabs((double)x - (double)x_before), at = (double)x;
+        before[i] = factor * x;
+        d1[l] += d;
+        if (norm == SPRY_NORM_2) dn[l] += d * d;
+        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* NaN shows in d1 */
+        mass[l] += at;
+        if (scaled) zero[l] += factor == 0 ? at : 0;
+    }
     for (int e = 0; e < 4; e++) sums[e] = 0;
     for (int l = 0; l < RANK_LANES; l++) {
         sums[0] += d1[l];

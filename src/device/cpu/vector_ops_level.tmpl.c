@@ -15,6 +15,10 @@
 enum { BLOCK = 2048 };
 enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
 
+/* The lanes of PageRank's sums, as numbers and as bits, in vectors of the compiler's. */
+typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
+typedef int64_t rank_bits __attribute__((vector_size(RANK_LANES * sizeof(int64_t))));
+
 /* A pass under way; what it does not have is NULL or 0. */
 typedef struct vector_pass {
     const spryi_vector_work *w;
