@@ -144,21 +144,55 @@ static spry_status start_rounds(void *user, void *stream, spry_error *err)
     return status;
 }
 
+/* Many of small systems, where starting them takes longer than those in vain; even numbers. */
 static spry_status record_rounds(ranking *r, spry_error *err)
 {
+    enum { SMALL = 1 << 14, LARGE = 1 << 18, OF_SMALL = 8, OF_MIDDLING = 4, OF_LARGE = 2 };
     if (!r->work.ops->record) return SPRY_OK;
-    r->rounds_recorded = spryi_vector_rounds(r->n);
+    r->rounds_recorded = r->n < SMALL ? OF_SMALL : r->n < LARGE ? OF_MIDDLING : OF_LARGE;
     return r->work.ops->record(&r->work, start_rounds, r, &r->rounds, err);
+}
+
+/*
+ * Iterations that are likely to be left, at least 1: as many as the residual needs if it goes on falling as it did of
+ * late; all that are allowed where that is not known. It mostly falls more slowly in the end, so that more turn out to
+ * be needed: those begin after a look, which takes less time than a product in vain.
+ */
+static int64_t iterations_left(const spryi_rank_state *s)
+{
+    enum { LATE = 4 };
+    const int64_t most = s->limit - s->iterations, back = s->iterations - 1 < LATE ? s->iterations - 1 : LATE;
+    if (back < 1) return most;
+    const double ratio = s->residual / s->history[(s->iterations - 1 - back) % SPRYI_MOST_AHEAD];
+    const double left = (double)back * log(s->tolerance / s->residual) / log(ratio);
+    if (!(ratio < 1 && left < (double)most)) return most;
+    return left > 1 ? (int64_t)ceil(left) : 1;
+}
+
+/* Starts recorded rounds while more are likely to be needed than are on their way, at most two, and sees one. */
+static spry_status advance_recorded(ranking *r, spry_error *err)
+{
+    const spryi_vector_ops *ops = r->work.ops;
+    const int64_t left = iterations_left(&r->state);
+    spry_status status = SPRY_OK;
+    for (int64_t on_way = ops->unseen(r->rounds); status == SPRY_OK && on_way < 2; on_way++) {
+        if (on_way > 0 && on_way * r->rounds_recorded >= left) break;
+        status = ops->replay(&r->work, r->rounds, err);
+    }
+    do {
+        if (status == SPRY_OK) status = ops->see(r->rounds, &r->state, sizeof r->state, err);
+    } while (status == SPRY_OK && r->state.stop && ops->unseen(r->rounds) > 0);
+    return status;
 }
 
 /* Starts some iterations and looks what became of those, or of others that were started before. */
 static spry_status advance(ranking *r, double *product_us, spry_error *err)
 {
-    const int64_t left = r->state.limit - r->state.iterations;
-    const int64_t ahead = spryi_vector_ahead(&r->work, r->state.iterations);
+    if (r->rounds) return advance_recorded(r, err);
+    const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
+    const int64_t ahead = usual < left ? usual : left;
     spry_status status = SPRY_OK;
-    if (r->rounds) return spryi_vector_advance(&r->work, r->rounds, &r->state, sizeof r->state, &r->state.stop, err);
-    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
+    for (int64_t k = 0; k < ahead && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;
 }
