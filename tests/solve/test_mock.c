@@ -4,6 +4,7 @@
 #include "spry/solve.h"
 #include "spry/tools.h"
 
+#include <math.h>
 #include <string.h>
 
 static spry_vector ones(spry_context *context, int64_t n)
@@ -133,6 +134,38 @@ static void links_made_there(void **state)
     spry_context_destroy(context);
 }
 
+/* Patterns there, for formats that have them and for those that need ones: neither is made on the host. */
+static void patterns_converted_there(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"swept", "packed", "sell", "hyb", "coo"};
+    spry_context *context = gpu_context();
+    spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_PATTERN);
+    spry_vector usual = {0}, x = {0};
+    mock.converts = 1;
+    for (int type = SPRY_F32; type <= SPRY_F64; type++)
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+            spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+            spry_error err = {0};
+            assert_int_equal(spry_vector_create(context, &usual, 512, (spry_type)type, 0, NULL), SPRY_OK);
+            assert_int_equal(spry_vector_create(context, &x, 512, (spry_type)type, 0, NULL), SPRY_OK);
+            o.tolerance = 1e-5;
+            expect_status(spry_pagerank(context, usual, NULL, A, &o, &err), &err, SPRY_OK, "");
+            o.device = 1;
+            o.format = formats[f];
+            const int64_t conversions = mock.conversions, blocks = mock.blocks;
+            expect_status(spry_pagerank(context, x, NULL, A, &o, &err), &err, SPRY_OK, "");
+            assert_int_equal(mock.conversions - conversions, 1);
+            assert_int_equal(mock.blocks, blocks);
+            for (int i = 0; i < 512; i++) assert_at_most(fabs(entry(&x, i) - entry(&usual, i)), 1e-6);
+            spry_vector_destroy(context, &usual);
+            spry_vector_destroy(context, &x);
+        }
+    mock.converts = 0;
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 /* Nothing is left on either side when the device has no more memory. */
 static void every_device_allocation_refused(void **state)
 {
@@ -232,6 +265,7 @@ int main(void)
         cmocka_unit_test(few_looks),
         cmocka_unit_test(in_one_stream),
         cmocka_unit_test(links_made_there),
+        cmocka_unit_test(patterns_converted_there),
         cmocka_unit_test(every_device_allocation_refused),
         cmocka_unit_test(no_device),
     };
