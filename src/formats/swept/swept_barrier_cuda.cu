@@ -104,9 +104,10 @@ typedef struct swept_view {
 } swept_view;
 
 /*
- * A row block's products into its sums. In each round x of the next batch is asked for first, then what is two batches
- * ahead, and the groups of this batch are added meanwhile. (Gathers between the groups, in front of their reads of the
- * sums, were 5 % slower in f32.)
+ * A row block's products into its sums. It begins while the kernel before it in the stream still works, which has
+ * written nothing of the storage: the first two batches are on their way before it waits for that. In each round x of
+ * the next batch is asked for first, then what is two batches ahead, and the groups of this batch are added meanwhile.
+ * (Gathers between the groups, in front of their reads of the sums, were 5 % slower in f32.)
  */
 template <typename S, typename V> static __device__ __forceinline__ void
 sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__ x, V *sums)
@@ -118,14 +119,19 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     const S *values = (const S *)s.values + first;
     const int64_t *bases = s.bases + block.first_batch;
     const int last = block.batches - 1;
-    if (last < 0) return;
+    if (last < 0) {
+        wait_for_kernel_before();
+        return;
+    }
     batch<S> now, next, after;
     V x_now[U], x_next[U];
     now.load(indices, values);
     int64_t base = bases[min(1, last)];
     next.load(indices + min(1, last) * stride, values + min(1, last) * stride);
+    const int64_t first_base = bases[0];
+    wait_for_kernel_before();
 #pragma unroll
-    for (int u = 0; u < U; u++) x_now[u] = x[bases[0] + (now.index[u] >> block.sum_bits)];
+    for (int u = 0; u < U; u++) x_now[u] = x[first_base + (now.index[u] >> block.sum_bits)];
 #pragma unroll 1
     for (int b = 0; b <= last; b++) {
         const int ahead = min(b + 2, last);
@@ -189,10 +195,10 @@ template <typename S, typename V> static __global__ void __launch_bounds__(THREA
 {
     extern __shared__ double memory[];
     V *sums = (V *)memory;
-    const V alpha = alpha_given.get(), beta = beta_given.get();
     const spryi_swept_block block = s.blocks[blockIdx.x];
     for (int n = threadIdx.x; n < block.all_sums; n += THREADS) sums[n] = 0;
     sweep<S>(s, block, x, sums);
+    const V alpha = alpha_given.get(), beta = beta_given.get();
     __syncthreads();
     for (int l = threadIdx.x / 32; l < block.extras; l += WARPS) {
         const spryi_swept_extra row = s.extras[block.first_extra + l];
@@ -260,8 +266,8 @@ static spry_status start(const spryi_swept *s, const spryi_run_args *args, spry_
     V *y = (V *)args->y, *pieces = (V *)args->workspace;
     unsigned *arrived = (unsigned *)(pieces + h->pieces);
     const size_t shared_bytes = (size_t)h->most_sums * sizeof(V);
-    swept_barrier<S, V><<<(unsigned)h->blocks, THREADS, shared_bytes, stream_of(args)>>>(v, (const V *)args->x, y,
-                                                                                         alpha, beta, pieces, arrived);
+    launch_early(args, swept_barrier<S, V>, h->blocks, THREADS, (int64_t)shared_bytes, v, (const V *)args->x, y, alpha,
+                 beta, pieces, arrived);
     return launched(err, "swept_barrier_cuda");
 }
 
