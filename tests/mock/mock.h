@@ -22,6 +22,8 @@ typedef struct mock_state {
     int spgemm_fails;     /* 1: its numeric phase fails */
     int converts;         /* 1: storages of formats are made on the device where that can be */
     int absent;           /* 1: a context that looks for it finds none */
+    int records;          /* 1: it records rounds of an iteration ... */
+    int64_t replays;      /* ... which were started so often */
 } mock_state;
 extern mock_state mock;
 
@@ -31,6 +33,8 @@ extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
 extern const struct spryi_links_passes mock_links_passes;
+struct spryi_vector_ops;
+void mock_record_rounds(struct spryi_vector_ops *ops);
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 /* The device's kernel of a format; NULL: it has none. */

@@ -12,16 +12,24 @@ typedef struct pass_task {
     const void *in[3];
 } pass_task;
 
+/* As it waits: the caller's work may be gone by then. */
+typedef struct waiting_pass {
+    pass_task task;
+    spryi_vector_work work;
+} waiting_pass;
+
 static void run_pass(void *args)
 {
-    const pass_task *p = args;
-    if (p->run(p) != SPRY_OK) abort();
+    waiting_pass *p = args;
+    p->task.w = &p->work;
+    if (p->task.run(&p->task) != SPRY_OK) abort();
 }
 
 static spry_status later(pass_task p)
 {
+    const waiting_pass waiting = {p, *p.w};
     mock_note(p.w->stream, &mock.stray_work);
-    mock_enqueue(run_pass, &p, sizeof p);
+    mock_enqueue(run_pass, &waiting, sizeof waiting);
     return SPRY_OK;
 }
 
@@ -113,8 +121,11 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                            .step = rank_step,
                                            .finish = rank_finish};
     static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank, .links = &mock_links_passes};
+    static spryi_vector_ops recording;
     (void)device;
     ahead.block = spryi_vector_ops_cpu.block;
     ahead.most_blocks = spryi_vector_ops_cpu.most_blocks;
-    return &ahead;
+    recording = ahead;
+    mock_record_rounds(&recording);
+    return mock.records ? &recording : &ahead;
 }
