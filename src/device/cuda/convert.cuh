@@ -105,13 +105,6 @@ spry_status spry_cuda_order_columns(const spryi_device *device, const spry_array
 spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
                                    uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err);
 
-/*
- * csc_convert.cu: offsets, rows and values of a, which is CSR, in columns, each in the order of the rows; values may be
- * NULL. SPRY_UNSUPPORTED: more entries than a key can number. Returns when it is done.
- */
-spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a, void *offsets, int32_t *rows,
-                                void *values, spry_error *err);
-
 /* numbers[i] = the sum of numbers[0 .. i]. */
 spry_status spry_cuda_scan(const spryi_device *device, int64_t *numbers, int64_t count, spry_error *err);
 

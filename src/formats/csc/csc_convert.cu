@@ -14,6 +14,7 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 #include "device/cuda/kernels.h"
+#include "device/cuda/transpose.cuh"
 
 /* offsets[j] = the keys before the first of column j or later. */
 template <typename P>
