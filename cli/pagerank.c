@@ -1,5 +1,6 @@
 /* spry pagerank: the ranks of a graph's nodes. */
 #include "cli/solvers.h"
+#include "spry/io.h"
 #include "spry/solve.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@ typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges, zero_columns; /* -1: the command's default, which is told as such */
+    int edges, zero_columns;          /* -1: the command's default, which is told as such */
+    const char *personalised, *start; /* files; NULL: none */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
@@ -30,6 +32,10 @@ static const cli_option options[] = {
     {"zero-columns", 0, "teleport|abort|drop",
      "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
      CLI_AT(zero_columns)},
+    {"personalised", 0, "FILE",
+     "where rank goes that follows no link: n weights >= 0, a Matrix Market file n x 1 (default: to all nodes alike)",
+     CLI_TEXT, CLI_AT(personalised)},
+    {"start", 0, "FILE", "ranks to begin with, a file as that one (default: those weights)", CLI_TEXT, CLI_AT(start)},
     {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
      1000000},
     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
@@ -93,7 +99,7 @@ static ranked *highest(const spry_vector *x, int64_t count)
 
 /* ---- report ------------------------------------------------------------------------------------- */
 
-static cli_run run_of(const spry_pagerank_result *r, const cli_convergence *c)
+static cli_run run_of(const spry_pagerank_result *r, int personalised, const cli_convergence *c)
 {
     return (cli_run){.format = r->format,
                      .kernel = r->kernel,
@@ -102,7 +108,7 @@ static cli_run run_of(const spry_pagerank_result *r, const cli_convergence *c)
                      .setup_us = r->setup_us,
                      .solve_us = r->solve_us,
                      .product_us = r->product_us,
-                     .numbers = r->as_it_stands ? 3 : 4,
+                     .numbers = (r->as_it_stands ? 3 : 4) + personalised,
                      .convergence = c};
 }
 
@@ -129,6 +135,8 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     printf("  read in         %s\n", cli_time(input->read_us).s);
     printf("  edges           %s%s: entry (i, j) is a link from %s\n", edges[a->o.edges],
            a->edges >= 0 ? "" : " (assumed)", from_to(a));
+    if (a->personalised) printf("  personalised    by %s\n", a->personalised);
+    if (a->start) printf("  begins with     %s\n", a->start);
     printf("  links           %s; ",
            r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's");
     if (r->zero_columns == 0)
@@ -170,9 +178,10 @@ static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_resu
     return cli_json_number(o, "alpha", a->o.alpha) && cli_json_number(o, "tol", a->o.tolerance) &&
            cli_json_text(o, "norm", norms[a->o.norm]) && cli_json_text(o, "edges", edges[a->o.edges]) &&
            cli_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
-           cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "error_bound", r->error_bound) &&
-           cli_json_exact(o, "mass", r->mass) && cli_json_exact(o, "lost_mass", lost) &&
-           cli_json_integer(o, "zero_column_count", r->zero_columns) &&
+           cli_json_text(o, "personalised", a->personalised) && cli_json_text(o, "start", a->start) &&
+           cli_json_number(o, "upload_us", r->upload_us) && cli_json_exact(o, "residual", r->residual) &&
+           cli_json_exact(o, "error_bound", r->error_bound) && cli_json_exact(o, "mass", r->mass) &&
+           cli_json_exact(o, "lost_mass", lost) && cli_json_integer(o, "zero_column_count", r->zero_columns) &&
            cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
            cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands);
 }
@@ -228,10 +237,37 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
-    cli_run run = run_of(&r, &convergence);
+    cli_run run = run_of(&r, a->personalised != NULL, &convergence);
     int measured = cli_measure_floor(input, &a->shared, &run, a->o.device);
     if (measured != CLI_OK) return measured;
     return report(input, a, &r, &run, x, &err, status);
+}
+
+/* A vector with an entry for each node; path NULL: none. CLI_GO_ON, or an exit status. */
+static int read_weights(const cli_input *input, spry_vector *v, const char *path, spry_type type)
+{
+    spry_error err = {0};
+    if (!path) return CLI_GO_ON;
+    if (spry_vector_open(input->context, v, path, type, &err) != SPRY_OK) return cli_fail(&err);
+    if (v->columns == 1 && v->length == input->arrays.rows) return CLI_GO_ON;
+    cli_message("%s: the array is %lld x %lld, expected %lld x 1, an entry for each node", path, (long long)v->length,
+                (long long)v->columns, (long long)input->arrays.rows);
+    return CLI_USAGE;
+}
+
+/* x, which holds the ranks to begin with if there are any, and the weights that are given. */
+static int make_vectors(const cli_input *input, arguments *a, spry_vector *x, spry_vector *v)
+{
+    const spry_type type = a->shared.type == SPRY_PATTERN ? SPRY_F64 : a->shared.type;
+    spry_error err = {0};
+    int status = read_weights(input, v, a->personalised, type);
+    if (status == CLI_GO_ON) status = read_weights(input, x, a->start, type);
+    if (status == CLI_GO_ON && !a->start &&
+        spry_vector_create(input->context, x, input->arrays.rows, type, 0, &err) != SPRY_OK)
+        status = cli_fail(&err);
+    a->o.start_from_x = a->start != NULL;
+    a->o.personalised = spry_vector_as_const(*v);
+    return status;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
@@ -246,18 +282,16 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
     a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
-    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], NULL);
+    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.personalised);
+    if (status == CLI_GO_ON && a.start) status = cli_check_solver(&a.shared, argv[0], a.start);
     if (status != CLI_GO_ON) return status;
     cli_input input;
-    spry_vector x = {0};
-    spry_error err = {0};
-    const spry_type type_of_ranks = a.shared.type == SPRY_PATTERN ? SPRY_F64 : a.shared.type;
+    spry_vector x = {0}, v = {0};
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
-    if (status == CLI_GO_ON &&
-        spry_vector_create(input.context, &x, input.arrays.rows, type_of_ranks, 0, &err) != SPRY_OK)
-        status = cli_fail(&err);
+    if (status == CLI_GO_ON) status = make_vectors(&input, &a, &x, &v);
     if (status == CLI_GO_ON) status = rank(&input, &a, &x);
     spry_vector_destroy(input.context, &x);
+    spry_vector_destroy(input.context, &v);
     cli_close_input(&input);
     return status;
 }
@@ -269,12 +303,16 @@ const cli_command cli_pagerank =
      .about =
          "Takes a graph as most files hold it: an entry in row i, column j is a link from i to j, and nodes that\n"
          "link nowhere count as linking everywhere. Divides the links of each node by their sum (unless all sum\n"
-         "to 1 already) and iterates x = alpha B x + (1 - alpha)/n. A matrix that is B itself (column-stochastic)\n"
-         "is ranked with --edges column-to-row --zero-columns abort. Exit status 1 without convergence.\n"
+         "to 1 already) and iterates x = alpha B x + (1 - alpha) v, v being 1/n for every node, or the weights of\n"
+         "--personalised divided by their sum; nodes that link nowhere then link to all in these proportions.\n"
+         "A matrix that is B itself (column-stochastic) is ranked with --edges column-to-row --zero-columns abort.\n"
+         "Exit status 1 without convergence.\n"
          "With --time the last line compares an iteration with its floor: the product as measured, and 4 numbers\n"
-         "a node (3 where the links sum to 1 already) at the copy bandwidth, which is measured, too.",
+         "a node (3 where the links sum to 1 already; one more with --personalised) at the copy bandwidth, which\n"
+         "is measured, too.",
      .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.mtx\n"
                  "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
+                 "  spry pagerank graph.mtx.gz --personalised mine.mtx --start ranks.mtx\n"
                  "  spry pagerank gen:rmat16\n"
                  "  spry pagerank signed.mtx --type pattern\n",
      .options = options,

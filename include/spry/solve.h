@@ -49,7 +49,7 @@ typedef enum spry_edges {
 
 /* What becomes of nodes that link nowhere, columns of B without weight. */
 typedef enum spry_zero_columns {
-    SPRY_ZERO_TELEPORT = 0, /* their rank is spread over all nodes: a zero column counts as e/n */
+    SPRY_ZERO_TELEPORT = 0, /* their rank is spread over all nodes: a zero column counts as v, see spry_pagerank */
     SPRY_ZERO_ABORT = 1,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
     SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
 } spry_zero_columns;
@@ -70,6 +70,12 @@ typedef struct spry_pagerank_options {
     spry_observer observe;       /* NULL: none */
     void *user;                  /* for it */
     void *stream; /* GPU: the stream that all of it runs in, after what that holds; the call ends when it has ended */
+    /*
+     * v of personalised PageRank: n finite entries >= 0, of x's type, which are divided by their sum (not 0). On the
+     * host or on the device that does the work; read before the iteration begins. Zeros: v = e/n.
+     */
+    spry_const_vector personalised;
+    int start_from_x; /* 1: x holds x_0, entries as of v, divided by their sum; 0: x_0 = v, x is only written */
 } spry_pagerank_options;
 
 typedef struct spry_pagerank_result {
@@ -87,29 +93,35 @@ typedef struct spry_pagerank_result {
     double setup_us; /* column sums and plan */
     double solve_us; /* the iterations, of which products took product_us */
     double product_us;
+    double upload_us; /* of setup_us, moving A to the device */
 } spry_pagerank_result;
 
 /*
- * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A^T (or A, see edges)
- * with each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n,
- * n >= 1, sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for
- * a pattern).
+ * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)*v from x_0 = v, where B is A^T (or A, see edges) with
+ * each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n, n >= 1,
+ * sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for a
+ * pattern).
+ *
+ * v is e/n, each entry 1/n, or options->personalised divided by its sum: where rank that does not follow a link goes
+ * to. That is also the rank of nodes that link nowhere, if zero columns teleport: all of it goes where v says. Nodes
+ * that cannot be reached from those where v is above 0 have rank 0 in the end.
  *
  * The defaults suit a graph as most files hold it. A column-stochastic matrix B wants edges = SPRY_COLUMN_TO_ROW and
  * zero_columns = SPRY_ZERO_ABORT.
  *
  * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
- * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors
- * and the column factors once. The same bits for any number of threads.
+ * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors, five if personalised.
+ * Allocates three vectors, the column factors and v once. The same bits for any number of threads.
  *
- * On a GPU (options->device, or where A is) all of it stays in its memory; x may be there or on the host. A in device
- * memory is copied to the host once for its column sums, and is multiplied where it lies unless edges exchange its rows
- * and columns. The residual and the number of iterations are those of the iteration that ended it. product_us comes
- * from ten products that are timed by themselves afterwards.
+ * On a GPU (options->device, or where A is) all of it stays in its memory; x and v may be there or on the host. A is
+ * looked at there, too, after a copy of it if it is on the host, and transposed there if edges ask for that; with
+ * coordinates, 64-bit columns or too little memory for it (some 40 bytes an entry) that is done on the host. The
+ * residual and the number of iterations are those of the iteration that ended it. product_us comes from ten products
+ * that are timed by themselves afterwards.
  *
  * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but
  * after SPRY_VERDICT_ZERO_COLUMN, where it is as it was). SPRY_INVALID_MATRIX: a negative entry or one that is not
- * finite. result and options may be NULL.
+ * finite. SPRY_INVALID_ARGUMENT: such an entry of v or x_0, or a sum of 0, or of Inf. result and options may be NULL.
  * Source: O. Meister, CUDA Kernels for SpMV (tutorial), 2013; the bound: the map contracts the 1-norm by alpha.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,

@@ -221,15 +221,19 @@ SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const
 
 typedef struct spryi_rank_state {
     /* asked for */
-    double alpha, tolerance, n;
+    double alpha, tolerance;
+    double n; /* sum of v: where that is ones, their number */
     int64_t limit;
     spry_norm norm;
-    int teleports; /* the mass of zero columns is spread over all nodes */
+    int teleports; /* the mass of zero columns is spread over all nodes, as v says */
+    /* of spryi_rank_passes.weigh */
+    double weight; /* sum of the entries */
+    int64_t bad;   /* the first entry that is negative or not finite; INT64_MAX: none */
     /* as it goes; d = x_k - x_(k-1) */
-    double shift_before; /* x_k = alpha y + shift; x_0 = 1/n */
-    double d1, residual; /* ||d||_1, and in the norm asked for */
-    double mass;         /* sum of x_k */
-    double zero_mass;    /* of it, over columns whose factor is 0 */
+    double alpha_before, shift_before; /* x_(k-1) = alpha_before y_before + shift_before v */
+    double d1, residual;               /* ||d||_1, and in the norm asked for */
+    double mass;                       /* sum of x_k */
+    double zero_mass;                  /* of it, over columns whose factor is 0 */
     int64_t iterations;
     double history[SPRYI_MOST_AHEAD]; /* as above */
     int stop;
@@ -251,6 +255,7 @@ SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums
         return;
     }
     s->shift_before = spryi_rank_shift(s);
+    s->alpha_before = s->alpha;
     s->d1 = sums[0];
     s->residual = s->norm == SPRY_NORM_1 ? sums[0] : s->norm == SPRY_NORM_2 ? sqrt(sums[1]) : sums[1];
     s->mass = sums[2];

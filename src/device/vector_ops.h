@@ -12,6 +12,7 @@
 #ifndef SPRYI_VECTOR_OPS_H
 #define SPRYI_VECTOR_OPS_H
 
+#include "core/device.h"
 #include "device/iteration.h"
 #include "spry/spry.h"
 
@@ -96,19 +97,62 @@ typedef struct spryi_cg_passes {
                            spry_error *err);
 } spryi_cg_passes;
 
-/* PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x */
+/*
+ * PageRank. s: column factors, 0 for a zero column, NULL: ones. v: how (1-alpha) is spread, NULL: ones.
+ * x_k = alpha y + shift v, z = s x
+ */
 typedef struct spryi_rank_passes {
-    /* x_0 = shift_before: z = s x_0, y = 0, and the mass of zero columns. */
-    spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
+    /* state.weight = the sum of the entries of v, state.bad = its first bad one. */
+    spry_status (*weigh)(const spryi_vector_work *w, const void *v, spry_error *err);
+    /* v /= state.weight */
+    spry_status (*divide)(const spryi_vector_work *w, void *v, spry_error *err);
     /*
-     * x_k from y, x_(k-1) from the y before it, z from x_k. z may be y_before, which is done with then. The first pass
-     * after the one that stopped makes z = x_k of y_before instead: products that are still to come only read z.
+     * z = s x_0, and the mass of zero columns. x NULL: x_0 = shift_before v, y = 0; else x_0 = x / state.weight,
+     * y = x_0 (alpha_before is 1, shift_before 0). x may be z.
+     */
+    spry_status (*start)(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
+                         spry_error *err);
+    /*
+     * x_k from y, x_(k-1) from the y before it, z from x_k; norm is the state's. z may be y_before, which is done with
+     * then. The first pass after the one that stopped makes z = x_k of y_before instead: products that are still to
+     * come only read z.
      */
     spry_status (*step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
-                        spry_error *err);
-    /* x = alpha y + shift_before; x may be y */
-    spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+                        const void *v, spry_norm norm, spry_error *err);
+    /* x = alpha y + shift_before v; x may be y */
+    spry_status (*finish)(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err);
 } spryi_rank_passes;
+
+/* What is found of a matrix's values. */
+typedef struct spryi_entry_facts {
+    int64_t bad; /* the first entry that is negative or not finite, -1: none */
+    double bad_value;
+    int all_ones;
+} spryi_entry_facts;
+
+/* What is found of sums, of which factors are the reciprocals, 0 of a 0. */
+typedef struct spryi_sum_facts {
+    int as_they_stand;         /* 1: every sum is 1 but for `slack` */
+    int64_t zeros, first_zero; /* sums of 0, and the first of them, -1: none */
+    int64_t bad;               /* the first whose factor is below `least` or above `largest`, -1: none */
+    double bad_sum;
+    double slack, least, largest; /* handed in */
+} spryi_sum_facts;
+
+/*
+ * PageRank's set-up of CSR in the device's memory, which has 32-bit columns, f32 or f64 values or none. Each returns
+ * when its work is done; all arrays lie there. The same bits in every run.
+ */
+typedef struct spryi_links_passes {
+    spry_status (*look)(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err);
+    /* Sums of the rows, in f64; of a pattern their lengths. */
+    spry_status (*add)(const spryi_device *device, double *sums, const spry_arrays *csr, spry_error *err);
+    spry_status (*invert)(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
+                          const double *sums, int64_t n, spry_error *err);
+    /* CSR of the transposed, in the order of A's rows. SPRY_UNSUPPORTED: there are too many entries. */
+    spry_status (*transpose)(const spryi_device *device, void *offsets, void *indices, void *values,
+                             const spry_arrays *csr, spry_error *err);
+} spryi_links_passes;
 
 typedef struct spryi_vector_ops {
     int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
@@ -128,6 +172,7 @@ typedef struct spryi_vector_ops {
     int64_t (*unseen)(const void *rounds);
     spry_status (*see)(void *rounds, void *state, size_t bytes, spry_error *err);
     void (*forget)(void *rounds);
+    const spryi_links_passes *links; /* NULL: entries are looked at on the host */
 } spryi_vector_ops;
 
 /* Resolves threads, allocates what sums and states need; undone by spryi_vector_work_clear, also when it failed. */
@@ -149,10 +194,24 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 int64_t spryi_vector_rounds(int64_t n);
 
 /*
- * Starts recorded rounds, and looks at the states that those before have left: the device does not wait for whoever
- * looks. Once all states say stop, all that was started has ended.
+ * Iterations that are likely to be left, at least 1: as many as the residual needs to reach the goal if it goes on
+ * falling as it did in the last `back` of them, before which it was `before`; `most` where that is not known. Where it
+ * falls more slowly, more turn out to be needed: those begin after a look, which takes less time than a product in vain.
  */
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *states, size_t bytes,
+int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
+
+/* Recorded rounds, `count` of them, of which `left` are likely to be needed beside those that were seen. */
+typedef struct spryi_recorded {
+    void *rounds;
+    int64_t count, left;
+} spryi_recorded;
+
+/*
+ * Starts recorded rounds while more are likely to be needed than are on their way, two at most, and looks at the states
+ * that the oldest have left: the device does not wait for whoever looks. Once all states say stop, all that was started
+ * has ended.
+ */
+spry_status spryi_vector_advance(const spryi_vector_work *w, const spryi_recorded *recorded, void *states, size_t bytes,
                                  int (*have_stopped)(const void *states, int64_t columns), spry_error *err);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;

@@ -7,6 +7,7 @@
 #include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
+#include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "plan/plan.h"
@@ -148,6 +149,25 @@ static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *
     return d->ops->synchronize(d, NULL, err);
 }
 
+/* Ones for a pattern, of the type: a few from the host, then as many again as there are. */
+static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
+{
+    double staged[256];
+    const int64_t size = (int64_t)spry_type_bytes(type), all = csr->a.nnz * size;
+    int64_t have = (int64_t)sizeof staged < all ? (int64_t)sizeof staged : all;
+    SPRYI_OK_OR_RETURN(d->ops->allocate(d, &csr->copies[2], all, "values", err));
+    char *to = csr->copies[2];
+    for (int64_t k = 0; k * size < (int64_t)sizeof staged; k++) spryi_set_value(staged, type, k, 1);
+    if (have > 0) SPRYI_OK_OR_RETURN(d->ops->copy(d, to, staged, have, SPRYI_TO_DEVICE, NULL, err));
+    for (; have < all; have *= 2) {
+        const int64_t more = have < all - have ? have : all - have;
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, to + have, to, more, SPRYI_WITHIN_DEVICE, NULL, err));
+    }
+    csr->a.values = to;
+    csr->a.value_type = type;
+    return SPRY_OK;
+}
+
 static void release_copies(const spryi_device *d, const device_csr *csr)
 {
     for (int n = 0; n < 3; n++) d->ops->release(d, csr->copies[n]);
@@ -190,6 +210,8 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
         SPRYI_TRY(copy_csr(d, &csr, err));
         made->upload_us = spryi_now_us() - start;
     }
+    if (csr.a.value_type == SPRY_PATTERN && plan->value_type != SPRY_PATTERN)
+        SPRYI_TRY(add_ones(d, &csr, plan->value_type, err));
     work.csr = csr.a;
     SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->format->storage_size, "storage", err));
     made->on_device = made->made_there = 1;
@@ -211,11 +233,12 @@ done:
     return status;
 }
 
-/* 1: the matrix comes as CSR of what is to be stored, or may be made that on the host. */
+/* 1: the matrix comes as CSR of what is to be stored, but for a pattern's ones, or may be made that on the host. */
 static int can_be_converted(const spry_spmv_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
-    const int as_is = a->layout == SPRY_CSR && a->value_type == plan->value_type;
+    const int lacks_ones = a->device > 0 && a->value_type == SPRY_PATTERN;
+    const int as_is = a->layout == SPRY_CSR && (lacks_ones || a->value_type == plan->value_type);
     if (a->index_type != SPRY_I32) return 0;
     return as_is || (a->device == 0 && !plan->format->takes_any_layout);
 }

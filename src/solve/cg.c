@@ -149,53 +149,52 @@ static int have_stopped(const void *states, int64_t columns)
     return 1;
 }
 
-/* 1: the second half of a column's step is still to come. */
-static int is_owed(const spry_cg_plan *s)
+/* Of the column that has made most. */
+static int64_t iterations_made(const spry_cg_plan *s)
 {
+    int64_t made = 0;
     for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->states[c].stop && s->states[c].turn && !s->work.ops->cg->next_direction) return 1;
-    return 0;
+        if (s->states[c].iterations > made) made = s->states[c].iterations;
+    return made;
 }
 
-/* The most iterations that a column that goes on may still make; the iterations of the one that has made most. */
-static int64_t left_of(const spry_cg_plan *s, int64_t *made)
+/* Iterations that are likely to be left, of the column that needs most. */
+static int64_t iterations_left(const spry_cg_plan *s)
 {
-    int64_t left = 0;
-    *made = 0;
+    enum { LATE = 24 }; /* the residual rises and falls on the way */
+    int64_t most = 1;
     for (int64_t c = 0; c < s->work.columns; c++) {
-        const spryi_cg_state *state = &s->states[c];
-        if (state->stop == SPRYI_GOES_ON && state->limit - state->iterations > left)
-            left = state->limit - state->iterations;
-        if (state->iterations > *made) *made = state->iterations;
+        const spryi_cg_state *t = &s->states[c];
+        const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
+        const double before = back > 0 ? t->history[(t->iterations - 1 - back) % SPRYI_MOST_AHEAD] : 0;
+        const double goal = t->goal > t->replace_at ? t->goal : t->replace_at;
+        const int64_t left = spryi_vector_left(t->residual, before, back, goal, t->limit - t->iterations);
+        if (t->stop == SPRYI_GOES_ON && left > most) most = left;
     }
-    return left;
+    return most;
 }
 
 /* Starts some rounds and looks what became of those, or of others that were started before. */
 static spry_status advance(spry_cg_plan *s, spry_error *err)
 {
-    int64_t made;
-    const int64_t left = left_of(s, &made), ahead = spryi_vector_ahead(&s->work, made);
+    const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
+    const int64_t ahead = usual < left ? usual : left;
     spry_status status = spryi_cg_record_rounds(s, err);
-    if (status == SPRY_OK && s->rounds)
-        return spryi_vector_advance(&s->work, s->rounds, s->states, (size_t)s->work.columns * sizeof *s->states,
+    if (status == SPRY_OK && s->rounds) {
+        const spryi_recorded recorded = {s->rounds, s->rounds_recorded, left};
+        return spryi_vector_advance(&s->work, &recorded, s->states, (size_t)s->work.columns * sizeof *s->states,
                                     have_stopped, err);
-    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++) status = start_round(s, &s->work, err);
-    if (status == SPRY_OK) status = spryi_cg_look(s, err);
-    if (status == SPRY_OK && is_owed(s)) {
-        status = start_round(s, &s->work, err);
-        if (status == SPRY_OK) status = spryi_cg_look(s, err);
     }
-    return status;
+    for (int64_t k = 0; k < ahead && status == SPRY_OK; k++) status = start_round(s, &s->work, err);
+    return status == SPRY_OK ? spryi_cg_look(s, err) : status;
 }
 
 /* Of several columns the observer is told the largest residual of those that made the iteration. 1: it wants no more.
    `from`: iterations that it was told of. */
 static int tell(const spry_cg_plan *s, int64_t from)
 {
+    const int64_t made = iterations_made(s);
     int enough = 0;
-    int64_t made;
-    (void)left_of(s, &made);
     for (int64_t k = from; k < made && s->now.observe; k++) {
         double residual = 0;
         for (int64_t c = 0; c < s->work.columns; c++) {
@@ -363,8 +362,7 @@ spry_status spryi_cg_iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
     }
     if (status == SPRY_OK) status = spryi_cg_begin(s, !s->now.start_from_x, err);
     while (status == SPRY_OK && !is_done(s)) {
-        int64_t told;
-        (void)left_of(s, &told);
+        const int64_t told = iterations_made(s);
         if (have_stopped(s->states, columns)) {
             status = columns == 1 ? heed(s, err) : heed_all(s, err);
         } else {

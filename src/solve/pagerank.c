@@ -1,12 +1,13 @@
 /*
- * PageRank, by the tutorial's steps: x_k = alpha*B*x_(k-1) + shift, B = A*diag(s) with s the reciprocal column sums.
+ * PageRank, by the tutorial's steps: x_k = alpha*B*x_(k-1) + shift*v, B = A*diag(s) with s the reciprocal column sums,
+ * v ones where all nodes count alike.
  *
  * Idea: the iteration carries z = s.x instead of x, so the product is A*z with A where it lies, and one pass makes z of
  * y = A*z. It keeps y of the iteration before instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the shifts'
  * difference, and z takes y_before's place in memory. Zero columns have s = 0. Their mass, known from the pass before,
  * goes into the next shift (teleport) or nowhere (drop).
  * Cost: an iteration is a product and a pass that reads y, y_before and s and writes z: four times n numbers, three
- * where B is column-stochastic as it stands.
+ * where B is column-stochastic as it stands, one more where v is given.
  */
 #include "solve/pagerank.h"
 #include "spry/solve.h"
@@ -34,6 +35,7 @@ typedef struct ranking {
     spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
+    spry_vector v;              /* options' personalised divided by its sum, on the device; data NULL: ones */
     buffers at;                 /* where the iteration is */
     spryi_rank_state state;     /* as it was when last looked at */
     void *rounds;               /* of spryi_vector_ops.record, rounds_recorded of them; NULL: none */
@@ -63,6 +65,18 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
         (unsigned)o->zero_columns > SPRY_ZERO_DROP)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "options",
                           "pagerank: norm, edges or zero_columns is none of its values");
+    return SPRY_OK;
+}
+
+static spry_status check_personalised(const ranking *r, const spry_arrays *a, spry_error *err)
+{
+    const spry_vector v = spryi_solve_vector(r->o->personalised);
+    if (!v.data && v.length == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&v, "personalised", a->rows, a, r->device, err));
+    if (v.type != r->x.type)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "personalised", v.type, r->x.type,
+                                "personalised is %s, expected %s as x", spry_type_name(v.type),
+                                spry_type_name(r->x.type));
     return SPRY_OK;
 }
 
@@ -105,7 +119,7 @@ static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *a
     const int runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
     *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
-    return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, err);
+    return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, r->v.data, r->state.norm, err);
 }
 
 static spry_status start_round(const ranking *r, const spryi_vector_work *w, const spry_run_options *run, buffers *at,
@@ -130,10 +144,12 @@ static spry_status start_rounds(void *user, void *stream, spry_error *err)
     return status;
 }
 
+/* Many of small systems, where starting them takes longer than those in vain; even numbers. */
 static spry_status record_rounds(ranking *r, spry_error *err)
 {
+    enum { SMALL = 1 << 14, LARGE = 1 << 18, OF_SMALL = 8, OF_MIDDLING = 4, OF_LARGE = 2 };
     if (!r->work.ops->record) return SPRY_OK;
-    r->rounds_recorded = spryi_vector_rounds(r->n);
+    r->rounds_recorded = r->n < SMALL ? OF_SMALL : r->n < LARGE ? OF_MIDDLING : OF_LARGE;
     return r->work.ops->record(&r->work, start_rounds, r, &r->rounds, err);
 }
 
@@ -143,14 +159,26 @@ static int has_stopped(const void *state, int64_t columns)
     return ((const spryi_rank_state *)state)->stop != SPRYI_GOES_ON;
 }
 
+/* Iterations that are likely to be left. */
+static int64_t iterations_left(const spryi_rank_state *s)
+{
+    enum { LATE = 4 };
+    const int64_t back = s->iterations - 1 < LATE ? s->iterations - 1 : LATE;
+    const double before = back > 0 ? s->history[(s->iterations - 1 - back) % SPRYI_MOST_AHEAD] : 0;
+    return spryi_vector_left(s->residual, before, back, s->tolerance, s->limit - s->iterations);
+}
+
 /* Starts some iterations and looks what became of those, or of others that were started before. */
 static spry_status advance(ranking *r, double *product_us, spry_error *err)
 {
-    const int64_t left = r->state.limit - r->state.iterations;
-    const int64_t ahead = spryi_vector_ahead(&r->work, r->state.iterations);
+    const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
+    const int64_t ahead = usual < left ? usual : left;
     spry_status status = SPRY_OK;
-    if (r->rounds) return spryi_vector_advance(&r->work, r->rounds, &r->state, sizeof r->state, has_stopped, err);
-    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++)
+    if (r->rounds) {
+        const spryi_recorded recorded = {r->rounds, r->rounds_recorded, left};
+        return spryi_vector_advance(&r->work, &recorded, &r->state, sizeof r->state, has_stopped, err);
+    }
+    for (int64_t k = 0; k < ahead && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;
 }
@@ -177,14 +205,15 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
 {
     const spryi_rank_passes *passes = r->work.ops->rank;
     const spryi_rank_state *s = &r->state;
-    spry_status status = passes->start(&r->work, r->at.z, r->at.y_before, r->links.factors.data, err);
+    const void *x_0 = r->o->start_from_x ? r->x.data : NULL;
+    spry_status status = passes->start(&r->work, r->at.z, r->at.y_before, x_0, r->links.factors.data, r->v.data, err);
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
         int64_t told = s->iterations;
         status = advance(r, &result->product_us, err);
         if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
     if (status == SPRY_OK && !s->finished) {
-        status = passes->finish(&r->work, r->x.data, r->at.y_before, err);
+        status = passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err);
         if (status == SPRY_OK) status = look(r, err);
     }
     result->iterations = s->iterations;
@@ -218,26 +247,82 @@ static spry_status make_vectors(ranking *r, spry_error *err)
     return status;
 }
 
-static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_matrix *A, const spry_arrays *a,
-                          spry_error *err)
+/* The sum of v, which lies on the device, goes to the state. */
+static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spry_error *err)
 {
+    r->state.bad = INT64_MAX;
+    SPRYI_OK_OR_RETURN(spryi_vector_put(&r->work, &r->state, sizeof r->state, err));
+    SPRYI_OK_OR_RETURN(r->work.ops->rank->weigh(&r->work, v->data, err));
+    SPRYI_OK_OR_RETURN(look(r, err));
+    if (r->state.bad != INT64_MAX) {
+        char number[sizeof(double)];
+        const spry_vector entry = {.data = number, .length = 1, .type = v->type};
+        spry_vector from = *v;
+        from.data = (char *)v->data + r->state.bad * (int64_t)spry_type_bytes(v->type);
+        from.length = 1;
+        SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &entry, &from, r->run.stream, err));
+        if (r->device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(r->context, r->device, r->run.stream, err));
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, r->state.bad, r->n,
+                                "pagerank: entry %lld of %s (counted from 1) is %g, expected finite numbers >= 0",
+                                (long long)r->state.bad + 1, name, spryi_value_at(number, v->type, 0));
+    }
+    if (!(r->state.weight > 0 && isfinite(r->state.weight)))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name,
+                          "pagerank: the entries of %s sum to %g, expected a finite sum above 0", name,
+                          r->state.weight);
+    return SPRY_OK;
+}
+
+/* Looks at the caller's v and x_0. The weight that the state has in the end is that of x_0. */
+static spry_status take_weights(ranking *r, spry_vector x, spry_error *err)
+{
+    const spry_vector given = spryi_solve_vector(r->o->personalised);
+    if (given.data) {
+        SPRYI_OK_OR_RETURN(spryi_solve_copy(r->context, &r->v, &given, r->device, r->run.stream, err));
+        SPRYI_OK_OR_RETURN(weigh(r, &r->v, "personalised", err));
+        SPRYI_OK_OR_RETURN(r->work.ops->rank->divide(&r->work, r->v.data, err));
+    }
+    if (!r->o->start_from_x) return SPRY_OK;
+    if (r->own_x.data) SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &r->x, &x, r->run.stream, err));
+    return weigh(r, &r->x, "x", err);
+}
+
+/* By the device, or, where it does not do that or lacks the memory, by the host. */
+static spry_status make_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT;
+    if (r->device > 0) {
+        const spry_status status = spryi_links_make_there(&r->work, &r->links, a, r->o->edges, &why);
+        if (status == SPRY_OK) return SPRY_OK;
+        if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
+    }
     SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
-    SPRYI_OK_OR_RETURN(
-        spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err));
+    return spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
+}
+
+static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                          const spry_arrays *a, spry_error *err)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
+    SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
+    SPRYI_OK_OR_RETURN(make_links(r, A, a, err));
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
-    spry_status status =
-        spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
+    spry_status status = make_vectors(r, err);
+    if (status == SPRY_OK) status = take_weights(r, x, err);
     if (status == SPRY_OK)
-        status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err);
-    if (status == SPRY_OK) status = make_vectors(r, err);
+        status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(r->plan, &info, err);
+    result->upload_us = r->links.upload_us + info.upload_us;
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
     if (status == SPRY_OK) status = record_rounds(r, err);
-    r->state.n = (double)r->n;
-    r->state.shift_before = 1 / (double)r->n; /* x_0 = alpha*0 + 1/n */
+    r->state.n = r->v.data ? 1 : (double)r->n;
+    r->state.alpha_before = r->o->start_from_x ? 1 : r->state.alpha;
+    r->state.shift_before = r->o->start_from_x ? 0 : 1 / r->state.n; /* x_0 = alpha*0 + v/n */
     if (status == SPRY_OK) status = spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
     result->format = r->names.format;
     result->kernel = r->names.kernel;
@@ -248,7 +333,7 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
                        const spry_arrays *a, spry_error *err)
 {
     double start = spryi_now_us();
-    spry_status status = set_up(r, result, A, a, err);
+    spry_status status = set_up(r, x, result, A, a, err);
     result->setup_us = spryi_now_us() - start;
     if (status != SPRY_OK) return status;
     start = spryi_now_us();
@@ -300,6 +385,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                                   "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
     if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err);
+    if (status == SPRY_OK) status = check_personalised(&r, &a, err);
     r.run.stream = r.device > 0 ? o.stream : NULL;
     if (status == SPRY_OK && r.device > 0) status = spry_device_synchronize(context, r.device, r.run.stream, err);
     if (status != SPRY_OK) return status;
@@ -308,8 +394,8 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     if (r.rounds) r.work.ops->forget(r.rounds);
-    spry_vector *vectors[] = {&r.z, &r.y, &r.own_x};
-    for (int v = 0; v < 3; v++) spry_vector_destroy(context, vectors[v]);
+    spry_vector *vectors[] = {&r.z, &r.y, &r.own_x, &r.v};
+    for (int v = 0; v < 4; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);
     spry_spmv_plan_destroy(r.plan);
     spryi_links_clear(context, &r.links);

@@ -3,6 +3,7 @@
 #include "core/device.h"
 #include "solve/solve.h"
 
+#include <math.h>
 #include <string.h>
 
 static const spryi_vector_ops *ops_of(const spry_context *context, int number)
@@ -70,14 +71,25 @@ int64_t spryi_vector_rounds(int64_t n)
     return n < SMALL ? OF_SMALL : OF_LARGE;
 }
 
-spry_status spryi_vector_advance(const spryi_vector_work *w, void *rounds, void *states, size_t bytes,
+int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most)
+{
+    if (back < 1) return most;
+    const double ratio = residual / before, left = (double)back * log(goal / residual) / log(ratio);
+    if (!(ratio < 1 && left < (double)most)) return most;
+    return left > 1 ? (int64_t)ceil(left) : 1;
+}
+
+spry_status spryi_vector_advance(const spryi_vector_work *w, const spryi_recorded *recorded, void *states, size_t bytes,
                                  int (*have_stopped)(const void *states, int64_t columns), spry_error *err)
 {
     const spryi_vector_ops *ops = w->ops;
     spry_status status = SPRY_OK;
-    while (status == SPRY_OK && ops->unseen(rounds) < 2) status = ops->replay(w, rounds, err);
-    if (status == SPRY_OK) status = ops->see(rounds, states, bytes, err);
-    while (status == SPRY_OK && have_stopped(states, w->columns) && ops->unseen(rounds) > 0)
-        status = ops->see(rounds, states, bytes, err);
+    for (int64_t on_way = ops->unseen(recorded->rounds); status == SPRY_OK && on_way < 2; on_way++) {
+        if (on_way > 0 && on_way * recorded->count >= recorded->left) break;
+        status = ops->replay(w, recorded->rounds, err);
+    }
+    do {
+        if (status == SPRY_OK) status = ops->see(recorded->rounds, states, bytes, err);
+    } while (status == SPRY_OK && have_stopped(states, w->columns) && ops->unseen(recorded->rounds) > 0);
     return status;
 }

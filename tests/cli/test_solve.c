@@ -292,6 +292,45 @@ static void pagerank_of_a_file(void **state)
     expect("pagerank --help", 0, "(default: teleport)", NULL);
 }
 
+/* The same graph: all that follows no link goes to nodes 2 and 4, one part in four to the first of them. */
+static void pagerank_personalised(void **state)
+{
+    (void)state;
+    double x[4], again[4];
+    write_file("mine.mtx", "%%MatrixMarket matrix array real general\n4 1\n0\n1\n0\n3\n");
+    write_file("none.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 0\n");
+    write_file("below.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 1\n3 1 -2\n");
+    expect("pagerank $D/links.mtx --tol 1e-14 --personalised $D/mine.mtx -o $D/x.mtx", 0, "  personalised    by ",
+           NULL);
+    read_array("x.mtx", 4, x);
+    const double rest = 0.15 + 0.85 * x[3];
+    assert_true(fabs(x[0] + x[1] + x[2] + x[3] - 1) < 1e-13);
+    assert_true(fabs(x[0] - 0.425 * x[2]) < 1e-13);
+    assert_true(fabs(x[1] - rest / 4 - 0.425 * x[0]) < 1e-13);
+    assert_true(fabs(x[2] - 0.85 * (x[0] / 2 + x[1])) < 1e-13);
+    assert_true(fabs(x[3] - 3 * rest / 4 - 0.425 * x[2]) < 1e-13);
+    expect("pagerank $D/links.mtx --tol 1e-12 --personalised $D/mine.mtx --start $D/x.mtx -o $D/y.mtx", 0,
+           "converged after 1 iterations", NULL);
+    read_array("y.mtx", 4, again);
+    for (int i = 0; i < 4; i++) assert_true(fabs(x[i] - again[i]) < 1e-13);
+    outcome o = spry("pagerank $D/links.mtx --json --start $D/x.mtx");
+    cJSON *line = json_line(o.out, 0);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "personalised")));
+    assert_non_null(strstr(word(line, "start"), "x.mtx"));
+    assert_true(cJSON_IsNumber(cJSON_GetObjectItem(line, "upload_us")));
+    cJSON_Delete(line);
+    release(&o);
+    expect("pagerank $D/links.mtx --personalised $D/b3.mtx", 2, NULL,
+           "b3.mtx: the array is 3 x 1, expected 4 x 1, an entry for each node");
+    expect("pagerank $D/links.mtx --personalised $D/none.mtx", 2, NULL,
+           "pagerank: the entries of personalised sum to 0, expected a finite sum above 0");
+    expect("pagerank $D/links.mtx --start $D/below.mtx", 2, NULL,
+           "pagerank: entry 3 of x (counted from 1) is -2, expected finite numbers >= 0");
+    expect("pagerank $D/links.mtx --start $D/nowhere.mtx", 2, NULL, "nowhere.mtx");
+    expect("pagerank $D/links.mtx --start $D/x.mtx -o $D/x.mtx", 2, NULL, "x.mtx");
+    expect("pagerank $D/links.mtx --personalised $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");
+}
+
 /* The steps of the tutorial, of a matrix that stands for B itself. */
 static void pagerank(void **state)
 {
@@ -442,6 +481,7 @@ int main(void)
         cmocka_unit_test(solve_verdicts),
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank_of_a_file),
+        cmocka_unit_test(pagerank_personalised),
         cmocka_unit_test(pagerank),
         cmocka_unit_test(pagerank_records),
         cmocka_unit_test(pagerank_of_generated_graphs),

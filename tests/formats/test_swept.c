@@ -154,14 +154,24 @@ static void check_all(rows *r, const char *name)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = matrix_of(context, r);
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
-        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            char what[128];
-            snprintf(what, sizeof what, "%s, %s, %s", name, formats[f], type == SPRY_F32 ? "f32" : "f64");
-            spry_spmv_plan *plan = plan_of(context, A, formats[f], (spry_type)type);
-            check_groups(plan->stored.storage, what);
-            check_product(plan, r, (spry_type)type, what);
-            spry_spmv_plan_destroy(plan);
+    for (int type = SPRY_F32; type <= SPRY_F64; type++)
+        for (int valued = 0; valued < 2; valued++) { /* a pattern, and the same with values */
+            spry_matrix *ones = NULL;
+            spry_convert_options to = SPRY_INIT(spry_convert_options);
+            to.value_type = (spry_type)type;
+            to.keep_duplicates = 1;
+            if (valued) assert_int_equal(spry_matrix_convert(context, &ones, A, &to, NULL), SPRY_OK);
+            for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+                char what[128];
+                snprintf(what, sizeof what, "%s, %s, %s%s", name, formats[f], type == SPRY_F32 ? "f32" : "f64",
+                         valued ? "" : ", a pattern");
+                spry_spmv_plan *plan = plan_of(context, valued ? ones : A, formats[f], (spry_type)type);
+                assert_int_equal(((const spryi_swept *)plan->stored.storage)->values != NULL, valued);
+                check_groups(plan->stored.storage, what);
+                check_product(plan, r, (spry_type)type, what);
+                spry_spmv_plan_destroy(plan);
+            }
+            spry_matrix_destroy(ones);
         }
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);

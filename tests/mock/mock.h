@@ -13,6 +13,7 @@ typedef struct mock_state {
     int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
     int64_t blocks;               /* that are held */
     int64_t copies_back, products, maps, conversions;
+    int64_t looks;             /* at entries and sums, by the set-up of PageRank */
     int64_t gathers, gathered; /* calls, and pieces that they brought */
     int64_t stream_waits;      /* for a stream that is not the default one */
     void *stream;              /* where a test expects work; what comes in others: */
@@ -21,6 +22,8 @@ typedef struct mock_state {
     int spgemm_fails;     /* 1: its numeric phase fails */
     int converts;         /* 1: storages of formats are made on the device where that can be */
     int absent;           /* 1: a context that looks for it finds none */
+    int records;          /* 1: it records rounds of an iteration ... */
+    int64_t replays;      /* ... which were started so often */
 } mock_state;
 extern mock_state mock;
 
@@ -29,6 +32,9 @@ extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
+extern const struct spryi_links_passes mock_links_passes;
+struct spryi_vector_ops;
+void mock_record_rounds(struct spryi_vector_ops *ops);
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 /* The device's kernel of a format; NULL: it has none. */

@@ -412,7 +412,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     FORMAT(sell, 0)                                                                                                    \
     FORMAT(hyb, 0)                                                                                                     \
     FORMAT(scoo, 0)                                                                                                    \
-    FORMAT(swept, 0)                                                                                                   \
+    FORMAT(swept, 1)                                                                                                   \
     FORMAT(bsr, 0)                                                                                                     \
     FORMAT(csr2, 0)                                                                                                    \
     FORMAT(csr3, 0)                                                                                                    \

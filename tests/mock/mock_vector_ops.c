@@ -12,16 +12,24 @@ typedef struct pass_task {
     const void *in[3];
 } pass_task;
 
+/* As it waits: the caller's work may be gone by then. */
+typedef struct waiting_pass {
+    pass_task task;
+    spryi_vector_work work;
+} waiting_pass;
+
 static void run_pass(void *args)
 {
-    const pass_task *p = args;
-    if (p->run(p) != SPRY_OK) abort();
+    waiting_pass *p = args;
+    p->task.w = &p->work;
+    if (p->task.run(&p->task) != SPRY_OK) abort();
 }
 
 static spry_status later(pass_task p)
 {
+    const waiting_pass waiting = {p, *p.w};
     mock_note(p.w->stream, &mock.stray_work);
-    mock_enqueue(run_pass, &p, sizeof p);
+    mock_enqueue(run_pass, &waiting, sizeof waiting);
     return SPRY_OK;
 }
 
@@ -143,22 +151,35 @@ static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v
 
 /* ---- PageRank ---- */
 
-PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
-     const void *s)
+PASS(rank_weigh, RANK weigh(p->w, p->in[0], NULL), const spryi_vector_work *w, const void *v)
 {
     (void)err;
-    return later((pass_task){rank_start_now, w, {z, y}, {s}});
+    return later((pass_task){rank_weigh_now, w, {NULL}, {v}});
 }
-PASS(rank_step, RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
-     void *y_before, const void *y, const void *s)
+PASS(rank_divide, RANK divide(p->w, p->out[0], NULL), const spryi_vector_work *w, void *v)
 {
     (void)err;
-    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
+    return later((pass_task){rank_divide_now, w, {v}, {NULL}});
 }
-PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
+PASS(rank_start, RANK start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w,
+     void *z, void *y, const void *x, const void *s, const void *v)
 {
     (void)err;
-    return later((pass_task){rank_finish_now, w, {x}, {y}});
+    return later((pass_task){rank_start_now, w, {z, y}, {x, s, v}});
+}
+PASS(rank_step,
+     RANK step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2],
+               ((const spryi_rank_state *)p->w->state.data)->norm, NULL),
+     const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s, const void *v, spry_norm norm)
+{
+    (void)err, (void)norm;
+    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s, v}});
+}
+PASS(rank_finish, RANK finish(p->w, p->out[0], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
+     const void *y, const void *v)
+{
+    (void)err;
+    return later((pass_task){rank_finish_now, w, {x}, {y, v}});
 }
 
 const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
@@ -176,10 +197,17 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                        .distance = distance,
                                        .collect = collect,
                                        .replace = replace};
-    static const spryi_rank_passes rank = {.start = rank_start, .step = rank_step, .finish = rank_finish};
-    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank};
+    static const spryi_rank_passes rank = {.weigh = rank_weigh,
+                                           .divide = rank_divide,
+                                           .start = rank_start,
+                                           .step = rank_step,
+                                           .finish = rank_finish};
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank, .links = &mock_links_passes};
+    static spryi_vector_ops recording;
     (void)device;
     ahead.block = spryi_vector_ops_cpu.block;
     ahead.most_blocks = spryi_vector_ops_cpu.most_blocks;
-    return &ahead;
+    recording = ahead;
+    mock_record_rounds(&recording);
+    return mock.records ? &recording : &ahead;
 }

@@ -2,8 +2,10 @@
 #include "device_tests.h"
 #include "instrumented.h"
 #include "spry/solve.h"
+#include "spry/tools.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 spry_pagerank_options rank_on_gpu(void)
@@ -25,9 +27,26 @@ spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, c
     return spry_pagerank(tested_context, x, r, A, o, err);
 }
 
+static void set_entry(const spry_vector *v, int64_t i, double value)
+{
+    if (v->type == SPRY_F32)
+        ((float *)v->data)[i] = (float)value;
+    else
+        ((double *)v->data)[i] = value;
+}
+
+/* x_0, where the options say that there is one */
+static void fill_guess(const spry_vector *x)
+{
+    for (int64_t i = 0; i < x->length; i++) set_entry(x, i, (double)(i % 7));
+    set_entry(x, 0, 1);
+}
+
 static void compare_ranks(const spry_matrix *A, int64_t n, spry_type type, const spry_pagerank_options *o)
 {
     spry_vector x = new_vector(n, type), y = new_vector(n, type);
+    fill_guess(&x);
+    fill_guess(&y);
     spry_pagerank_options cpu = *o;
     spry_pagerank_result r, told;
     spry_error err = {0};
@@ -137,6 +156,162 @@ void pagerank_zero_columns(void **state)
     spry_matrix_destroy(A);
     dense_free(&d);
     dense_free(&none);
+}
+
+/* Weights and first guesses, on the host and on the device. */
+void pagerank_personalised(void **state)
+{
+    (void)state;
+    for (int type = SPRY_F32; type <= SPRY_F64; type++)
+        for (int scale = 6; scale <= (INSTRUMENTED ? 10 : 13); scale += INSTRUMENTED ? 4 : 7)
+            for (int what = 1; what < 16; what++) { /* bits: v, x_0, v on the device, zero columns drop */
+                if (!(what & 3) || (what & 4 && !(what & 1))) continue;
+                const int64_t n = (int64_t)1 << scale;
+                char spec[32];
+                spry_vector v = new_vector(n, (spry_type)type), there = {0};
+                spry_pagerank_options o = rank_on_gpu();
+                snprintf(spec, sizeof spec, "rmat,scale=%d", scale);
+                spry_matrix *A = graph_of(tested_context, spec, (spry_type)type);
+                for (int64_t i = 0; i < n; i++) set_entry(&v, i, i % 5 == 3 ? 0 : 0.5 + (double)(i % 11));
+                assert_int_equal(spry_vector_create(tested_context, &there, n, (spry_type)type, 1, NULL), SPRY_OK);
+                assert_int_equal(spry_device_copy(tested_context, there.data, 1, v.data, 0,
+                                                  n * (int64_t)spry_type_bytes((spry_type)type), NULL, NULL),
+                                 SPRY_OK);
+                o.edges = SPRY_ROW_TO_COLUMN;
+                o.zero_columns = what & 8 ? SPRY_ZERO_DROP : SPRY_ZERO_TELEPORT;
+                o.norm = (spry_norm)(what % 3);
+                o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
+                o.start_from_x = (what & 2) != 0;
+                if (what & 1) o.personalised = spry_vector_as_const(v);
+                if (what & 4) {
+                    spry_pagerank_result r;
+                    spry_error err = {0};
+                    spry_vector x = new_vector(n, (spry_type)type), y = new_vector(n, (spry_type)type);
+                    fill_guess(&x);
+                    fill_guess(&y);
+                    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
+                    o.personalised = spry_vector_as_const(there);
+                    expect_status(rank(&r, y, A, &o, &err), &err, SPRY_OK, "");
+                    assert_memory_equal(x.data, y.data, (size_t)n * spry_type_bytes((spry_type)type));
+                    spry_vector_destroy(tested_context, &x);
+                    spry_vector_destroy(tested_context, &y);
+                } else {
+                    compare_ranks(A, n, (spry_type)type, &o);
+                }
+                spry_matrix_destroy(A);
+                spry_vector_destroy(tested_context, &v);
+                spry_vector_destroy(tested_context, &there);
+            }
+}
+
+/* Entries that are refused, with x as it was. */
+void pagerank_bad_weights(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    static const double bad[] = {-1, INFINITY, NAN};
+    spry_matrix *A = graph_of(tested_context, "rmat,scale=6", SPRY_F64);
+    for (int b = 0; b < 3; b++)
+        for (int start = 0; start < 2; start++) {
+            spry_vector v = new_vector(N, SPRY_F64), x = new_vector(N, SPRY_F64);
+            spry_pagerank_options o = rank_on_gpu();
+            spry_pagerank_result r;
+            spry_error err = {0};
+            char text[60];
+            for (int i = 0; i < N; i++) set_entry(&v, i, 1);
+            for (int i = 0; i < N; i++) set_entry(&x, i, 2);
+            set_entry(start ? &x : &v, 61, bad[b]);
+            set_entry(start ? &x : &v, 40, bad[b]);
+            o.start_from_x = 1;
+            o.zero_columns = SPRY_ZERO_TELEPORT;
+            o.personalised = spry_vector_as_const(v);
+            snprintf(text, sizeof text, "entry 41 of %s (counted from 1) is ", start ? "x" : "personalised");
+            expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, text);
+            assert_true(entry(&x, 3) == 2);
+            for (int i = 0; i < N; i++) set_entry(&v, i, 0);
+            expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_ARGUMENT, "personalised sum to 0");
+            spry_vector_destroy(tested_context, &v);
+            spry_vector_destroy(tested_context, &x);
+        }
+    spry_matrix_destroy(A);
+}
+
+/* Weighted links in rows of all lengths, one of them much longer than a warp adds up; each way and layout. */
+void pagerank_links(void **state)
+{
+    (void)state;
+    enum { N = 20011, MOST = 4 * N };
+    static int32_t offsets[N + 1], columns[MOST];
+    static double values[MOST];
+    int64_t nnz = 0;
+    uint64_t seed = 17;
+    for (int i = 0; i < N; i++) {
+        const int length = i == 5 ? N : i % 1000 == 7 ? 70 + i % 37 : i % 4;
+        for (int l = 0; l < length; l++, nnz++) {
+            assert_true(nnz < MOST);
+            columns[nnz] = (int32_t)((i + (int64_t)l * (i == 5 ? 1 : 31)) % N);
+            values[nnz] = 0.125 + uniform(&seed);
+        }
+        offsets[i + 1] = (int32_t)nnz;
+    }
+    spry_matrix *rows = NULL, *A = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(tested_context, &rows, N, N, offsets, columns, values, NULL), SPRY_OK);
+    for (int type = SPRY_F32; type <= SPRY_F64; type++)
+        for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
+            for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
+                spry_convert_options to = SPRY_INIT(spry_convert_options);
+                spry_pagerank_options o = rank_on_gpu();
+                if (INSTRUMENTED && (layout + edges + type) % 2) continue;
+                if (type == SPRY_F32 && edges == SPRY_COLUMN_TO_ROW)
+                    continue; /* f32 does not hold the long row's sum */
+                to.layout = (spry_layout)layout;
+                to.value_type = (spry_type)type;
+                to.keep_duplicates = 1;
+                assert_int_equal(spry_matrix_convert(tested_context, &A, rows, &to, NULL), SPRY_OK);
+                o.edges = (spry_edges)edges;
+                o.zero_columns = SPRY_ZERO_TELEPORT;
+                o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
+                compare_ranks(A, N, (spry_type)type, &o);
+                spry_matrix_destroy(A);
+            }
+    spry_matrix_destroy(rows);
+}
+
+/* The message for A on the GPU, in host memory and in the device's, is the CPU's. */
+static void same_refusal(const spry_matrix *A, int64_t n, spry_type type, spry_edges edges)
+{
+    spry_vector x = new_vector(n, type);
+    spry_pagerank_options o = rank_on_gpu(), cpu = o;
+    spry_pagerank_result r;
+    spry_error err = {0}, told = {0};
+    spry_arrays there = SPRY_INIT(spry_arrays);
+    o.edges = cpu.edges = edges;
+    cpu.device = SPRY_DEVICE_DEFAULT;
+    cpu.kernel = NULL;
+    assert_int_equal(rank(&r, x, A, &cpu, &told), SPRY_INVALID_MATRIX);
+    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
+    spry_matrix *copy = matrix_there(A, &there);
+    expect_status(rank(&r, x, copy, &o, &err), &err, SPRY_INVALID_MATRIX, told.message);
+    assert_int_equal(err.value, told.value);
+    spry_matrix_destroy(copy);
+    free_matrix_there(&there);
+    spry_vector_destroy(tested_context, &x);
+}
+
+void pagerank_bad_links(void **state)
+{
+    (void)state;
+    static const double bad[] = {-2, INFINITY, NAN, 1e-310};
+    for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++)
+        for (int b = 0; b < 4; b++) {
+            dense d = random_graph(33, 0, 0, 5);
+            const int at = edges == SPRY_COLUMN_TO_ROW ? 1 : 33; /* the next link of the node */
+            for (int k = 0; k < 33; k++) d.a[5 * at + k * (34 - at)] = k == 7 ? bad[b] : 0;
+            spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
+            same_refusal(A, 33, SPRY_F64, (spry_edges)edges);
+            spry_matrix_destroy(A);
+            dense_free(&d);
+        }
 }
 
 /* A side of the graphs whose runs are stopped, many times each. */

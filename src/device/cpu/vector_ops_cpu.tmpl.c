@@ -301,16 +301,51 @@ static void SPRY_FN(replace_blocks)(const void *argument, int64_t first, int64_t
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
-/* z, y and s are the pass's x, r and D. */
+/* 1: a number that entries of a vector may be. */
+static inline int SPRY_FN(is_weight)(SPRY_V value)
+{
+    return value >= 0 && value - value == 0;
+}
+
+/* v is the pass's b; the first bad entry of a block, counted from the block's first, is its second sum. */
+static void SPRY_FN(rank_weigh_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    for (int64_t b = first; b < end; b++) {
+        const SPRY_V *v = AT(g->b, b);
+        const int64_t length = length_of(g->w, b);
+        double lanes[LANES] = {0};
+        int good = 1;
+        int64_t bad = 0;
+        for (int64_t i = 0; i < length; i++) {
+            lanes[i % LANES] += (double)v[i];
+            good &= SPRY_FN(is_weight)(v[i]);
+        }
+        while (!good && SPRY_FN(is_weight)(v[bad])) bad++;
+        SUMS(b)[0] = add_lanes(lanes);
+        SUMS(b)[1] = good ? -1 : (double)bad;
+    }
+}
+
+/* v is the pass's x, what it is divided by its alpha. */
+static void SPRY_FN(rank_divide_blocks)(const void *argument, int64_t first, int64_t last)
+{
+    const vector_pass *g = argument;
+    SPRY_V *v = g->x;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) v[i] = (SPRY_V)((double)v[i] / g->alpha);
+}
+
+/* z, y, x and s are the pass's x, r, b and D; the weight is its alpha. */
 static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
     for (int64_t b = first; b < end; b++) {
-        SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), x = (SPRY_V)g->shift;
-        const SPRY_V *s = AT(g->D, b);
+        SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), shift = (SPRY_V)g->shift;
+        const SPRY_V *given = AT(g->b, b), *s = AT(g->D, b), *v = AT(g->v, b);
         double zero_mass = 0;
         for (int64_t i = 0, length = length_of(g->w, b); i < length; i++) {
-            y[i] = 0;
+            SPRY_V x = given ? (SPRY_V)((double)given[i] / g->alpha) : v ? shift * v[i] : shift;
+            y[i] = given ? x : 0;
             z[i] = s ? s[i] * x : x;
             zero_mass += s && s[i] == 0 ? (double)x : 0;
         }
@@ -318,27 +353,79 @@ static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int6
     }
 }
 
+/* What the entries of a block of the step have in common. */
+typedef struct SPRY_FN(rank_scalars) {
+    SPRY_V alpha, shift, alpha_before, shift_before;
+} SPRY_FN(rank_scalars);
+
+/* As many entries as there are lanes. */
+typedef SPRY_V SPRY_FN(rank_piece) __attribute__((vector_size(RANK_LANES * sizeof(SPRY_V))));
+
+/*
+ * All entries of a block but a rest of less than RANK_LANES; how many, and their sums in lanes. In vectors of the
+ * compiler's: of the loop over lanes that stands for the same it makes vectors across the lanes, and shuffles.
+ */
+static inline int64_t SPRY_FN(rank_lanes)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
+                                          const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
+                                          spry_norm norm, SPRY_FN(rank_scalars) c, double *d1, double *dn, double *mass,
+                                          double *zero)
+{
+#define ALL(value)                                                                                                     \
+    {                                                                                                                  \
+        value, value, value, value                                                                                     \
+    }
+    typedef SPRY_FN(rank_piece) piece;
+    const piece alpha = ALL(c.alpha), shift = ALL(c.shift), alpha_before = ALL(c.alpha_before);
+    const piece shift_before = ALL(c.shift_before), none = ALL(0);
+    const rank_bits no_sign = ALL(INT64_MAX);
+    rank_wide d1s = ALL(0), dns = ALL(0), masses = ALL(0), zeros = ALL(0);
+    int64_t i = 0;
+#undef ALL
+    for (; i + RANK_LANES <= length; i += RANK_LANES) {
+        piece ys, befores, factors = none, vs;
+        memcpy(&ys, y + i, sizeof ys);
+        memcpy(&befores, before + i, sizeof befores);
+        if (scaled) memcpy(&factors, s + i, sizeof factors);
+        if (personal) memcpy(&vs, v + i, sizeof vs);
+        const piece x = alpha * ys + (personal ? shift * vs : shift);
+        const piece x_before = alpha_before * befores + (personal ? shift_before * vs : shift_before);
+        const rank_wide at = __builtin_convertvector(x, rank_wide);
+        const rank_wide d = (rank_wide)((rank_bits)(at - __builtin_convertvector(x_before, rank_wide)) & no_sign);
+        const piece z = scaled ? factors * x : x;
+        memcpy(before + i, &z, sizeof z);
+        d1s += d;
+        if (norm == SPRY_NORM_2) dns += d * d;
+        if (norm == SPRY_NORM_INF) {
+            const rank_bits is_larger = d > dns;
+            dns = (rank_wide)(((rank_bits)d & is_larger) | ((rank_bits)dns & ~is_larger));
+        }
+        masses += at;
+        if (scaled) zeros += (rank_wide)((rank_bits)at & __builtin_convertvector(factors == none, rank_bits));
+    }
+    memcpy(d1, &d1s, sizeof d1s);
+    memcpy(dn, &dns, sizeof dns);
+    memcpy(mass, &masses, sizeof masses);
+    memcpy(zero, &zeros, sizeof zeros);
+    return i;
+}
+
 static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, const SPRY_V *restrict y,
-                                       const SPRY_V *restrict s, int scaled, spry_norm norm, SPRY_V alpha, SPRY_V shift,
-                                       SPRY_V shift_before, double *sums)
+                                       const SPRY_V *restrict s, int scaled, const SPRY_V *restrict v, int personal,
+                                       spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
     double d1[RANK_LANES] = {0}, dn[RANK_LANES] = {0}, mass[RANK_LANES] = {0}, zero[RANK_LANES] = {0};
-    int64_t i = 0;
-#define RANK_ENTRY(i, l)                                                                                               \
-    do {                                                                                                               \
-        SPRY_V x = alpha * y[i] + shift, x_before = alpha * before[i] + shift_before, factor = scaled ? s[i] : 1;      \
-        double d = fabs((double)x - (double)x_before), at = (double)x;                                                 \
-        before[i] = factor * x;                                                                                        \
-        d1[l] += d;                                                                                                    \
-        if (norm == SPRY_NORM_2) dn[l] += d * d;                                                                       \
-        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* NaN shows in d1 */                                \
-        mass[l] += at;                                                                                                 \
-        if (scaled) zero[l] += factor == 0 ? at : 0;                                                                   \
-    } while (0)
-    for (; i + RANK_LANES <= length; i += RANK_LANES)
-        for (int l = 0; l < RANK_LANES; l++) RANK_ENTRY(i + l, l);
-    for (int l = 0; i < length; i++, l++) RANK_ENTRY(i, l);
-#undef RANK_ENTRY
+    int64_t i = SPRY_FN(rank_lanes)(length, before, y, s, scaled, v, personal, norm, c, d1, dn, mass, zero);
+    for (int l = 0; i < length; i++, l++) {
+        SPRY_V x = c.alpha * y[i] + (personal ? c.shift * v[i] : c.shift), factor = scaled ? s[i] : 1;
+        SPRY_V x_before = c.alpha_before * before[i] + (personal ? c.shift_before * v[i] : c.shift_before);
+        double d = fabs((double)x - (double)x_before), at = (double)x;
+        before[i] = factor * x;
+        d1[l] += d;
+        if (norm == SPRY_NORM_2) dn[l] += d * d;
+        if (norm == SPRY_NORM_INF) dn[l] = d > dn[l] ? d : dn[l]; /* NaN shows in d1 */
+        mass[l] += at;
+        if (scaled) zero[l] += factor == 0 ? at : 0;
+    }
     for (int e = 0; e < 4; e++) sums[e] = 0;
     for (int l = 0; l < RANK_LANES; l++) {
         sums[0] += d1[l];
@@ -348,13 +435,14 @@ static inline void SPRY_FN(rank_block)(int64_t length, SPRY_V *restrict before, 
     }
 }
 
-/* A loop for each norm, with and without s. */
-static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, const SPRY_V *s, spry_norm norm,
-                              SPRY_V alpha, SPRY_V shift, SPRY_V shift_before, double *sums)
+/* A loop for each norm, with and without s and v. */
+static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, const SPRY_V *s, const SPRY_V *v,
+                              spry_norm norm, SPRY_FN(rank_scalars) c, double *sums)
 {
+#define RANK_OF(scaled, personal, norm)                                                                                \
+    SPRY_FN(rank_block)(length, before, y, (scaled) ? s : NULL, scaled, (personal) ? v : NULL, personal, norm, c, sums)
 #define RANK_CASE(norm)                                                                                                \
-    (s ? SPRY_FN(rank_block)(length, before, y, s, 1, norm, alpha, shift, shift_before, sums)                          \
-       : SPRY_FN(rank_block)(length, before, y, NULL, 0, norm, alpha, shift, shift_before, sums))
+    (s ? (v ? RANK_OF(1, 1, norm) : RANK_OF(1, 0, norm)) : (v ? RANK_OF(0, 1, norm) : RANK_OF(0, 0, norm)))
     if (norm == SPRY_NORM_2)
         RANK_CASE(SPRY_NORM_2);
     else if (norm == SPRY_NORM_INF)
@@ -362,15 +450,16 @@ static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, c
     else
         RANK_CASE(SPRY_NORM_1);
 #undef RANK_CASE
+#undef RANK_OF
 }
 
 /* The y before, y and s are the pass's x, b and D; the shift before is its beta. */
 static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
+    const SPRY_FN(rank_scalars) c = {(SPRY_V)g->alpha, (SPRY_V)g->shift, (SPRY_V)g->alpha_before, (SPRY_V)g->beta};
     for (int64_t b = end - 1; b >= first; b--) SPRY_FN(rank_any)
-    (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), g->norm, (SPRY_V)g->alpha, (SPRY_V)g->shift,
-     (SPRY_V)g->beta, SUMS(b));
+    (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), AT(g->v, b), g->norm, c, SUMS(b));
 }
 
 /* y is the pass's b. */
@@ -378,8 +467,8 @@ static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int
 {
     const vector_pass *g = argument;
     SPRY_V *x = g->x, a = (SPRY_V)g->alpha, c = (SPRY_V)g->shift;
-    const SPRY_V *y = g->b;
-    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + c;
+    const SPRY_V *y = g->b, *v = g->v;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + (v ? c * v[i] : c);
 }
 
 /* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last -- */
@@ -403,6 +492,8 @@ PASS(replace, run_pass)
 PASS(next_direction, run_pass)
 PASS(clear, run_pass)
 PASS(distance, run_pass)
+PASS(rank_weigh, run_pass)
+PASS(rank_divide, run_pass)
 PASS(rank_start, run_pass)
 PASS(rank_step, run_pass_backwards)
 PASS(rank_finish, run_pass)

@@ -15,6 +15,10 @@
 enum { BLOCK = 2048 };
 enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
 
+/* The lanes of PageRank's sums, as numbers and as bits, in vectors of the compiler's. */
+typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
+typedef int64_t rank_bits __attribute__((vector_size(RANK_LANES * sizeof(int64_t))));
+
 /* A pass under way; what it does not have is NULL or 0. */
 typedef struct vector_pass {
     const spryi_vector_work *w;
@@ -23,6 +27,8 @@ typedef struct vector_pass {
     double alpha, beta, shift;
     spry_norm norm;
     const void *argument;
+    const void *v; /* PageRank's */
+    double alpha_before;
 } vector_pass;
 
 static void run_pass(vector_pass pass, spryi_range_fn blocks)
@@ -274,48 +280,75 @@ static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v
 
 /* ---- PageRank ---- */
 
-static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
+static spry_status rank_weigh(const spryi_vector_work *w, const void *v, spry_error *err)
 {
     (void)err;
     spryi_rank_state *state = w->state.data;
-    SPRYI_BY_TYPE(w->type, rank_start, ((vector_pass){w, .x = z, .r = y, .D = s, .shift = state->shift_before}));
+    const double *partials = w->partials.data;
+    SPRYI_BY_TYPE(w->type, rank_weigh, ((vector_pass){w, .b = v}));
+    add_blocks(w, 1, &state->weight);
+    for (int64_t b = w->blocks - 1; b >= 0; b--) {
+        const double bad = partials[b * SPRYI_MOST_SUMS + 1];
+        if (bad >= 0) state->bad = b * BLOCK + (int64_t)bad;
+    }
+    return SPRY_OK;
+}
+
+static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *err)
+{
+    (void)err;
+    const spryi_rank_state *state = w->state.data;
+    SPRYI_BY_TYPE(w->type, rank_divide, ((vector_pass){w, .x = v, .alpha = state->weight}));
+    return SPRY_OK;
+}
+
+static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
+                              spry_error *err)
+{
+    (void)err;
+    spryi_rank_state *state = w->state.data;
+    const vector_pass pass =
+        {w, .x = z, .r = y, .b = x, .D = s, .v = v, .alpha = state->weight, .shift = state->shift_before};
+    SPRYI_BY_TYPE(w->type, rank_start, (pass));
     add_blocks(w, 1, &state->zero_mass);
     return SPRY_OK;
 }
 
-static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, spry_error *err)
+static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err)
 {
     (void)err;
     const spryi_rank_state *state = w->state.data;
-    const vector_pass pass = {w, .x = x, .b = y, .alpha = state->alpha, .shift = state->shift_before};
+    const vector_pass pass = {w, .x = x, .b = y, .v = v, .alpha = state->alpha_before, .shift = state->shift_before};
     SPRYI_BY_TYPE(w->type, rank_finish, (pass));
     return SPRY_OK;
 }
 
 static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
-                             spry_error *err)
+                             const void *v, spry_norm norm, spry_error *err)
 {
     spryi_rank_state *state = w->state.data;
     const double *partials = w->partials.data;
     double sums[4] = {0}, most = 0;
     if (state->stop) {
-        if (!state->finished) rank_finish(w, z, y_before, err);
+        if (!state->finished) rank_finish(w, z, y_before, v, err);
     } else {
         const vector_pass pass = {w,
                                   .x = y_before,
                                   .b = y,
                                   .D = s,
+                                  .v = v,
                                   .alpha = state->alpha,
+                                  .alpha_before = state->alpha_before,
                                   .beta = state->shift_before,
                                   .shift = spryi_rank_shift(state),
-                                  .norm = state->norm};
+                                  .norm = norm};
         SPRYI_BY_TYPE(w->type, rank_step, (pass));
         /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
         if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
         add_blocks(w, 4, sums);
-        for (int64_t b = 0; b < w->blocks && state->norm == SPRY_NORM_INF; b++)
+        for (int64_t b = 0; b < w->blocks && norm == SPRY_NORM_INF; b++)
             if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
-        if (state->norm == SPRY_NORM_INF) sums[1] = most;
+        if (norm == SPRY_NORM_INF) sums[1] = most;
     }
     spryi_rank_strided(state, sums);
     return SPRY_OK;
@@ -334,7 +367,11 @@ static const spryi_cg_passes cg_passes = {.start = start,
                                           .distance = distance,
                                           .collect = collect,
                                           .replace = replace};
-static const spryi_rank_passes rank_passes = {.start = rank_start, .step = rank_step, .finish = rank_finish};
+static const spryi_rank_passes rank_passes = {.weigh = rank_weigh,
+                                              .divide = rank_divide,
+                                              .start = rank_start,
+                                              .step = rank_step,
+                                              .finish = rank_finish};
 
 const spryi_vector_ops TABLE = {.block = BLOCK,
                                 .most_blocks = INT64_MAX,

@@ -1,17 +1,37 @@
 /*
  * PageRank on a GPU: the passes of spryi_rank_passes, each one kernel (passes.cuh).
- * Cost: 4 numbers a row an iteration, 3 where columns sum to 1 as they stand, at the memory's bandwidth.
+ *
+ * The step has instances for the 1-norm and the others, with and without v, which read and add up what they need alone.
+ * A block starts the loads of its first piece before those of the state, so that it waits for both at once.
+ * Cost: 4 numbers a row an iteration, 3 where columns sum to 1 as they stand, one more where v is given, at the
+ * memory's bandwidth.
  */
 #include "device/cuda/passes.cuh"
 #include "spry/solve.h"
 
-/* Whether sum s is no sum but a maximum. */
-static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *state, int s)
+/* No sum is a maximum, but the fourth of a step in the maximum norm. */
+static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *, int)
 {
-    return s == 1 && state->norm == SPRY_NORM_INF;
+    return false;
 }
 
-/* What follows from sums: one function of iteration.h each. */
+/* The state, of a step in the 1-norm, which needs no fourth sum, or in another. */
+template <bool ONE> struct state_of_step : spryi_rank_state {
+};
+template <bool ONE> static __device__ __forceinline__ bool is_maximum(const state_of_step<ONE> *state, int s)
+{
+    return !ONE && s == 3 && state->norm == SPRY_NORM_INF;
+}
+
+/* What follows from sums. */
+struct rank_weighed {
+    enum { SUMS = 1, ALL = 1 };
+    typedef spryi_rank_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        s->weight = sums[0];
+    }
+};
 struct rank_started {
     enum { SUMS = 1, ALL = 1 };
     typedef spryi_rank_state state;
@@ -20,12 +40,14 @@ struct rank_started {
         s->zero_mass = sums[0];
     }
 };
-struct rank_strided {
-    enum { SUMS = 4, ALL = 4 };
-    typedef spryi_rank_state state;
+/* ||d||_1, the sum of x, of it over zero columns, and the sum or maximum of the norm, if it is another. */
+template <bool ONE> struct rank_strided {
+    enum { OTHER = ONE ? 0 : 3, SUMS = ONE ? 3 : 4, ALL = SUMS };
+    typedef state_of_step<ONE> state;
     static __device__ void go(state *s, const double *sums)
     {
-        spryi_rank_strided(s, sums);
+        const double all[4] = {sums[0], ONE ? 0 : sums[OTHER], sums[1], sums[2]};
+        spryi_rank_strided(s, all);
     }
 };
 
@@ -34,114 +56,219 @@ static spryi_rank_state *rank_state(const spryi_vector_work *w)
     return (spryi_rank_state *)w->state.data;
 }
 
-template <typename V> static __global__ void rank_start_kernel(spryi_rank_state *state, V *__restrict__ z,
-                                                               V *__restrict__ y, const V *__restrict__ s, int64_t n,
-                                                               double *partials)
+/* ---- weights ------------------------------------------------------------------------------------ */
+
+template <typename V>
+static __global__ void rank_weigh_kernel(spryi_rank_state *state, const V *__restrict__ v, int64_t n, double *partials)
 {
     begin_pass();
-    const V x = (V)state->shift_before;
+    double sums[1] = {0};
+    int64_t bad = INT64_MAX;
+    EACH_PIECE(piece, n)
+    {
+        V vs[PER_THREAD];
+        load(vs, v, piece, n);
+        EACH_ENTRY(u)
+        {
+            sums[0] += (double)vs[u];
+            if (!(vs[u] >= 0 && vs[u] - vs[u] == 0) && entry_of(piece, u) < bad) bad = entry_of(piece, u);
+        }
+    }
+    if (bad != INT64_MAX) atomicMin((long long *)&state->bad, (long long)bad);
+    finish<rank_weighed>(state, partials, sums);
+}
+
+static spry_status rank_weigh(const spryi_vector_work *w, const void *v, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, rank_weigh_kernel, rank_state(w), (const V *)v, w->n, partials_of(w));
+    return leave(previous, "pagerank weights", err);
+}
+
+template <typename V> static __global__ void rank_divide_kernel(const spryi_rank_state *state, V *v, int64_t n)
+{
+    begin_pass();
+    const double weight = state->weight;
+    EACH_PIECE(piece, n)
+    {
+        V vs[PER_THREAD];
+        load(vs, v, piece, n);
+        EACH_ENTRY(u) vs[u] = (V)((double)vs[u] / weight);
+        store(v, vs, piece, n);
+    }
+}
+
+static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, rank_divide_kernel, rank_state(w), (V *)v, w->n);
+    return leave(previous, "pagerank weights", err);
+}
+
+/* ---- iteration ---------------------------------------------------------------------------------- */
+
+/* z may be x: no __restrict__ for either. */
+template <typename V> static __global__ void rank_start_kernel(spryi_rank_state *state, V *z, V *__restrict__ y,
+                                                               const V *x, const V *__restrict__ s,
+                                                               const V *__restrict__ v, int64_t n, double *partials)
+{
+    begin_pass();
+    const V shift = (V)state->shift_before;
+    const double weight = state->weight;
     double sums[1] = {0};
     EACH_PIECE(piece, n)
     {
-        V factors[PER_THREAD], none[PER_THREAD], zs[PER_THREAD];
+        V given[PER_THREAD], factors[PER_THREAD], vs[PER_THREAD], ys[PER_THREAD], zs[PER_THREAD];
+        if (x) load(given, x, piece, n);
         if (s) load(factors, s, piece, n);
+        if (v) load(vs, v, piece, n);
         EACH_ENTRY(u)
         {
-            none[u] = 0;
-            zs[u] = s ? factors[u] * x : x;
-            if (s && factors[u] == 0 && entry_of(piece, u) < n) sums[0] += (double)x;
+            const V at = x ? (V)((double)given[u] / weight) : v ? shift * vs[u] : shift;
+            ys[u] = x ? at : V(0);
+            zs[u] = s ? factors[u] * at : at;
+            if (s && factors[u] == 0 && entry_of(piece, u) < n) sums[0] += (double)at;
         }
-        store(y, none, piece, n);
+        store(y, ys, piece, n);
         store(z, zs, piece, n);
     }
     finish<rank_started>(state, partials, sums);
 }
 
-static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
+static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
+                              spry_error *err)
 {
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)s, w->n, partials_of(w));
+    LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)x, (const V *)s, (const V *)v, w->n,
+                 partials_of(w));
     return leave(previous, "pagerank start", err);
 }
 
 /* z may be y_before: no __restrict__ for either. */
-template <typename V> static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, int64_t n)
+template <typename V>
+static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {
-    const V alpha = (V)state->alpha, shift = (V)state->shift_before;
+    const V alpha = (V)state->alpha_before, shift = (V)state->shift_before;
     EACH_PIECE(piece, n)
     {
-        V ys[PER_THREAD];
+        V ys[PER_THREAD], vs[PER_THREAD];
         load(ys, y, piece, n);
-        EACH_ENTRY(u) ys[u] = alpha * ys[u] + shift;
+        if (v) load(vs, v, piece, n);
+        EACH_ENTRY(u) ys[u] = alpha * ys[u] + (v ? shift * vs[u] : shift);
         store(x, ys, piece, n);
     }
 }
 
-template <typename V> static __global__ void rank_step_kernel(spryi_rank_state *state, V *z, const V *y_before,
-                                                              const V *__restrict__ y, const V *__restrict__ s,
-                                                              int64_t n, double *partials)
+/* The vectors of a step. */
+template <typename V> struct step_vectors {
+    V *z;
+    const V *y_before, *y, *s, *v;
+    int64_t n;
+};
+
+/* A piece of them. */
+template <typename V, bool PERSONAL> struct step_piece {
+    V y[PER_THREAD], before[PER_THREAD], s[PER_THREAD], v[PER_THREAD];
+
+    /* All loads in flight. Without s factors are 1. */
+    __device__ __forceinline__ void load_from(const step_vectors<V> &from, int64_t piece)
+    {
+        load(y, from.y, piece, from.n);
+        load(before, from.y_before, piece, from.n);
+        if (from.s)
+            load(s, from.s, piece, from.n);
+        else
+            EACH_ENTRY(u) s[u] = 1;
+        if (PERSONAL) load(v, from.v, piece, from.n);
+    }
+};
+
+template <typename V, bool ONE, bool PERSONAL>
+static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V> at, double *partials)
 {
-    double sums[4] = {0, 0, 0, 0};
+    typedef rank_strided<ONE> strided;
+    double sums[strided::SUMS] = {};
+    step_piece<V, PERSONAL> now;
+    int64_t piece = blockIdx.x;
     begin_pass();
-    if (state->finished) return;
-    if (state->stop) {
-        finish_pieces(state, z, y_before, n);
-        finish<rank_strided>(state, partials, sums);
+    now.load_from(at, piece);
+    const int finished = state->finished, stop = state->stop;
+    const V alpha = (V)state->alpha, shift = (V)spryi_rank_shift(state);
+    const V alpha_before = (V)state->alpha_before, shift_before = (V)state->shift_before;
+    const bool squares = !ONE && state->norm == SPRY_NORM_2;
+    if (finished) return;
+    if (stop) {
+        finish_pieces(state, at.z, at.y_before, at.v, at.n);
+        finish<strided>((typename strided::state *)state, partials, sums);
         return;
     }
-    const V alpha = (V)state->alpha, shift = (V)spryi_rank_shift(state), shift_before = (V)state->shift_before;
-    const spry_norm norm = state->norm;
-    EACH_PIECE(piece, n)
-    {
-        V ys[PER_THREAD], before[PER_THREAD], factors[PER_THREAD];
-        load(ys, y, piece, n);
-        load(before, y_before, piece, n);
-        if (s) load(factors, s, piece, n);
+    for (;;) {
+        V z[PER_THREAD];
         EACH_ENTRY(u)
         {
-            V x = alpha * ys[u] + shift, x_before = alpha * before[u] + shift_before;
-            double d = fabs((double)x - (double)x_before), at = (double)x;
-            before[u] = s ? factors[u] * x : x;
-            if (entry_of(piece, u) >= n) continue; /* the shifts alone are no entry */
+            const V shifted = PERSONAL ? shift * now.v[u] : shift;
+            const V shifted_before = PERSONAL ? shift_before * now.v[u] : shift_before;
+            const V x = alpha * now.y[u] + shifted, x_before = alpha_before * now.before[u] + shifted_before;
+            const double d = fabs((double)x - (double)x_before);
+            double *of_norm = &sums[strided::OTHER];
+            z[u] = now.s[u] * x;                      /* a factor of 1 changes no bit */
+            if (entry_of(piece, u) >= at.n) continue; /* the shifts alone are no entry */
             sums[0] += d;
-            if (norm == SPRY_NORM_2) sums[1] += d * d;
-            if (norm == SPRY_NORM_INF) sums[1] = larger(sums[1], d);
-            sums[2] += at;
-            if (s && factors[u] == 0) sums[3] += at;
+            sums[1] += (double)x;
+            if (now.s[u] == 0) sums[2] += (double)x;
+            if (!ONE) *of_norm = squares ? *of_norm + d * d : larger(*of_norm, d);
         }
-        store(z, before, piece, n);
+        store(at.z, z, piece, at.n);
+        piece += gridDim.x;
+        if (piece * TILE >= at.n) break;
+        now.load_from(at, piece);
     }
-    finish<rank_strided>(state, partials, sums);
+    finish<strided>((typename strided::state *)state, partials, sums);
+}
+
+template <typename V> static void launch_step(const spryi_vector_work *w, const step_vectors<V> &at, spry_norm norm)
+{
+    void (*const kernels[])(spryi_rank_state *, step_vectors<V>,
+                            double *) = {rank_step_kernel<V, false, false>, rank_step_kernel<V, false, true>,
+                                         rank_step_kernel<V, true, false>, rank_step_kernel<V, true, true>};
+    launch_pass(w, kernels[2 * (norm == SPRY_NORM_1) + (at.v != NULL)], rank_state(w), at, partials_of(w));
 }
 
 static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
-                             spry_error *err)
+                             const void *v, spry_norm norm, spry_error *err)
 {
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, rank_step_kernel, rank_state(w), (V *)z, (const V *)y_before, (const V *)y, (const V *)s, w->n,
-                 partials_of(w));
+    SPRY_BY_TYPE(w->type, V,
+                 launch_step(w,
+                             step_vectors<V>{(V *)z, (const V *)y_before, (const V *)y, (const V *)s, (const V *)v,
+                                             w->n},
+                             norm));
     return leave(previous, "pagerank step", err);
 }
 
 template <typename V>
-static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, const V *y, int64_t n)
+static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {
     begin_pass();
-    finish_pieces(state, x, y, n);
+    finish_pieces(state, x, y, v, n);
 }
 
-static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, spry_error *err)
+static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err)
 {
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, w->n);
+    LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, (const V *)v, w->n);
     return leave(previous, "pagerank finish", err);
 }
 
 extern const spryi_rank_passes spry_cuda_rank_passes;
-const spryi_rank_passes spry_cuda_rank_passes = {rank_start, rank_step, rank_finish};
+const spryi_rank_passes spry_cuda_rank_passes = {rank_weigh, rank_divide, rank_start, rank_step, rank_finish};

@@ -54,6 +54,8 @@ static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spr
     }
     if (code == cudaSuccess) code = ended;
     if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
+    /* now, and not with the first start */
+    if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphUpload(r->graph, stream);
     if (graph) (void)cudaGraphDestroy(graph);
     if (stream) (void)cudaStreamDestroy(stream);
     return status == SPRY_OK && code != cudaSuccess ? spry_cuda_fail(err, code, "rounds of an iteration") : status;

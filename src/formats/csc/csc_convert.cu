@@ -14,6 +14,7 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 #include "device/cuda/kernels.h"
+#include "device/cuda/transpose.cuh"
 
 /* offsets[j] = the keys before the first of column j or later. */
 template <typename P>
@@ -34,19 +35,19 @@ template <typename V> static __global__ void gather(const uint64_t *__restrict__
     if (values) values[p] = Ax[k];
 }
 
-/* rows, values and offsets of A in columns. */
-static spry_status transpose(const spryi_conversion *c, void *offsets, int32_t *rows, void *values, spry_error *err)
+spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a, void *offsets, int32_t *rows,
+                                void *values, spry_error *err)
 {
-    const spry_arrays *a = &c->csr;
     scratch key_space, other_space, row_space;
-    SPRY_CUDA_TRY(key_space.make(c->device, a->nnz * (int64_t)sizeof(uint64_t), "csc: keys", err));
-    SPRY_CUDA_TRY(other_space.make(c->device, a->nnz * (int64_t)sizeof(uint64_t), "csc: keys", err));
-    SPRY_CUDA_TRY(row_space.make(c->device, a->nnz * (int64_t)sizeof(int32_t), "csc: rows", err));
+    if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "csc: more entries than a key can number");
+    SPRY_CUDA_TRY(key_space.make(device, a->nnz * (int64_t)sizeof(uint64_t), "csc: keys", err));
+    SPRY_CUDA_TRY(other_space.make(device, a->nnz * (int64_t)sizeof(uint64_t), "csc: keys", err));
+    SPRY_CUDA_TRY(row_space.make(device, a->nnz * (int64_t)sizeof(int32_t), "csc: rows", err));
     uint64_t *keys = (uint64_t *)key_space.at, *other = (uint64_t *)other_space.at;
     const int32_t *row_of = (const int32_t *)row_space.at;
     const unsigned blocks = convert_blocks(a->nnz), columns = convert_blocks(a->cols + 1);
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
-    SPRY_CUDA_TRY(spry_cuda_order_columns(c->device, a, 1, &keys, &other, err));
+    SPRY_CUDA_TRY(spry_cuda_order_columns(device, a, 1, &keys, &other, err));
     SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (P *)offsets));
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
     if (a->nnz > 0)
@@ -79,7 +80,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     s->a.values = values;
     s->a.symmetry = SPRY_GENERAL;
     s->vector_type = c->request->options->vector_type;
-    return transpose(c, offsets, (int32_t *)rows, values, err);
+    return spry_cuda_transpose(c->device, a, offsets, (int32_t *)rows, values, err);
 }
 
 const spryi_converter spry_cuda_to_csc = {"csc", convert};

@@ -14,9 +14,10 @@
  *     group    1024 entries by rising columns, no two of which add to the same sum: a thread an entry, without atomics
  *     slot     column - base | sum, together 32 bits, and a value; a sum of all ones: padding
  *
- * A batch is 16 bytes of values for each of 1024 threads: U groups (4 of f32, 2 of f64). Entry `position` of group g
- * lies in slot position * U + g of the batch, so that a thread reads its U entries at once, and neighbouring threads
- * have neighbouring columns. An entry whose sum the group has already goes to a later group.
+ * A batch is 16 bytes of values for each of 1024 threads: U groups (4 of f32, 2 of f64; 4 of a pattern, which has no
+ * values). Entry `position` of group g lies in slot position * U + g of the batch, so that a thread reads its U entries
+ * at once, and neighbouring threads have neighbouring columns. An entry whose sum the group has already goes to a later
+ * group.
  *
  * Rows with entries have a sum each, numbered in their order. A row with entries for more than half of the block's
  * groups, or for more than 3/4 of some stretch of them, has further sums, which its entries take one after the other;
@@ -27,7 +28,7 @@
  * Invariants: columns rise along a group and, for one row, from group to group; duplicates keep their order. The cut
  * follows from the matrix and from the GPU's number of multiprocessors and shared memory, never from threads.
  *
- * Size: 8 bytes an entry in f32, 12 in f64, 1 to 5 % of padding, a bit a row.
+ * Size: 8 bytes an entry in f32, 12 in f64, 4 of a pattern, 1 to 5 % of padding, a bit a row.
  * Source: seed 000, SCOO: Dang and Schmidt 2012 (slices in shared memory); groups without conflicts, further sums and
  * pieces of rows: this library.
  *
@@ -92,7 +93,7 @@ typedef struct spryi_swept {
     spryi_swept_shared_row *shared_rows;
     int64_t *bases;    /* a batch */
     uint32_t *indices; /* a slot: sum in the low sum_bits of its block, column from the batch's base above */
-    void *values;
+    void *values;      /* NULL: a pattern */
 } spryi_swept;
 
 #ifdef __CUDACC__

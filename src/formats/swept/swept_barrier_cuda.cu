@@ -8,9 +8,10 @@
  *       and values are asked for two batches ahead, x one batch ahead.
  * Work: a block of threads a row block. Those that share a row hand in their pieces of its sum; the last adds them up
  *       in order.
- * Cost: 8 bytes an entry in f32, 12 in f64, and 1 to 5 % of padding; the sectors of x that each row block meets; two
- *       accesses of shared memory an entry; y once. What bounds it is the first-level cache's pipe: a gather takes as
- *       many sum_count as its 32 threads meet lines of x, an access of shared memory as many as they meet in one bank.
+ * Cost: 8 bytes an entry in f32, 12 in f64, 4 of a pattern, and 1 to 5 % of padding; the sectors of x that each row
+ *       block meets; two accesses of shared memory an entry; y once. What bounds it is the first-level cache's pipe: a
+ *       gather takes as many sum_count as its 32 threads meet lines of x, an access of shared memory as many as they
+ *       meet in one bank.
  * Source: seed 000, SCOO (slices in shared memory); Dang and Schmidt, The sliced COO format for sparse matrix-vector
  *       multiplication on CUDA-enabled GPUs, 2012; groups without conflicts, further sums and pieces: this library.
  */
@@ -74,6 +75,23 @@ template <typename S> struct batch { /* of 16 bits */
     }
 };
 
+/* A pattern's are all 1. */
+struct ones {};
+template <> struct batch<ones> {
+    static const int slots = 4;
+    unsigned index[4];
+    __device__ __forceinline__ void load(const unsigned *indices, const ones *)
+    {
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(index[0]), "=r"(index[1]), "=r"(index[2]), "=r"(index[3])
+            : "l"(indices));
+    }
+    __device__ __forceinline__ float at(int) const
+    {
+        return 1;
+    }
+};
+
 /* The storage as the kernel takes it. */
 typedef struct swept_view {
     const spryi_swept_block *blocks;
@@ -86,9 +104,10 @@ typedef struct swept_view {
 } swept_view;
 
 /*
- * A row block's products into its sums. In each round x of the next batch is asked for first, then what is two batches
- * ahead, and the groups of this batch are added meanwhile. (Gathers between the groups, in front of their reads of the
- * sums, were 5 % slower in f32.)
+ * A row block's products into its sums. It begins while the kernel before it in the stream still works, which has
+ * written nothing of the storage: the first two batches are on their way before it waits for that. In each round x of
+ * the next batch is asked for first, then what is two batches ahead, and the groups of this batch are added meanwhile.
+ * (Gathers between the groups, in front of their reads of the sums, were 5 % slower in f32.)
  */
 template <typename S, typename V> static __device__ __forceinline__ void
 sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__ x, V *sums)
@@ -100,14 +119,19 @@ sweep(const swept_view &s, const spryi_swept_block &block, const V *__restrict__
     const S *values = (const S *)s.values + first;
     const int64_t *bases = s.bases + block.first_batch;
     const int last = block.batches - 1;
-    if (last < 0) return;
+    if (last < 0) {
+        wait_for_kernel_before();
+        return;
+    }
     batch<S> now, next, after;
     V x_now[U], x_next[U];
     now.load(indices, values);
     int64_t base = bases[min(1, last)];
     next.load(indices + min(1, last) * stride, values + min(1, last) * stride);
+    const int64_t first_base = bases[0];
+    wait_for_kernel_before();
 #pragma unroll
-    for (int u = 0; u < U; u++) x_now[u] = x[bases[0] + (now.index[u] >> block.sum_bits)];
+    for (int u = 0; u < U; u++) x_now[u] = x[first_base + (now.index[u] >> block.sum_bits)];
 #pragma unroll 1
     for (int b = 0; b <= last; b++) {
         const int ahead = min(b + 2, last);
@@ -171,10 +195,10 @@ template <typename S, typename V> static __global__ void __launch_bounds__(THREA
 {
     extern __shared__ double memory[];
     V *sums = (V *)memory;
-    const V alpha = alpha_given.get(), beta = beta_given.get();
     const spryi_swept_block block = s.blocks[blockIdx.x];
     for (int n = threadIdx.x; n < block.all_sums; n += THREADS) sums[n] = 0;
     sweep<S>(s, block, x, sums);
+    const V alpha = alpha_given.get(), beta = beta_given.get();
     __syncthreads();
     for (int l = threadIdx.x / 32; l < block.extras; l += WARPS) {
         const spryi_swept_extra row = s.extras[block.first_extra + l];
@@ -192,12 +216,17 @@ template <typename S, typename V> static __global__ void __launch_bounds__(THREA
 /* The kernel for these types may ask for `bytes` of shared memory. */
 static cudaError_t allow_all(spry_type stored, spry_type vectors, int bytes)
 {
+#define ALLOW_ONES(tag, s, v, c, argument)                                                                             \
+    if (stored == SPRY_PATTERN && (int)vectors == (int)spryi_type_##v)                                                 \
+        return allow_shared_memory(swept_barrier<ones, spryi_##v>, bytes);
 #define ALLOW(tag, s, v, c, argument)                                                                                  \
     if ((int)stored == (int)spryi_type_##s && (int)vectors == (int)spryi_type_##v)                                     \
         return allow_shared_memory(swept_barrier<spryi_##s, spryi_##v>, bytes);
     SPRYI_PLAIN_ROWS(ALLOW, 0)
     SPRYI_MIXED_ROWS(ALLOW, 0)
+    SPRYI_PLAIN_ROWS(ALLOW_ONES, 0)
 #undef ALLOW
+#undef ALLOW_ONES
     return cudaErrorInvalidValue;
 }
 
@@ -228,20 +257,27 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return h->pieces * (int64_t)spry_type_bytes(request->vector_type) + h->shared_rows * 4;
 }
 
-template <typename S, typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V>
+static spry_status start(const spryi_swept *s, const spryi_run_args *args, spry_error *err)
 {
-    const spryi_swept *s = (const spryi_swept *)args->storage;
     const spryi_swept_sizes *h = &s->sizes;
-    if (h->blocks == 0) return SPRY_OK;
     const swept_view v = {s->blocks, s->bitmaps, s->extras, s->shared_rows, s->bases, s->indices, s->values};
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     V *y = (V *)args->y, *pieces = (V *)args->workspace;
     unsigned *arrived = (unsigned *)(pieces + h->pieces);
     const size_t shared_bytes = (size_t)h->most_sums * sizeof(V);
-    swept_barrier<S, V><<<(unsigned)h->blocks, THREADS, shared_bytes, stream_of(args)>>>(v, (const V *)args->x, y,
-                                                                                         alpha, beta, pieces, arrived);
+    launch_early(args, swept_barrier<S, V>, h->blocks, THREADS, (int64_t)shared_bytes, v, (const V *)args->x, y, alpha,
+                 beta, pieces, arrived);
     return launched(err, "swept_barrier_cuda");
+}
+
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_swept *s = (const spryi_swept *)args->storage;
+    if (s->sizes.blocks == 0) return SPRY_OK;
+    if (s->sizes.value_type == SPRY_PATTERN) return start<ones, V>(s, args, err);
+    return start<S, V>(s, args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);

@@ -509,11 +509,11 @@ static void SPRY_FN(fill)(const swept_build *made, int64_t b)
     const int64_t in_batch = SPRYI_SWEPT_THREADS * SPRYI_SWEPT_UNROLL(SPRY_B);
     const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
-    SPRY_B *values = (SPRY_B *)s->values + begin * in_batch;
+    SPRY_B *values = Ax ? (SPRY_B *)s->values + begin * in_batch : NULL;
     const uint32_t padding = spryi_swept_padding(&s->blocks[b]);
     for (int64_t n = 0; n < (end - begin) * in_batch; n++) {
         indices[n] = padding;
-        values[n] = 0;
+        if (Ax) values[n] = 0;
     }
     for (int64_t n = begin; n < end; n++) s->bases[n] = INT64_MAX; /* then the least column */
     for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
@@ -524,7 +524,7 @@ static void SPRY_FN(fill)(const swept_build *made, int64_t b)
         const entry_slot target = made->targets[k];
         const uint32_t column = (uint32_t)(Aj[k] - s->bases[begin + target.slot / in_batch]);
         indices[target.slot] = column << s->blocks[b].sum_bits | target.sum;
-        values[target.slot] = Ax[k];
+        if (Ax) values[target.slot] = Ax[k];
     }
 }
 

@@ -178,7 +178,7 @@ template <typename V, typename P> static __global__ void clear_slots(const sweep
     for (int64_t n = begin + blockIdx.x % CLEAR_PARTS * CONVERT_THREADS + threadIdx.x; n < end;
          n += CLEAR_PARTS * CONVERT_THREADS) {
         indices[n] = padding;
-        values[n] = 0;
+        if (values) values[n] = 0;
     }
 }
 
@@ -212,7 +212,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
         const int64_t batch = block->first_batch + group / unroll, column = column_of(w, p);
         const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, slot % GROUP, unroll);
         indices[to] = (uint32_t)(column - bases[batch]) << block->sum_bits | records[p].y;
-        values[to] = Ax[KEY_ENTRY(w.keys[p])];
+        if (values) values[to] = Ax[KEY_ENTRY(w.keys[p])];
     }
 }
 
@@ -485,7 +485,7 @@ template <typename V, typename P> static spry_status fill(making<P> *m, const re
     return launched(err, "swept: slots");
 }
 
-/* Bits of the values are copied: V is an unsigned number of their size. */
+/* Bits of the values are copied: V is an unsigned number of their size, of a pattern, which has none, of 4 bytes. */
 template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
@@ -515,7 +515,6 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
 
 static spry_status convert(spryi_conversion *c, spry_error *err)
 {
-    if (c->csr.value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: a pattern");
     if (c->csr.nnz >= UINT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
     return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));

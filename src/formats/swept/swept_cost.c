@@ -157,8 +157,9 @@ int spryi_swept_arrays(spryi_swept *s, spryi_section *list)
         {"indices", (void **)&s->indices, NULL, slots, sizeof *s->indices},
         {"values", &s->values, NULL, slots, value_bytes},
     };
-    for (int n = 0; n < SPRYI_SWEPT_ARRAYS; n++) list[n] = arrays[n];
-    return SPRYI_SWEPT_ARRAYS;
+    const int count = value_bytes > 0 ? SPRYI_SWEPT_ARRAYS : SPRYI_SWEPT_ARRAYS - 1;
+    for (int n = 0; n < count; n++) list[n] = arrays[n];
+    return count;
 }
 
 int64_t spryi_swept_bytes(const spryi_swept *s)
@@ -175,7 +176,8 @@ void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
     const spryi_swept_sizes *h = &s->sizes;
     const int64_t slots = spryi_swept_slots(h);
     cost->bytes = spryi_swept_bytes(s);
-    cost->words = 2 * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
+    const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* of a slot */
+    cost->words = words * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;
     /* a matrix without rows has no block, which cannot be asked for */
     snprintf(cost->parameters, sizeof cost->parameters, "blocks=%lld:sums=%lld",

@@ -21,6 +21,7 @@ const spryi_kernel spryi_swept_reference_cpu = {
     .idea = "slot by slot, each product added to its row's sum, on one thread",
     .source = "SCOO: Dang and Schmidt 2012; groups without conflicts: this library",
     .deterministic = 1,
+    .pattern = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
@@ -40,10 +41,11 @@ static void SPRY_FN(multiply)(const spryi_swept *s, const spryi_swept_block *blo
             const uint32_t sum = s->indices[k] & padding;
             if (sum == padding) continue;
             const int64_t i = block->first_row + row_of[sum], j = spryi_swept_column(s, block, n, k);
+            const SPRY_V value = values ? SPRY_VALUE(values[k]) : 1;
             if (transposed)
-                t[j] += SPRY_VALUE(values[k]) * x[i];
+                t[j] += value * x[i];
             else
-                t[i] += SPRY_VALUE(values[k]) * x[j];
+                t[i] += value * x[j];
         }
 }
 

@@ -72,7 +72,7 @@ spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const v
         }
         if (pass == 0) locate_rows(s, &a, at, heads);
     }
-    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
+    status = spryi_matrix_adopt(context, csr, &a, a.value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err);
     a = s->types; /* they are taken over, also where this fails */
 done:
     spryi_release(context, at);
@@ -117,7 +117,7 @@ static void SPRY_FN(unpack)(const spryi_swept *s, const spryi_swept_block *block
             if (sum == padding) continue;
             const int64_t to = row_of[sum] == 0 && block->head_row >= 0 ? head++ : at[block->first_row + row_of[sum]]++;
             columns[to] = (SPRY_J)spryi_swept_column(s, block, block->first_batch + group / unroll, slot);
-            values[to] = ((const SPRY_B *)s->values)[slot];
+            if (values) values[to] = ((const SPRY_B *)s->values)[slot];
         }
 }
 
