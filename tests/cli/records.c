@@ -22,10 +22,11 @@ static const struct {
               {"threads", 'I'},     {"format", 'S'},        {"kernel", 'S'},    {"ordering", 'S'},
               {"peer", 'B'},        {"deterministic", 'b'}, {"setup_us", 'N'},  {"upload_us", 'N'},
               {"baseline_us", 'n'}, {"predicted_us", 'n'},  {"update_us", 'n'}, {"break_even", 'i'},
-              {"policy", 's'},      {"first_us", 'N'},      {"time_us", 'N'},   {"mean_us", 'N'},
-              {"min_us", 'N'},      {"spread_us", 'N'},     {"runs", 'I'},      {"state", 'S'},
-              {"gflops", 'N'},      {"gbps", 'N'},          {"copy_gbps", 'N'}, {"roof", 'N'},
-              {"bytes", 'i'},       {"max_error", 'N'},     {"status", 'S'},    {"reason", 's'}};
+              {"policy", 's'},      {"first_us", 'N'},      {"time_us", 'N'},   {"iterations", 'i'},
+              {"mean_us", 'N'},     {"min_us", 'N'},        {"spread_us", 'N'}, {"runs", 'I'},
+              {"state", 'S'},       {"gflops", 'N'},        {"gbps", 'N'},      {"copy_gbps", 'N'},
+              {"roof", 'N'},        {"bytes", 'i'},         {"max_error", 'N'}, {"status", 'S'},
+              {"reason", 's'}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 const char *text_of(const cJSON *record, const char *name)
