@@ -173,7 +173,7 @@ typedef struct spry_peer_solver_request {
 } spry_peer_solver_request;
 
 typedef struct spry_peer_solution {
-    int64_t iterations; /* all that were made, those included that go on while the host looks at a residual */
+    int64_t iterations; /* until the rule held, or the limit */
     double residual;    /* by which the method stopped: ||r||/||b||, or ||x_k - x_(k-1)||_1 */
     double us;          /* comes negative: the benchmark's clock counts. Else the time of the iterations */
 } spry_peer_solution;
