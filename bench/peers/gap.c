@@ -4,9 +4,9 @@
  * each node's contribution, its score over its links out; then each node pulls the contributions along its links in, in
  * blocks of 16384 nodes that threads take as they come, and adds up how far the scores went, in f64.
  *
- * GAP's graphs have no weights, and its nodes without links lose their rank. Here a node's contribution is its score over
- * the sum of its weights, and the rank of nodes without links is spread over all, which the first pass adds up. Where all
- * weights are 1 none are read, as in GAP. prepare turns the links around; offsets have 64 bits, nodes 32, as in GAP.
+ * GAP's graphs have no weights, and its nodes without links lose their rank. Here a node's contribution is its score
+ * over the sum of its weights, and the rank of nodes without links is spread over all; the first pass adds it up. Where
+ * all weights are 1 none are read, as in GAP. prepare turns the links around; offsets have 64 bits, nodes 32, as in GAP.
  */
 #include "bench/peer.h"
 
