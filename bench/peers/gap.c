@@ -6,7 +6,7 @@
  *
  * GAP's graphs have no weights, and its nodes without links lose their rank. Here a node's contribution is its score
  * over the sum of its weights, and the rank of nodes without links is spread over all; the first pass adds it up. Where
- * all weights are 1 none are read, as in GAP. prepare turns the links around; offsets have 64 bits, nodes 32, as in GAP.
+ * all weights are 1 none are read, as in GAP. prepare turns the links around; nodes have 32 bits, offsets 64, as there.
  */
 #include "bench/peer.h"
 
