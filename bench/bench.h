@@ -10,6 +10,8 @@
  * Set-up, first run and steady state are told apart. A product whose bits are those of one that was compared
  * before, of the same matrix, x, alpha and beta, is right without a second comparison.
  *
+ * Methods that iterate are timed by whole solves (solver.h).
+ *
  * In place of turns and batches, bench_options.runs takes a short protocol: untimed runs, then so many timed one by
  * one, one case after the other.
  */
@@ -27,9 +29,13 @@ typedef struct bench_source {
     char reason[512]; /* for this reason */
 } bench_source;
 
-/* What an operation multiplies A, or its transpose, by: a vector (spmv), several (spmm), or A again (spgemm). */
-typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX } bench_factor;
+/*
+ * What an operation multiplies A, or its transpose, by: a vector (spmv), several (spmm), or A again (spgemm); or the
+ * method whose iterations multiply with it (cg, pagerank).
+ */
+typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX, IN_CG, IN_PAGERANK } bench_factor;
 bench_factor bench_factor_of(const char *op);
+int bench_iterates(const char *op); /* 1: cg or pagerank */
 
 /* ---- peers: other libraries' kernels, in modules that are loaded ---------------------------------- */
 
@@ -53,7 +59,7 @@ extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf1
 typedef struct bench_options {
     const bench_source *sources;
     int source_count;
-    const char *op;           /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm" */
+    const char *op;           /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
     const int64_t *columns;   /* numbers of columns, one after another: of op spmm and spmm_t alone, as */
     int column_counts;        /* so many of them, */
     int row_major;            /* 1: rows of all columns lie one behind the other; 0: columns do */
@@ -71,7 +77,7 @@ typedef struct bench_options {
     const char *device;       /* "cpu", "cuda", "all" */
     const bench_types *types; /* the widest first; two types of products with vectors alone, and with values */
     int type_count;
-    int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm" */
+    int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm", "cg" */
     int arrays_on_gpu; /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
     spry_index_type index[2]; /* of offsets and of columns */
     int64_t calls;            /* products that plans are told to expect; 0: many */

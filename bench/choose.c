@@ -5,7 +5,17 @@
 
 bench_factor bench_factor_of(const char *op)
 {
-    return strncmp(op, "spmm", 4) == 0 ? BY_COLUMNS : strcmp(op, "spgemm") == 0 ? BY_A_MATRIX : BY_A_VECTOR;
+    return strncmp(op, "spmm", 4) == 0   ? BY_COLUMNS
+           : strcmp(op, "spgemm") == 0   ? BY_A_MATRIX
+           : strcmp(op, "cg") == 0       ? IN_CG
+           : strcmp(op, "pagerank") == 0 ? IN_PAGERANK
+                                         : BY_A_VECTOR;
+}
+
+int bench_iterates(const char *op)
+{
+    const bench_factor factor = bench_factor_of(op);
+    return factor == IN_CG || factor == IN_PAGERANK;
 }
 
 int bench_device_is_there(const bench_session *session, const char *kind)

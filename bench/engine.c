@@ -140,6 +140,7 @@ static spry_status measure_subject(bench_session *session, const bench_subject *
     spry_status status = SPRY_OK;
     if (factor == BY_A_MATRIX) return bench_spgemm(session, subject, err);
     if (factor == BY_A_VECTOR) return bench_spmv(session, subject, err);
+    if (bench_iterates(o->op)) return bench_solvers(session, subject, err);
     for (int c = 0; status == SPRY_OK && c < o->column_counts; c++) {
         bench_subject columns = *subject;
         columns.columns = o->columns[c];

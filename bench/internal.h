@@ -22,8 +22,9 @@ typedef struct bench_session {
 typedef struct bench_peer {
     char module[32], version[32], name[64], format[32], device[32];
     bench_factor factor;            /* what it multiplies A by: a matrix */
-    const spry_peer_spgemm *spgemm; /* has this, others */
-    const spry_peer_kernel *kernel; /* this. Both NULL: not to be had, for this reason: */
+    const spry_peer_spgemm *spgemm; /* has this, a method that iterates */
+    const spry_peer_solver *solver; /* this, others */
+    const spry_peer_kernel *kernel; /* this. All NULL: not to be had, for this reason: */
     char reason[384];
 } bench_peer;
 
@@ -124,9 +125,10 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
 void bench_flush_caches(const bench_session *session);
 
-/* All cases of A*x in one type and number of columns, or of A*A (spgemm.c), and their records. */
+/* All cases of A*x in one type and number of columns, of A*A (spgemm.c), or of a method (solver.c); their records. */
 spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
+spry_status bench_solvers(bench_session *session, const bench_subject *subject, spry_error *err);
 
 /* ---- a matrix on the first GPU (device_matrix.c) ------------------------------------------------------ */
 

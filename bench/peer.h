@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-enum { SPRY_PEER_ABI = 5 };
+enum { SPRY_PEER_ABI = 6 };
 
 /* The answers of a module's functions. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
@@ -156,6 +156,45 @@ typedef struct spry_peer_spgemm {
     int variant; /* as in spry_peer_kernel */
 } spry_peer_spgemm;
 
+/* ---- methods that iterate --------------------------------------------------------------------------- */
+
+/*
+ * CG: A*x = b without preconditioner, from x = 0, until ||r||_2 <= tolerance * ||b||_2.
+ * PAGERANK: x = alpha*B*x + (1-alpha)/n*e from x = e/n, until ||x_k - x_(k-1)||_1 <= tolerance. B is the matrix
+ * transposed, each column divided by its sum; a column without weight counts as e/n.
+ */
+typedef enum spry_peer_method { SPRY_PEER_CG, SPRY_PEER_PAGERANK } spry_peer_method;
+
+typedef struct spry_peer_solver_request {
+    spry_peer_matrix matrix; /* square, symmetric for CG; of PageRank entry (i, j) >= 0 is a link from i to j */
+    int variant, threads;
+    double alpha, tolerance;
+    int64_t max_iterations;
+} spry_peer_solver_request;
+
+typedef struct spry_peer_solution {
+    int64_t iterations; /* until the rule held, or the limit */
+    double residual;    /* by which the method stopped: ||r||/||b||, or ||x_k - x_(k-1)||_1 */
+    double us;          /* comes negative: the benchmark's clock counts. Else the time of the iterations */
+} spry_peer_solution;
+
+/*
+ * The benchmark divides the time of solve by the iterations. What is done once belongs to prepare: uploads,
+ * conversions, the transposed, workspaces. Moving b and x is no part of the time of a peer that tells it.
+ */
+typedef struct spry_peer_solver {
+    const char *name;   /* "eigen_cg" */
+    const char *device; /* "cpu", "cuda" */
+    const char *title;
+    spry_peer_method method;
+    int deterministic; /* as in spry_peer_kernel */
+    int (*prepare)(void **state, const spry_peer_solver_request *request, spry_peer_cost *cost, spry_peer_error *error);
+    /* A whole solve. x and b are of the matrix's value type, in host memory; b is NULL of PageRank. */
+    int (*solve)(void *state, void *x, const void *b, spry_peer_solution *solution, spry_peer_error *error);
+    void (*destroy)(void *state);
+    int variant; /* as in spry_peer_kernel */
+} spry_peer_solver;
+
 /* ---- the module --------------------------------------------------------------------------------- */
 
 typedef struct spry_peer_module {
@@ -168,6 +207,8 @@ typedef struct spry_peer_module {
     const spry_peer_spgemm *spgemm;
     int spmm_count; /* of A times several columns */
     const spry_peer_kernel *spmm;
+    int solver_count; /* methods that iterate */
+    const spry_peer_solver *solvers;
 } spry_peer_module;
 
 /* NULL with a sentence in error when the module cannot be used here. */

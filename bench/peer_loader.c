@@ -52,7 +52,14 @@ static const struct {
                 {"process", "octave", "csr", "cpu", BY_A_MATRIX},
                 {"cusparse", "cusparse_spgemm_alg1", "csr", "cuda", BY_A_MATRIX},
                 {"cusparse", "cusparse_spgemm_alg2", "csr", "cuda", BY_A_MATRIX},
-                {"cusparse", "cusparse_spgemm_alg3", "csr", "cuda", BY_A_MATRIX}};
+                {"cusparse", "cusparse_spgemm_alg3", "csr", "cuda", BY_A_MATRIX},
+                {"eigen", "eigen_cg", "csr", "cpu", IN_CG},
+                {"petsc", "petsc_cg", "csr", "cpu", IN_CG},
+                {"cublas", "cusparse_cublas_cg", "csr", "cuda", IN_CG},
+                {"process", "cupy_cg", "csr", "cuda", IN_CG},
+                {"gap", "gap_pr_spmv", "csr", "cpu", IN_PAGERANK},
+                {"process", "scipy_pagerank", "csr", "cpu", IN_PAGERANK},
+                {"cublas", "cusparse_pagerank", "csr", "cuda", IN_PAGERANK}};
 static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";
@@ -135,6 +142,14 @@ static int add_module(bench_peers *peers, const char *name, const spry_peer_modu
         RECORD_TEXT(peer->version, module->version);
         peer->factor = BY_A_MATRIX;
         peer->spgemm = spgemm;
+    }
+    for (int k = 0; k < module->solver_count; k++) {
+        const spry_peer_solver *solver = &module->solvers[k];
+        bench_peer *peer = add_peer(peers, name, solver->name, "csr", solver->device);
+        if (!peer) return 0;
+        RECORD_TEXT(peer->version, module->version);
+        peer->factor = solver->method == SPRY_PEER_CG ? IN_CG : IN_PAGERANK;
+        peer->solver = solver;
     }
     return 1;
 }

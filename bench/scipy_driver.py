@@ -34,7 +34,7 @@ SKIPPED = (13, 31, 40, 50)  # statuses of spry.h that are no failure: no such ke
 TURNS, BATCHES, BATCH_US, WARM_US = 5, 5, 1000.0, 10000.0
 TURN_WARM_RUNS, TURN_WARM_US, MOST_TURN_WARM_US = 8, 2000.0, 60000.0
 FIELDS = ("op columns layout matrix rows cols nnz class twin type index device threads format kernel ordering peer "
-          "deterministic setup_us upload_us policy first_us time_us mean_us min_us spread_us runs state gflops gbps "
+          "deterministic setup_us upload_us policy first_us time_us iterations mean_us min_us spread_us runs state gflops gbps "
           "copy_gbps roof bytes max_error status reason").split()
 
 

@@ -134,9 +134,10 @@ static const cli_option options[] = {
     {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only), 1},
     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
      .take = take_part},
-    {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm",
+    {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm|cg|pagerank",
      "operation: spmv multiplies with a vector, spmm with several columns,\n"
-     "_t transposed; spgemm squares the matrix (default: spmv)",
+     "_t transposed; spgemm squares the matrix; cg and pagerank time an\n"
+     "iteration of whole solves, docs/solvers.md (default: spmv)",
      CLI_WORD, CLI_AT(o.op)},
     {"columns", 0, "LIST", "of spmm and spmm_t: numbers of columns, one after another (default: 8)", CLI_OWN,
      .take = take_columns},
@@ -240,6 +241,28 @@ static int check_spgemm_formats(const arguments *a)
     return CLI_GO_ON;
 }
 
+/* Methods that iterate make their plans themselves, and all but the first iteration find caches as they left them. */
+static int check_solvers(const arguments *a)
+{
+    const bench_options *o = &a->o;
+    const char *other = o->policy             ? "policy"
+                        : o->calls > 0        ? "calls"
+                        : o->updates > 0      ? "updates"
+                        : o->memory_limit > 0 ? "memory-limit"
+                        : o->arrays_on_gpu    ? "arrays"
+                        : o->cold             ? "cold"
+                                              : NULL;
+    if (other) return cli_usage_error("--%s is of products, --op %s is a method that iterates", other, o->op);
+    for (int i = 0; i < o->orderings.count; i++)
+        if (strcmp(o->orderings.items[i], "none") != 0)
+            return cli_usage_error("--ordering is '%s': --op %s takes the matrix as it is given, expected none",
+                                   o->orderings.items[i], o->op);
+    if (o->pattern && bench_factor_of(o->op) == IN_CG)
+        return cli_usage_error("--pattern goes with --op pagerank; a matrix of ones alone is no system for --op cg");
+    if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --op %s expects one number", o->op);
+    return CLI_GO_ON;
+}
+
 /* An ordering of one format, without it, would measure nothing after minutes of ordering. */
 static int check_orderings(const arguments *a)
 {
@@ -288,6 +311,9 @@ static int check_types(const arguments *a)
 {
     for (int t = 0; t < a->o.type_count; t++) {
         if (a->types[t].stored == a->types[t].vectors) continue;
+        if (bench_iterates(a->o.op))
+            return cli_usage_error("--type %s does not go with --op %s, expected f32, f64 or all", a->types[t].name,
+                                   a->o.op);
         if (is_spgemm(a) || a->o.regret || a->o.pattern)
             return cli_usage_error("--type %s does not go with %s, expected f32, f64 or all", a->types[t].name,
                                    is_spgemm(a)  ? "--op spgemm"
@@ -323,6 +349,7 @@ static int take_defaults(arguments *a)
     if (o->type_count == 0) status = take_types(a, "f64");
     if (status == CLI_GO_ON) status = check_types(a);
     if (status == CLI_GO_ON) status = take_columns_and_layout(a);
+    if (status == CLI_GO_ON && bench_iterates(o->op)) status = check_solvers(a);
     if (status == CLI_GO_ON && o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
     o->all_kernels = o->regret || (o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0);
     if (o->all_kernels) cli_release_list(&o->formats);
@@ -527,7 +554,9 @@ const cli_command cli_bench =
          "is skipped says why. Rates count, with a vector, 2 operations an entry and the bytes of plain CSR, x\n"
          "and y once, with several columns the operations, X and Y of all of them, and bytes are the plan's\n"
          "storage; with --op spgemm, 2 operations a product of entries and the bytes of A and C once, and bytes\n"
-         "are those of C. stages of its JSON lines are us of reading the file, converting B to columns, counting\n"
+         "are those of C; with --op cg and pagerank, whole solves are timed and an iteration is told: 2 operations\n"
+         "an entry, the bytes of its product and 9 or 4 numbers a row. stages of spgemm's JSON lines are us of reading "
+         "the file, converting B to columns, counting\n"
          "C's rows, the scan of the counts, filling and sorting C; null: none, or not told apart. Roof is the\n"
          "share of the copy bandwidth, which is measured in the same run. A FILE that is a folder stands for the\n"
          "matrices in it.",
@@ -535,6 +564,7 @@ const cli_command cli_bench =
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
+                 "  spry bench gen:laplace7,x=100,y=100,z=100 --op cg --peers\n"
                  "  spry bench folder/ --regret --peers --type all --json=regret.jsonl\n"
                  "  spry bench --regret --from regret.jsonl\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",

@@ -116,6 +116,10 @@ static int check_operation(const char *kernel, bench_factor factor, const char *
         return cli_usage_error("--kernels: '%s' multiplies two sparse matrices; add --op spgemm", kernel);
     if (factor == BY_COLUMNS)
         return cli_usage_error("--kernels: '%s' multiplies with several columns; add --op spmm", kernel);
+    if (factor == IN_CG) return cli_usage_error("--kernels: '%s' solves by CG; add --op cg", kernel);
+    if (factor == IN_PAGERANK) return cli_usage_error("--kernels: '%s' ranks nodes; add --op pagerank", kernel);
+    if (bench_iterates(op))
+        return cli_usage_error("--kernels: '%s' is a peer's product, which --op %s does not time", kernel, op);
     return cli_usage_error("--kernels: '%s' multiplies with a vector, which --op %s does not", kernel, op);
 }
 

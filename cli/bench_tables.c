@@ -177,10 +177,52 @@ static void print_spgemm_group(FILE *out, const record *records, int count)
     fputc('\n', out);
 }
 
+/* ---- a method's iterations ----------------------------------------------------------------------- */
+
+static int is_of_solves(const record *r)
+{
+    return strcmp(r->op, "cg") == 0 || strcmp(r->op, "pagerank") == 0;
+}
+
+static void print_solver_record(FILE *out, const record *r, const record *peer)
+{
+    char roof[24];
+    fprintf(out, "  %-8s  %-26s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
+    if (!has_time(r)) {
+        fprintf(out, "  %s: %s\n", record_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
+        return;
+    }
+    fprintf(out, "  %10.1f  %5.1f%%  %10lld  %8.2f  %8.2f  %6s  %10.0f  %7.2g", r->time_us,
+            100 * r->spread_us / r->time_us, (long long)r->iterations, r->gflops, r->gbps,
+            roof_text(roof, sizeof roof, r->roof), r->setup_us, r->max_error);
+    if (peer) fprintf(out, "  %7.2f", peer->time_us / r->time_us);
+    fputc('\n', out);
+}
+
+static void print_solver_group(FILE *out, const record *records, int count)
+{
+    const record *r = &records[0];
+    const landmarks l = find_landmarks(records, count, r);
+    if (r->rows < 0)
+        fprintf(out, "%s\n", r->matrix);
+    else
+        fprintf(out, "%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s\n", r->matrix,
+                r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
+                r->class_name, r->op, r->index, r->type);
+    if (l.best)
+        fprintf(out, "  %-8s  %-26s  %10s  %6s  %10s  %8s  %8s  %6s  %10s  %7s%s\n", "format", "kernel", "time us",
+                "spread", "iterations", "GFLOP/s", "GB/s", "roof", "set-up us", "error", l.peer ? "  vs peer" : "");
+    for (int i = 0; i < count; i++) print_solver_record(out, &records[i], l.peer);
+    fputc('\n', out);
+}
+
 void cli_print_group(FILE *out, const record *records, int count)
 {
-    const int squared = count > 0 && strcmp(records[0].op, "spgemm") == 0;
-    if (count > 0) (squared ? print_spgemm_group : print_spmv_group)(out, records, count);
+    if (count == 0) return;
+    if (is_of_solves(records))
+        print_solver_group(out, records, count);
+    else
+        (strcmp(records[0].op, "spgemm") == 0 ? print_spgemm_group : print_spmv_group)(out, records, count);
 }
 
 /* ---- all matrices ------------------------------------------------------------------------------- */
@@ -290,6 +332,14 @@ static void print_legend(FILE *out, const record *first)
         fputs("A time is that of a whole product with its allocations, warm; first: the first call; GFLOP/s count 2 "
               "operations a product;\npeak: inputs, result and workspace, where they are known; error = share of the "
               "bound.\n",
+              out);
+        return;
+    }
+    if (is_of_solves(first)) {
+        fputs("A time is that of an iteration, a mean over a whole solve, and of the solves the median; GFLOP/s count "
+              "its "
+              "product alone,\nGB/s plain CSR and the vectors of the method; error = share of the residual that x may "
+              "have.\n",
               out);
         return;
     }

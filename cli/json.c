@@ -184,16 +184,16 @@ static const cli_json_field fields[] =
      FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER),
      FIELD(update_us, NUMBER),   FIELD(break_even, COUNT),
      FIELD(policy, POINTER),     FIELD(first_us, NUMBER),
-     FIELD(time_us, NUMBER),     FIELD(mean_us, NUMBER),
-     FIELD(min_us, NUMBER),      FIELD(spread_us, NUMBER),
-     FIELD(runs, COUNT),         FIELD(state, POINTER),
-     FIELD(gflops, NUMBER),      FIELD(gbps, NUMBER),
-     FIELD(copy_gbps, NUMBER),   FIELD(roof, NUMBER),
-     FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),
-     FIELD(status, STATUS),      FIELD(reason, ARRAY),
-     FIELD(products, COUNT),     FIELD(nnz_c, COUNT),
-     FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT),
-     FIELD(stages, STAGES)};
+     FIELD(time_us, NUMBER),     FIELD(iterations, COUNT),
+     FIELD(mean_us, NUMBER),     FIELD(min_us, NUMBER),
+     FIELD(spread_us, NUMBER),   FIELD(runs, COUNT),
+     FIELD(state, POINTER),      FIELD(gflops, NUMBER),
+     FIELD(gbps, NUMBER),        FIELD(copy_gbps, NUMBER),
+     FIELD(roof, NUMBER),        FIELD(bytes, COUNT),
+     FIELD(max_error, NUMBER),   FIELD(status, STATUS),
+     FIELD(reason, ARRAY),       FIELD(products, COUNT),
+     FIELD(nnz_c, COUNT),        FIELD(compression, NUMBER),
+     FIELD(peak_bytes, COUNT),   FIELD(stages, STAGES)};
 enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 5 };
 
 int cli_json_record(cJSON *o, const record *r)

@@ -27,6 +27,7 @@ void record_init(record *r)
                   .mean_us = NAN,
                   .min_us = NAN,
                   .spread_us = NAN,
+                  .iterations = -1,
                   .runs = -1,
                   .gflops = NAN,
                   .gbps = NAN,

@@ -25,10 +25,12 @@ typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD
  * Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. With op spmv and spmv_t, gflops count two
  * operations an entry, gbps the bytes of plain CSR, x and y once, and bytes the plan's storage; with op spmm and spmm_t
  * the operations and the bytes of x and y are those of all columns. With op spgemm, gflops count two operations a
- * product of entries, gbps the bytes of A and C once, and bytes those of C.
+ * product of entries, gbps the bytes of A and C once, and bytes those of C. With op cg and pagerank all of them and the
+ * times are those of an iteration: gflops count the product's operations, gbps its bytes and those that the method's
+ * vectors take at the least; first_us is the whole first solve.
  */
 typedef struct record {
-    const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm" */
+    const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
     int64_t columns;    /* of x and y: of op spmm and spmm_t alone, as */
     const char *layout; /* "row" or "column", which lie one behind the other; NULL: another op */
     char matrix[256];
@@ -46,6 +48,7 @@ typedef struct record {
     int64_t break_even;               /* runs; -1: never, or not known */
     const char *policy;               /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
     double first_us, time_us, mean_us, min_us, spread_us;
+    int64_t iterations; /* of op cg and pagerank: of a solve, so many of which are timed, as */
     int64_t runs;
     const char *state; /* "warm", "cold" */
     double gflops, gbps, copy_gbps, roof;

@@ -3,7 +3,7 @@
 #   MKL    from PyPI, pinned, into .peers/venv (headers in include/, libraries in lib/)
 #   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py and the module process measure it
 #   Matplotlib  the same way, for the figures of study/run
-#   Eigen, librsb, SuiteSparse:GraphBLAS  from the distribution
+#   Eigen, librsb, SuiteSparse:GraphBLAS, PETSc  from the distribution
 
 mkl_version=2026.2.0
 scipy_version=1.17.1
@@ -19,6 +19,7 @@ need_peer_tools()
     compiles c gcc -fsyntax-only <<<'#include <GraphBLAS.h>' ||
         compiles c gcc -fsyntax-only <<<'#include <suitesparse/GraphBLAS.h>' ||
         need_if_there libgraphblas-dev SuiteSparse:GraphBLAS
+    has_module PETSc || need_if_there petsc-dev PETSc
 }
 
 # Not every distribution has them; where one is missing the build goes on without it, and says so.

@@ -3,25 +3,14 @@
  *   eigen_csr     sparse matrix times vector, with its OpenMP product
  *   eigen_spmm    sparse matrix times dense matrix of row or column order, with its OpenMP product
  *   eigen_spgemm  sparse times sparse, which has one thread; its rows come out sorted
+ *   eigen_cg      eigen_cg.cpp
  */
-#include "bench/peer.h"
-
-#include <Eigen/SparseCore>
+#include "bench/peers/eigen_shared.h"
 
 #include <cstdio>
-#include <exception>
 #include <memory>
 
 namespace {
-
-template <typename V, typename I> using csr = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
-
-/* The caller's arrays. */
-template <typename V, typename I> Eigen::Map<const csr<V, I>> view(const spry_peer_matrix &m)
-{
-    const I *offsets = static_cast<const I *>(m.offsets), *columns = static_cast<const I *>(m.columns);
-    return {m.rows, m.cols, m.nnz, offsets, columns, static_cast<const V *>(m.values)};
-}
 
 /* ys = alpha*op*xs + beta*ys, of a vector or of several columns. */
 template <typename V, typename A, typename X, typename Y>
@@ -110,38 +99,6 @@ template <typename V, typename I> struct typed_columns final : product {
             run_in<Eigen::ColMajor>(V(alpha), x, V(beta), y);
     }
 };
-
-/* Runs what may throw, as memory out does. */
-template <typename F> int guarded(spry_peer_error *error, F action)
-{
-    try {
-        action();
-    } catch (const std::exception &failure) {
-        return spry_peer_fail(error, SPRY_PEER_FAILED, "Eigen: %s", failure.what());
-    }
-    return SPRY_PEER_OK;
-}
-
-/* What a request needs, a typed<V, I>, behind its common base. */
-template <typename base, template <typename, typename> class typed, typename request_type>
-int make(void **state, const spry_peer_matrix &m, const request_type &request, spry_peer_error *error)
-{
-    if (m.offset_bytes != m.index_bytes)
-        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
-                              "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
-    return guarded(error, [&] {
-        base *made;
-        if (m.value_bytes == 8 && m.index_bytes == 4)
-            made = new typed<double, std::int32_t>(request);
-        else if (m.value_bytes == 8)
-            made = new typed<double, std::int64_t>(request);
-        else if (m.index_bytes == 4)
-            made = new typed<float, std::int32_t>(request);
-        else
-            made = new typed<float, std::int64_t>(request);
-        *state = made;
-    });
-}
 
 template <template <typename, typename> class typed>
 int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
@@ -250,7 +207,9 @@ const spry_peer_module module = {SPRY_PEER_ABI,
                                  1,
                                  products,
                                  1,
-                                 spmm};
+                                 spmm,
+                                 EIGEN_SOLVERS,
+                                 eigen_solvers};
 
 } // namespace
 

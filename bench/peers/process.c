@@ -5,28 +5,27 @@
  *   octave             GNU Octave's sparse product, the seed's Matlab column: f64, one thread, sorted
  *   scipy_spmm         SciPy's csr_matrix @ array with several columns, and transposed A.T @ array: one thread. Of
  *                      arrays in column order its result is in row order, and laying it out anew counts
+ *   scipy_pagerank, cupy_cg   process_solvers.c
  *
  * Matrices go to the process, and a result comes back, as raw arrays in a temporary file; commands and answers are
  * lines on a socket. Several columns lie in a file that both map. The process takes the time of its product itself, so
  * that neither line nor file is in it. SPRY_PYTHON and SPRY_OCTAVE name the interpreters; without them it is the Python
  * that ./quickstart --peers made, else python3, and octave-cli.
  */
-#include "bench/peer.h"
+#include "bench/peers/process.h"
 #include "common/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <process_scripts.h> /* scipy_script and octave_script, made by CMake of the files beside this one */
+#include <process_scripts.h> /* scipy_script and others, made by CMake of the files beside this one */
 
 /*
  * A command ends with a blank behind its line, since Octave's fgetl looks at what follows before it returns.
@@ -36,19 +35,6 @@
  */
 
 enum { AS_IT_COMES, SORTED }; /* the kernels' variants: what is done to the rows of C */
-
-typedef struct process {
-    pid_t id; /* 0: none */
-    FILE *in; /* its answers, */
-    int out;  /* our commands: the same socket */
-    char line[512];
-    int64_t rows, cols;
-    int value_bytes;
-    void *arrays; /* of C when it was fetched */
-    char *shared; /* X and Y of several columns; NULL: none */
-    size_t x_bytes, y_bytes;
-    double us; /* of the last product with them */
-} process;
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
@@ -65,7 +51,7 @@ static const char *hear(process *p, spry_peer_error *error)
     return NULL;
 }
 
-static const char *ask(process *p, const char *command, spry_peer_error *error)
+const char *peer_process_ask(process *p, const char *command, spry_peer_error *error)
 {
     size_t length = strlen(command);
     /* The interpreter may be gone: an answer, not a signal. */
@@ -78,7 +64,7 @@ static const char *ask(process *p, const char *command, spry_peer_error *error)
 
 /* ---- the process -------------------------------------------------------------------------------- */
 
-static int start_process(process *p, char *const *arguments, spry_peer_cost *cost, spry_peer_error *error)
+int peer_process_start(process *p, char *const *arguments, spry_peer_cost *cost, spry_peer_error *error)
 {
     extern char **environ;
     posix_spawn_file_actions_t actions;
@@ -110,10 +96,10 @@ static void release(void *state)
     spry_peer_error error;
     free(p->arrays);
     p->arrays = NULL;
-    if (p->id > 0 && p->in) (void)ask(p, "release\n ", &error);
+    if (p->id > 0 && p->in) (void)peer_process_ask(p, "release\n ", &error);
 }
 
-static void destroy(void *state)
+void peer_process_destroy(void *state)
 {
     process *p = state;
     free(p->arrays);
@@ -128,7 +114,7 @@ static void destroy(void *state)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-static FILE *new_file(char *path, size_t size, spry_peer_error *error)
+FILE *peer_process_file(char *path, size_t size, spry_peer_error *error)
 {
     const char *folder = getenv("TMPDIR");
     snprintf(path, size, "%.200s/spry-peer-XXXXXX", folder && folder[0] ? folder : "/tmp");
@@ -143,10 +129,30 @@ static int put(FILE *file, const void *array, int64_t count, int bytes)
     return count == 0 || fwrite(array, (size_t)bytes, (size_t)count, file) == (size_t)count;
 }
 
-static int put_matrix(FILE *file, const spry_peer_matrix *a)
+int peer_process_put(FILE *file, const spry_peer_matrix *a)
 {
     return put(file, a->offsets, a->rows + 1, a->offset_bytes) && put(file, a->columns, a->nnz, a->index_bytes) &&
            put(file, a->values, a->nnz, a->value_bytes);
+}
+
+int peer_process_share(process *p, size_t bytes, const char *command, const char *arguments, spry_peer_error *error)
+{
+    char path[256], line[512];
+    FILE *file = peer_process_file(path, sizeof path, error);
+    if (!file) return SPRY_PEER_FAILED;
+    const int fault = posix_fallocate(fileno(file), 0, (off_t)bytes);
+    void *map = fault ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    int good = map != MAP_FAILED;
+    if (good)
+        p->shared = map;
+    else
+        spry_peer_fail(error, SPRY_PEER_FAILED, "%zu bytes in %.150s: %s", bytes, path,
+                       strerror(fault ? fault : errno));
+    snprintf(line, sizeof line, "%s %s %s\n ", command, path, arguments);
+    good = good && peer_process_ask(p, line, error);
+    fclose(file);
+    unlink(path);
+    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
 static int load(process *p, const spry_peer_spgemm_request *request, spry_peer_error *error)
@@ -154,15 +160,15 @@ static int load(process *p, const spry_peer_spgemm_request *request, spry_peer_e
     const spry_peer_matrix *a = &request->a, *b = &request->b;
     const int square = a->values == b->values;
     char path[256], command[512];
-    FILE *file = new_file(path, sizeof path, error);
+    FILE *file = peer_process_file(path, sizeof path, error);
     if (!file) return SPRY_PEER_FAILED;
-    int good = put_matrix(file, a) && (square || put_matrix(file, b));
+    int good = peer_process_put(file, a) && (square || peer_process_put(file, b));
     good &= fclose(file) == 0;
     if (!good) spry_peer_fail(error, SPRY_PEER_FAILED, "%.200s: %s", path, strerror(errno));
     snprintf(command, sizeof command, "load %s %d %lld %lld %lld %lld %lld %d %d %d\n ", path,
              request->variant == SORTED, (long long)a->rows, (long long)a->cols, (long long)b->cols, (long long)a->nnz,
              (long long)b->nnz, square, a->value_bytes, a->index_bytes);
-    good = good && ask(p, command, error);
+    good = good && peer_process_ask(p, command, error);
     unlink(path);
     return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
@@ -182,25 +188,23 @@ static int prepare_any(void **state, const spry_peer_spgemm_request *request, sp
     p->cols = request->b.cols;
     p->value_bytes = a->value_bytes;
     double begin = now_us();
-    int result = start_process(p, arguments, cost, error);
+    int result = peer_process_start(p, arguments, cost, error);
     cost->startup_us = now_us() - begin;
     cost->threads = 1;
     return result == SPRY_PEER_OK ? load(p, request, error) : result;
 }
 
-static const char *interpreter(const char *variable, const char *built, const char *other)
+const char *peer_process_interpreter(const char *variable, const char *built, const char *other)
 {
     const char *named = getenv(variable);
     if (named && named[0]) return named;
     return built && access(built, X_OK) == 0 ? built : other;
 }
 
-#define CONST_OFF(text) ((char *)(uintptr_t)(text)) /* posix_spawn's arguments lack const */
-
 static int prepare_scipy(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
                          spry_peer_error *error)
 {
-    const char *python = interpreter("SPRY_PYTHON", SPRY_PEERS_PYTHON, "python3");
+    const char *python = peer_process_interpreter("SPRY_PYTHON", SPRY_PEERS_PYTHON, "python3");
     char *const arguments[] = {CONST_OFF(python), CONST_OFF("-c"), CONST_OFF(scipy_script), NULL};
     return prepare_any(state, request, cost, arguments, error);
 }
@@ -215,7 +219,7 @@ static int has_zeros(const spry_peer_matrix *a)
 static int prepare_octave(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
                           spry_peer_error *error)
 {
-    const char *octave = interpreter("SPRY_OCTAVE", NULL, "octave-cli");
+    const char *octave = peer_process_interpreter("SPRY_OCTAVE", NULL, "octave-cli");
     char *const arguments[] = {CONST_OFF(octave),   CONST_OFF("--no-init-file"), CONST_OFF("--no-site-file"),
                                CONST_OFF("--eval"), CONST_OFF(octave_script),    NULL};
     if (request->a.value_bytes != 8)
@@ -228,7 +232,7 @@ static int prepare_octave(void **state, const spry_peer_spgemm_request *request,
 
 static int run(void *state, spry_peer_product *product, spry_peer_error *error)
 {
-    const char *answer = ask(state, "run\n ", error);
+    const char *answer = peer_process_ask(state, "run\n ", error);
     if (!answer) return SPRY_PEER_FAILED;
     product->us = strtod(answer, NULL);
     return SPRY_PEER_OK;
@@ -238,10 +242,10 @@ static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     process *p = state;
     char path[256], command[320];
-    FILE *file = new_file(path, sizeof path, error);
+    FILE *file = peer_process_file(path, sizeof path, error);
     if (!file) return SPRY_PEER_FAILED;
     snprintf(command, sizeof command, "fetch %s\n ", path);
-    const char *answer = ask(p, command, error);
+    const char *answer = peer_process_ask(p, command, error);
     long long nnz = 0;
     int offset_bytes = 8, index_bytes = 8,
         good = answer && sscanf(answer, "%lld %d %d", &nnz, &offset_bytes, &index_bytes) == 3;
@@ -266,12 +270,14 @@ static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
     return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static const spry_peer_spgemm products[] =
-    {{"scipy_smmp", "cpu", "SciPy's csr_matrix product (SMMP), rows left unsorted", 1, prepare_scipy, run, fetch,
-      release, destroy, AS_IT_COMES},
-     {"scipy_smmp_sorted", "cpu", "SciPy's csr_matrix product (SMMP) and sort_indices", 1, prepare_scipy, run, fetch,
-      release, destroy, SORTED},
-     {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run, fetch, release, destroy, AS_IT_COMES}};
+static const spry_peer_spgemm products[] = {{"scipy_smmp", "cpu",
+                                             "SciPy's csr_matrix product (SMMP), rows left unsorted", 1, prepare_scipy,
+                                             run, fetch, release, peer_process_destroy, AS_IT_COMES},
+                                            {"scipy_smmp_sorted", "cpu",
+                                             "SciPy's csr_matrix product (SMMP) and sort_indices", 1, prepare_scipy,
+                                             run, fetch, release, peer_process_destroy, SORTED},
+                                            {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run,
+                                             fetch, release, peer_process_destroy, AS_IT_COMES}};
 
 /* ---- several columns ---------------------------------------------------------------------------- */
 
@@ -280,28 +286,14 @@ static int share_columns(process *p, const spry_peer_request *request, spry_peer
     const size_t column_bytes = (size_t)request->columns * (size_t)p->value_bytes;
     const size_t rows_bytes = (size_t)request->matrix.rows * column_bytes;
     const size_t cols_bytes = (size_t)request->matrix.cols * column_bytes;
-    char path[256], command[320];
+    char arguments[64];
     if (rows_bytes == 0 || cols_bytes == 0)
         return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "it shares no vectors without entries");
     p->x_bytes = request->transpose ? rows_bytes : cols_bytes;
     p->y_bytes = request->transpose ? cols_bytes : rows_bytes;
-    FILE *file = new_file(path, sizeof path, error);
-    if (!file) return SPRY_PEER_FAILED;
-    const size_t bytes = p->x_bytes + p->y_bytes;
-    const int fault = posix_fallocate(fileno(file), 0, (off_t)bytes);
-    void *map = fault ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-    int good = map != MAP_FAILED;
-    if (good)
-        p->shared = map;
-    else
-        spry_peer_fail(error, SPRY_PEER_FAILED, "%zu bytes in %.150s: %s", bytes, path,
-                       strerror(fault ? fault : errno));
-    snprintf(command, sizeof command, "columns %s %lld %d %d\n ", path, (long long)request->columns, request->row_major,
+    snprintf(arguments, sizeof arguments, "%lld %d %d", (long long)request->columns, request->row_major,
              request->transpose);
-    good = good && ask(p, command, error);
-    fclose(file);
-    unlink(path);
-    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+    return peer_process_share(p, p->x_bytes + p->y_bytes, "columns", arguments, error);
 }
 
 static int prepare_columns(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
@@ -319,15 +311,15 @@ static int run_columns(void *state, double alpha, const void *x, double beta, vo
     spry_peer_error error;
     if (alpha != 1 || beta != 0) return SPRY_PEER_FAILED;
     memcpy(p->shared, x, p->x_bytes);
-    const char *answer = ask(p, "multiply\n ", &error);
+    const char *answer = peer_process_ask(p, "multiply\n ", &error);
     if (!answer) return SPRY_PEER_FAILED;
     p->us = strtod(answer, NULL);
     memcpy(y, p->shared + p->x_bytes, p->y_bytes);
     return SPRY_PEER_OK;
 }
 
-static const spry_peer_kernel spmm[] = {
-    {"scipy_spmm", "csr", "cpu", "SciPy's csr_matrix @ array", 1, prepare_columns, run_columns, destroy, 0}};
+static const spry_peer_kernel spmm[] = {{"scipy_spmm", "csr", "cpu", "SciPy's csr_matrix @ array", 1, prepare_columns,
+                                         run_columns, peer_process_destroy, 0}};
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
@@ -337,7 +329,9 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
                                             .spgemm_count = sizeof products / sizeof *products,
                                             .spgemm = products,
                                             .spmm_count = sizeof spmm / sizeof *spmm,
-                                            .spmm = spmm};
+                                            .spmm = spmm,
+                                            .solver_count = PEER_PROCESS_SOLVERS,
+                                            .solvers = peer_process_solvers};
     (void)error;
     return &module;
 }

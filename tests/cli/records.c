@@ -22,10 +22,11 @@ static const struct {
               {"threads", 'I'},     {"format", 'S'},        {"kernel", 'S'},    {"ordering", 'S'},
               {"peer", 'B'},        {"deterministic", 'b'}, {"setup_us", 'N'},  {"upload_us", 'N'},
               {"baseline_us", 'n'}, {"predicted_us", 'n'},  {"update_us", 'n'}, {"break_even", 'i'},
-              {"policy", 's'},      {"first_us", 'N'},      {"time_us", 'N'},   {"mean_us", 'N'},
-              {"min_us", 'N'},      {"spread_us", 'N'},     {"runs", 'I'},      {"state", 'S'},
-              {"gflops", 'N'},      {"gbps", 'N'},          {"copy_gbps", 'N'}, {"roof", 'N'},
-              {"bytes", 'i'},       {"max_error", 'N'},     {"status", 'S'},    {"reason", 's'}};
+              {"policy", 's'},      {"first_us", 'N'},      {"time_us", 'N'},   {"iterations", 'i'},
+              {"mean_us", 'N'},     {"min_us", 'N'},        {"spread_us", 'N'}, {"runs", 'I'},
+              {"state", 'S'},       {"gflops", 'N'},        {"gbps", 'N'},      {"copy_gbps", 'N'},
+              {"roof", 'N'},        {"bytes", 'i'},         {"max_error", 'N'}, {"status", 'S'},
+              {"reason", 's'}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 const char *text_of(const cJSON *record, const char *name)
@@ -58,6 +59,13 @@ static int is_measured(const char *name)
     return 0;
 }
 
+/* The library's own methods do not tell the upload to a GPU. */
+static int may_lack_upload(const cJSON *record)
+{
+    const char *op = text_of(record, "op");
+    return (strcmp(op, "cg") == 0 || strcmp(op, "pagerank") == 0) && strncmp(text_of(record, "device"), "cuda", 4) == 0;
+}
+
 /* Every field, in order, of the right kind; behind them only what the command adds. timed 0: nothing was measured. */
 static void check_record(const cJSON *record, int timed)
 {
@@ -76,6 +84,7 @@ static void check_record(const cJSON *record, int timed)
         case 'b': good = cJSON_IsBool(item); break;
         default: good = cJSON_IsNumber(item); break;
         }
+        if (null && strcmp(item->string, "upload_us") == 0 && may_lack_upload(record)) continue;
         if (!(good || (null && (!ok || fields[f].kind & 0x20)))) {
             print_error("field %s is of a wrong kind\n", fields[f].name);
             fail();

@@ -126,7 +126,7 @@ static void wrong_peer_is_found_out(void **state)
     }
     expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "csr_wrong               wrong: alpha 1, beta 0: 1 rows",
            NULL);
-    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 6, expected 5", NULL);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 7, expected 6", NULL);
     unsetenv("SPRY_PEER_DIR");
 }
 

@@ -188,7 +188,15 @@ static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", NONE),      
                                             PRODUCT("spgemm_misplaced", PLACE), PRODUCT("spgemm_unsorted", ORDER),
                                             PRODUCT("spgemm_short", COUNT),     PRODUCT("spgemm_lost", LOST)};
 
-static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products, 1, spmm};
+static const spry_peer_module module = {.abi = SPRY_PEER_ABI,
+                                        .name = "wrong",
+                                        .version = "1",
+                                        .kernel_count = 2,
+                                        .kernels = kernels,
+                                        .spgemm_count = 6,
+                                        .spgemm = products,
+                                        .spmm_count = 1,
+                                        .spmm = spmm};
 
 const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
