@@ -149,10 +149,10 @@ typedef enum spry_inside {
 } spry_inside;
 
 /*
- * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length and type, row_stride 1 and as many columns
- * as are solved for at once, and lie on the device that the work is done on; y holds anything before, and may not keep
- * it. On a GPU the work is to be started in `stream`, in which what comes before and after it is. Anything but SPRY_OK
- * ends the solution with that status; err, never NULL, takes its reason.
+ * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length and type, row_stride 1 and as many
+ * columns as are solved for at once, and lie on the device that the work is done on; what y holds before is not to be
+ * read. On a GPU the work is to be started in `stream`, which holds what comes before it and takes what comes after.
+ * Anything but SPRY_OK ends the solution with that status; err, never NULL, takes its reason.
  */
 typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
 

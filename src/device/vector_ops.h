@@ -55,7 +55,7 @@ typedef struct spryi_cg_blocks {
     const void *entries;
 } spryi_cg_blocks;
 
-/* A step of a polynomial: z_before = z + keep*(z - z_before) + add*D*(r - q); z NULL: zeros, q and z_before are not read. */
+/* A step of a polynomial: z_before = z + keep*(z - z_before) + add*D*(r - q). z NULL: zeros, and q is not read. */
 typedef struct spryi_cg_polynomial_step {
     double keep, add;
     int has_before; /* 0: z_before counts as zeros */
@@ -63,9 +63,9 @@ typedef struct spryi_cg_polynomial_step {
 } spryi_cg_polynomial_step;
 
 /*
- * Conjugate Gradient. With M = D, z = D r: start, then dots, step (and next_direction) an iteration. M apart: start, then
- * z = M r and turn; dots, shrink, z = M r and turn an iteration, where z = M r is blocks, or polynomial many times, or
- * the caller's and weigh.
+ * Conjugate Gradient. With M = D, z = D r: start, then dots, step (and next_direction) an iteration. M apart: start,
+ * then z = M r and turn; dots, shrink, z = M r and turn an iteration, where z = M r is blocks, or polynomial many
+ * times, or the caller's and weigh.
  */
 typedef struct spryi_cg_passes {
     /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
@@ -196,7 +196,7 @@ int64_t spryi_vector_rounds(int64_t n);
 /*
  * Iterations that are likely to be left, at least 1: as many as the residual needs to reach the goal if it goes on
  * falling as it did in the last `back` of them, before which it was `before`; `most` where that is not known. Where it
- * falls more slowly, more turn out to be needed: those begin after a look, which takes less time than a product in vain.
+ * falls more slowly, more turn out to be needed: those begin after a look, which takes less time than one in vain.
  */
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 

@@ -1,10 +1,11 @@
 /* Conjugate Gradient as it is called: options, a system made ready, its runs. */
 #include "solve/cg.h"
 
+#include "core/context.h"
 #include "core/matrix.h"
+#include "core/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
@@ -121,11 +122,8 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
 
 static spry_status make_states(spry_cg_plan *s, spry_error *err)
 {
-    s->states = calloc((size_t)s->o.columns, sizeof *s->states);
-    s->columns = calloc((size_t)s->o.columns, sizeof *s->columns);
-    if (s->states && s->columns) return SPRY_OK;
-    return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the states of %lld columns",
-                      (long long)s->o.columns);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err));
+    return SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err);
 }
 
 /* The rest of what a plan is told, and the set-up. A verdict goes to *told. */
@@ -148,15 +146,11 @@ static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const vo
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
                           !context ? "context" : "A");
-    spry_cg_plan *s = calloc(1, sizeof *s);
-    if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: a plan of conjugate gradients");
-    s->context = context;
-    spry_status status = SPRYI_TAKE(&s->o, options, err);
-    if (status == SPRY_OK)
-        *plan = s;
-    else
-        free(s);
-    return status;
+    spry_cg_plan *s = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "plan of conjugate gradients", err));
+    *s = (spry_cg_plan){.context = spryi_context_retain(context)};
+    *plan = s;
+    return SPRYI_TAKE(&s->o, options, err);
 }
 
 /* A plan of A, not yet made ready. type: of vectors, for a pattern. */
@@ -293,9 +287,11 @@ void spry_cg_plan_destroy(spry_cg_plan *s)
     spry_matrix_destroy(s->narrow);
     spryi_cg_forget_scaling(s);
     spry_matrix_destroy(s->A);
-    free(s->states);
-    free(s->columns);
-    free(s);
+    spry_context *context = s->context;
+    spryi_release(context, s->states);
+    spryi_release(context, s->columns);
+    spryi_release(context, s);
+    spryi_context_release(context);
 }
 
 /* ---- a run ---------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ void data_in_device_memory(void **state);
 void the_same_bits_again(void **state);
 void bad_places(void **state);
 
-/* ---- what device_tests.c, device_plans.c and device_ranks.c share ------------------------------------------------- */
+/* ---- what device_tests.c, device_plans.c and device_ranks.c share -------------------------------- */
 
 extern spry_context *tested_context;
 

@@ -34,6 +34,11 @@ static void put_right_sides(double *b, int count)
     for (int i = 0; i < N * count; i++) b[i] = uniform(&seed) - 0.5;
 }
 
+static spry_const_vector constant(double *data, int64_t length)
+{
+    return spry_vector_as_const(spry_vector_f64(data, length));
+}
+
 static spry_vector columns_of(double *data, int64_t count, int64_t stride)
 {
     spry_vector v = spry_vector_f64(data, N);
@@ -60,7 +65,7 @@ static void every_preconditioner_solves(void **state)
                 o.precond = (spry_precond)precond;
                 o.block_size = o.degree = size;
                 o.tolerance = 1e-14;
-                expect_status(spry_cg(context, v, &r, A, spry_vector_as_const(spry_vector_f64(b, N)), &o, &err), &err, SPRY_OK, "");
+                expect_status(spry_cg(context, v, &r, A, constant(b, N), &o, &err), &err, SPRY_OK, "");
                 assert_at_most(distance(&v, exact), 1e-12);
                 assert_int_equal(r.products, precond == SPRY_PRECOND_CHEBYSHEV ? 1 + size : 1);
                 const double numbers[] = {9, 11, 13 + (double)(size + 1) / 2, 13 + 6 * (double)size};
@@ -143,12 +148,12 @@ static void a_plan_runs_again(void **state)
                 expect_status(spry_cg_plan_update(plan, NULL, &err), &err, SPRY_OK, "");
             }
             dense_solve(&d, b, exact);
-            expect_status(spry_cg_plan_run(plan, v, &r, spry_vector_as_const(spry_vector_f64(b, N)), NULL, &err), &err, SPRY_OK, "");
+            expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), NULL, &err), &err, SPRY_OK, "");
             assert_at_most(distance(&v, exact), 1e-11);
             assert_true(r.setup_us == 0);
         }
         now.max_iterations = 2;
-        expect_status(spry_cg_plan_run(plan, v, &r, spry_vector_as_const(spry_vector_f64(b, N)), &now, &err), &err, SPRY_NOT_CONVERGED,
+        expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), &now, &err), &err, SPRY_NOT_CONVERGED,
                       "iteration limit after 2");
         values[1] += 1; /* not symmetric any more */
         spry_matrix_destroy(A);
@@ -204,8 +209,8 @@ static void bad_options(void **state)
     spry_vector three = columns_of(data, 3, N), two = columns_of(data, 2, N), near = columns_of(data, 2, N - 1);
     expect_status(spry_cg_plan_run(plan, three, NULL, spry_vector_as_const(three), NULL, &err), &err, SPRY_INVALID_SIZE,
                   "at most 2");
-    expect_status(spry_cg_plan_run(plan, two, NULL, spry_vector_as_const(spry_vector_f64(data, N)), NULL, &err), &err,
-                  SPRY_INVALID_SIZE, "b has 1 columns, x has 2");
+    expect_status(spry_cg_plan_run(plan, two, NULL, constant(data, N), NULL, &err), &err, SPRY_INVALID_SIZE,
+                  "b has 1 columns, x has 2");
     expect_status(spry_cg_plan_run(plan, near, NULL, spry_vector_as_const(near), NULL, &err), &err,
                   SPRY_INVALID_ARGUMENT, "column_stride 44");
     expect_status(spry_cg_plan_run(plan, two, NULL, spry_vector_as_const(two), NULL, &err), &err, SPRY_INVALID_ARGUMENT,
@@ -344,8 +349,7 @@ static void f32_inside_reaches_f64(void **state)
                 o.precond = (spry_precond)precond;
                 o.inside = (spry_inside)inside;
                 o.tolerance = 1e-12;
-                spry_status status =
-                    spry_cg(context, spry_vector_f64(x, 900), &r, B, spry_vector_as_const(spry_vector_f64(b, 900)), &o, &err);
+                spry_status status = spry_cg(context, spry_vector_f64(x, 900), &r, B, constant(b, 900), &o, &err);
                 expect_status(status, &err, SPRY_OK, "");
                 assert_true(r.true_residual <= 1e-12 && r.replacements > 3 && r.restarts == 0);
                 spry_matrix_destroy(B);
@@ -460,19 +464,18 @@ static void preconditioners_of_the_caller(void **state)
     o.precond = SPRY_PRECOND_CALLBACK;
     o.precondition = multiply;
     o.precondition_user = &c;
-    expect_status(spry_cg(context, v, &r, A, spry_vector_as_const(spry_vector_f64(b, N)), &o, &err), &err, SPRY_OK, "");
+    expect_status(spry_cg(context, v, &r, A, constant(b, N), &o, &err), &err, SPRY_OK, "");
     assert_in_range(r.iterations, 1, 2); /* M is the inverse */
     assert_true(isnan(r.numbers));
     c = (caller){.plan = plan, .fails_at = 1};
-    expect_status(spry_cg(context, v, &r, A, spry_vector_as_const(spry_vector_f64(b, N)), &o, &err), &err, SPRY_DEVICE_FAILED,
+    expect_status(spry_cg(context, v, &r, A, constant(b, N), &o, &err), &err, SPRY_DEVICE_FAILED,
                   "preconditioner's callback");
     c = (caller){.factor = -1};
-    expect_status(spry_cg(context, v, &r, A, spry_vector_as_const(spry_vector_f64(b, N)), &o, &err), &err, SPRY_NOT_CONVERGED,
+    expect_status(spry_cg(context, v, &r, A, constant(b, N), &o, &err), &err, SPRY_NOT_CONVERGED,
                   "bad preconditioner: r'Mr is -");
     assert_int_equal(r.verdict, SPRY_VERDICT_BAD_PRECONDITIONER);
     c = (caller){.factor = NAN};
-    expect_status(spry_cg(context, v, &r, A, spry_vector_as_const(spry_vector_f64(b, N)), &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "not finite");
+    expect_status(spry_cg(context, v, &r, A, constant(b, N), &o, &err), &err, SPRY_NOT_CONVERGED, "not finite");
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_matrix_destroy(M);
@@ -498,8 +501,8 @@ static void the_same_bits_for_any_threads(void **state)
                 for (int i = 0; i < n; i++) b[i] = i % 19 - 7;
                 o.precond = (spry_precond)precond;
                 o.inside = (spry_inside)inside;
-                expect_status(spry_cg(own, spry_vector_f64(x, n), NULL, A, spry_vector_as_const(spry_vector_f64(b, n)), &o, &err), &err,
-                              SPRY_OK, "");
+                expect_status(spry_cg(own, spry_vector_f64(x, n), NULL, A, constant(b, n), &o, &err), &err, SPRY_OK,
+                              "");
                 if (threads == 1) memcpy(first, x, sizeof x);
                 assert_memory_equal(first, x, sizeof x);
                 spry_matrix_destroy(A);
