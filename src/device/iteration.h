@@ -76,6 +76,7 @@ typedef struct spryi_cg_state {
     int owed;                         /* 1: a GPU's step has left sums that no one has looked at yet */
     int fresh;                        /* apart: 1: p begins anew, with beta = 0 */
     unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
+    unsigned meetings;                /* of a GPU's passes: times that all blocks have met */
 } spryi_cg_state;
 
 SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)

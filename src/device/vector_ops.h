@@ -76,6 +76,8 @@ typedef struct spryi_cg_passes {
     spry_status (*step)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* ... then x += alpha p; p = D r + beta p. NULL: step does that in the round that follows (spryi_cg_both). */
     spry_status (*next_direction)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
+    /* dots and step in one pass over what they have in common, to the same bits. NULL: there is none */
+    spry_status (*dots_and_step)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* x += alpha p; r -= alpha q; r.r */
     spry_status (*shrink)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* r.z: beta */

@@ -39,6 +39,15 @@ spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
     return spryi_vector_look(&s->work, s->states, (size_t)s->work.columns * sizeof *s->states, err);
 }
 
+/* After a beginning: what it found is seen with the first rounds, where those are recorded. */
+static spry_status look_later(spry_cg_plan *s, spry_error *err)
+{
+    if (!s->rounds) return spryi_cg_look(s, err);
+    for (int64_t c = 0; c < s->work.columns; c++)
+        if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
+    return SPRY_OK;
+}
+
 /* ---- b - A*x -------------------------------------------------------------------------------------- */
 
 /* A*x, of A itself, with all that was found so far in x: *ax, which is q or outer_q. */
@@ -95,7 +104,7 @@ spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err)
     if (status == SPRY_OK) status = s->work.ops->cg->start(&s->work, &v, err);
     if (status == SPRY_OK && spryi_cg_is_apart(s) && !later) status = spryi_cg_apply(s, &s->work, err);
     if (status == SPRY_OK && later) status = replace(s, &ax, err);
-    return status == SPRY_OK ? spryi_cg_look(s, err) : status;
+    return status == SPRY_OK ? look_later(s, err) : status;
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
@@ -109,6 +118,7 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     const int apart = spryi_cg_is_apart(s);
     spry_status status = spryi_cg_multiply(s, &product, err);
+    if (status == SPRY_OK && !apart && passes->dots_and_step) return passes->dots_and_step(w, &v, err);
     if (status == SPRY_OK) status = passes->dots(w, &v, err);
     if (status == SPRY_OK) status = apart ? passes->shrink(w, &v, err) : passes->step(w, &v, err);
     if (status == SPRY_OK && apart) status = spryi_cg_apply(s, w, err);
@@ -269,14 +279,14 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
         if (column->verdict != SPRY_VERDICT_NONE || s->states[c].stop != SPRYI_SMALL_ENOUGH) continue;
         column->verdict = judge_residual(s, c);
         if (column->verdict != SPRY_VERDICT_NONE) continue;
-        if (s->o.inside == SPRY_INSIDE_SAME && column->true_residual > 0.5 * column->before_restart)
+        if (!spryi_cg_replaces(s) && column->true_residual > 0.5 * column->before_restart)
             column->verdict = SPRY_VERDICT_STAGNATION;
         column->before_restart = column->true_residual;
-        column->restarts += s->o.inside == SPRY_INSIDE_SAME;
+        column->restarts += !spryi_cg_replaces(s);
         again |= column->verdict == SPRY_VERDICT_NONE;
     }
     if (!again) return SPRY_OK;
-    return s->o.inside == SPRY_INSIDE_SAME ? begin_anew(s, &ax, err) : replace(s, &ax, err);
+    return spryi_cg_replaces(s) ? replace(s, &ax, err) : begin_anew(s, &ax, err);
 }
 
 /* A residual of f32 has fallen far enough for the next look at the true one. */

@@ -116,6 +116,7 @@ struct spry_cg_plan {
     double setup_us;
 
     spry_matrix *narrow;                 /* A's values in f32 */
+    int narrow_is_exact;                 /* 1: they are A's own */
     spry_spmv_plan *plan, *outer;        /* products of the iteration; of b - A*x, NULL: the same */
     spryi_vector_work work;              /* of `inner` */
     spry_vector r, p, q, z, z_before, D; /* on the device, of `inner`; data NULL: not needed */
@@ -152,6 +153,12 @@ static inline int spryi_cg_is_apart(const spry_cg_plan *s)
 static inline int spryi_cg_needs_diagonal(const spry_cg_plan *s)
 {
     return s->o.precond != SPRY_PRECOND_NONE && s->o.precond != SPRY_PRECOND_CALLBACK;
+}
+
+/* Whether b - A*x takes the carried residual's place on the way: where the iteration has another A, or less digits. */
+static inline int spryi_cg_replaces(const spry_cg_plan *s)
+{
+    return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->narrow_is_exact);
 }
 
 /* cg_setup.c: what iterations need of A, or of 2^-a A. A verdict goes to *result. */

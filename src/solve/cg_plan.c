@@ -376,7 +376,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
         t->reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32);
         t->trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
         t->apart = spryi_cg_is_apart(s);
-        t->replacements = s->o.inside == SPRY_INSIDE_SAME ? 0 : REPLACE;
+        t->replacements = spryi_cg_replaces(s) ? REPLACE : 0;
     }
 }
 

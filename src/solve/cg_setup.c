@@ -96,6 +96,17 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
     return spryi_solve_make_plan(s->context, plan, B, type, names, s->run.stream, err);
 }
 
+static int all_are_f32(const spry_matrix *B)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    if (spry_matrix_get_arrays(B, &a, NULL) != SPRY_OK) return 0;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        const double value = spryi_value_of(&a, k);
+        if ((double)(float)value != value) return 0;
+    }
+    return 1;
+}
+
 /* B's values in f32. B in device memory comes to the host for it. */
 static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error *err)
 {
@@ -105,7 +116,9 @@ static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error
     spry_matrix_destroy(s->narrow);
     s->narrow = NULL;
     spry_status status = spryi_solve_fetch(s->context, &copy, B, s->run.stream, err);
-    if (status == SPRY_OK) status = spry_matrix_convert(s->context, &s->narrow, copy.A ? copy.A : B, &to_f32, err);
+    const spry_matrix *host = copy.A ? copy.A : B;
+    if (status == SPRY_OK) status = spry_matrix_convert(s->context, &s->narrow, host, &to_f32, err);
+    if (status == SPRY_OK) s->narrow_is_exact = all_are_f32(host);
     spryi_solve_fetch_clear(s->context, &copy);
     return status;
 }
@@ -117,7 +130,10 @@ spry_status spryi_cg_make_plans(spry_cg_plan *s, spry_error *err)
     if (s->o.inside == SPRY_INSIDE_SAME) return make_plan(s, &s->plan, &s->names, B, s->type, err);
     spry_status status = make_narrow(s, B, err);
     if (status == SPRY_OK) status = make_plan(s, &s->plan, &s->names, s->narrow, s->inner, err);
-    return status == SPRY_OK ? make_plan(s, &s->outer, &s->outer_names, B, s->type, err) : status;
+    if (status == SPRY_OK && spryi_cg_replaces(s)) return make_plan(s, &s->outer, &s->outer_names, B, s->type, err);
+    spry_spmv_plan_destroy(s->outer);
+    s->outer = NULL;
+    return status;
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
  */
 #include "device/cuda/passes.cuh"
 
+enum { BLOCKS_AT_ONCE = 4 /* on a multiprocessor, of round_kernel */ };
+
 /* No sum is a maximum. */
 static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
 {
@@ -103,16 +105,16 @@ template <typename V> static __device__ __forceinline__ column<V> of_block(colum
     return c;
 }
 
-template <typename V> static __device__ __forceinline__ void load_f64(double (&to)[PER_THREAD], const V *narrow,
+template <typename V> static __device__ __forceinline__ void load_f64(double (&to)[PER<V>], const V *narrow,
                                                                       const double *wide, int64_t piece, int64_t n)
 {
-    V values[PER_THREAD];
+    V values[PER<V>];
     if (wide) {
         load(to, wide, piece, n);
         return;
     }
     load(values, narrow, piece, n);
-    EACH_ENTRY(u) to[u] = (double)values[u];
+    EACH_ENTRY(V, u) to[u] = (double)values[u];
 }
 
 template <typename V> static __global__ void start_kernel(column<V> first)
@@ -121,14 +123,14 @@ template <typename V> static __global__ void start_kernel(column<V> first)
     const column<V> c = of_block(first);
     const V *__restrict__ b = c.b, *__restrict__ q = c.q, *__restrict__ D = c.D;
     double sums[3] = {0, 0, 0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V qs[PER_THREAD], Ds[PER_THREAD], residuals[PER_THREAD], z[PER_THREAD];
-        double bs[PER_THREAD];
+        V qs[PER<V>], Ds[PER<V>], residuals[PER<V>], z[PER<V>];
+        double bs[PER<V>];
         load_f64(bs, b, c.wide, piece, c.n);
         if (q) load(qs, q, piece, c.n);
         if (D) load(Ds, D, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             residuals[u] = q ? (V)bs[u] - qs[u] : (V)bs[u];
             z[u] = D ? Ds[u] * residuals[u] : residuals[u];
@@ -142,28 +144,33 @@ template <typename V> static __global__ void start_kernel(column<V> first)
     finish<started>(c.state, c.partials, sums);
 }
 
+template <typename V> static __device__ __forceinline__ void dots_pieces(const column<V> &c, double (&sums)[2])
+{
+    const V *__restrict__ p = c.p, *__restrict__ q = c.q, *__restrict__ D = c.D;
+    EACH_PIECE(V, piece, c.n)
+    {
+        V ps[PER<V>], qs[PER<V>], Ds[PER<V>];
+        load(ps, p, piece, c.n);
+        load(qs, q, piece, c.n);
+        if (D) load(Ds, D, piece, c.n);
+        EACH_ENTRY(V, u)
+        {
+            double at = (double)qs[u];
+            sums[0] += (double)ps[u] * at;
+            sums[1] += D ? (double)Ds[u] * at * at : at * at;
+        }
+    }
+}
+
 template <typename V> static __global__ void dots_kernel(column<V> first)
 {
     begin_pass();
     const column<V> c = of_block(first);
     const spryi_cg_state *state = c.state;
     if (state->stop && !state->turn) return;
-    const V *__restrict__ p = c.p, *__restrict__ q = c.q, *__restrict__ D = c.D;
     const bool is_due = !state->stop && (state->turn || !state->halves); /* p is the next direction */
     double sums[2] = {0, 0};
-    if (is_due) EACH_PIECE(piece, c.n)
-        {
-            V ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
-            load(ps, p, piece, c.n);
-            load(qs, q, piece, c.n);
-            if (D) load(Ds, D, piece, c.n);
-            EACH_ENTRY(u)
-            {
-                double at = (double)qs[u];
-                sums[0] += (double)ps[u] * at;
-                sums[1] += D ? (double)Ds[u] * at * at : at * at;
-            }
-        }
+    if (is_due) dots_pieces(c, sums);
     finish<dotted>(c.state, c.partials, sums);
 }
 
@@ -172,19 +179,19 @@ template <typename V> static __device__ void turn_pieces(const column<V> &c, V *
                                                          const V *__restrict__ r, const V *__restrict__ D)
 {
     const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V xs[PER_THREAD], ps[PER_THREAD], rs[PER_THREAD], Ds[PER_THREAD];
-        load(xs, x, piece, c.n);
+        V xs[PER<V>], ps[PER<V>], rs[PER<V>], Ds[PER<V>];
+        load_streaming(xs, x, piece, c.n);
         load(ps, p, piece, c.n);
         load(rs, r, piece, c.n);
         if (D) load(Ds, D, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             xs[u] += alpha * ps[u];
             ps[u] = (D ? Ds[u] * rs[u] : rs[u]) + beta * ps[u];
         }
-        store(x, xs, piece, c.n);
+        store_streaming(x, xs, piece, c.n);
         store(p, ps, piece, c.n);
     }
 }
@@ -195,15 +202,15 @@ static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__r
                                    const V *__restrict__ q, const V *__restrict__ D, double (&sums)[2])
 {
     const V alpha = (V)c.state->alpha, beta = (V)c.state->beta;
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
+        V xs[PER<V>], rs[PER<V>], ps[PER<V>], qs[PER<V>], Ds[PER<V>];
         load(rs, r, piece, c.n);
         load(qs, q, piece, c.n);
         if (D) load(Ds, D, piece, c.n);
-        if (WHOLE) load(xs, x, piece, c.n);
+        if (WHOLE) load_streaming(xs, x, piece, c.n);
         if (WHOLE) load(ps, p, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             rs[u] -= alpha * qs[u];
             V z = D ? Ds[u] * rs[u] : rs[u];
@@ -213,18 +220,15 @@ static __device__ void step_pieces(const column<V> &c, V *__restrict__ x, V *__r
             ps[u] = z + beta * ps[u];
         }
         store(r, rs, piece, c.n);
-        if (WHOLE) store(x, xs, piece, c.n);
+        if (WHOLE) store_streaming(x, xs, piece, c.n);
         if (WHOLE) store(p, ps, piece, c.n);
     }
 }
 
 /* A step, its first half, or, in the round that follows, its second. Its sums are for the next dots. */
-template <typename V> static __global__ void step_kernel(column<V> first)
+template <typename V> static __device__ __forceinline__ void step_of(const column<V> &c, double *scratch)
 {
-    __shared__ double scratch[2 * THREADS / 32];
     double sums[2] = {0, 0};
-    begin_pass();
-    const column<V> c = of_block(first);
     if (c.state->turn) {
         turn_pieces(c, c.x, c.p, c.r, c.D);
         return;
@@ -235,6 +239,65 @@ template <typename V> static __global__ void step_kernel(column<V> first)
     else
         step_pieces<true>(c, c.x, c.r, c.p, c.q, c.D, sums);
     put_sums(c.state, c.partials, 2, sums, scratch);
+}
+
+template <typename V> static __global__ void step_kernel(column<V> first)
+{
+    __shared__ double scratch[2 * THREADS / 32];
+    begin_pass();
+    step_of(of_block(first), scratch);
+}
+
+/* ---- dots and step in one ------------------------------------------------------------------------ */
+
+/* Until all blocks of this column are here; what they wrote before is seen after it. All of them must be running. */
+static __device__ __forceinline__ void meet(spryi_cg_state *state)
+{
+    if (threadIdx.x == 0) {
+        volatile unsigned *meetings = &state->meetings;
+        const unsigned before = *meetings;
+        __threadfence();
+        if (atomicInc(&state->arrived, gridDim.x - 1) == gridDim.x - 1)
+            atomicAdd(&state->meetings, 1u);
+        else
+            while (*meetings == before) {
+            }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/*
+ * Blocks meet between dots and step, and each makes alpha and beta of the sums for itself, in the order in which finish
+ * does: a kernel less, and no block that is waited for.
+ */
+template <typename V> static __global__ void __launch_bounds__(THREADS, BLOCKS_AT_ONCE) round_kernel(column<V> first)
+{
+    __shared__ double scratch[2][4 * THREADS / 32];
+    __shared__ spryi_cg_state state;
+    begin_pass();
+    column<V> c = of_block(first);
+    spryi_cg_state *const everyones = c.state;
+    double sums[2] = {0, 0}, all[4] = {0, 0, 0, 0}, of_step[2] = {0, 0};
+    take_state(&state, everyones);
+    add_partials(everyones, c.partials, 2, of_step);
+    __syncthreads();
+    c.state = &state;
+    if (state.stop && !state.turn) return;
+    if (!state.stop && (state.turn || !state.halves)) dots_pieces(c, sums);
+    put_sums(everyones, c.partials, 0, sums, scratch[0]);
+    meet(everyones);
+    sums[0] = sums[1] = 0;
+    add_partials(everyones, c.partials, 0, sums);
+    all[0] = sums[0];
+    all[1] = sums[1];
+    all[2] = of_step[0];
+    all[3] = of_step[1];
+    totals_of_block(everyones, all, scratch[1]);
+    if (threadIdx.x == 0) spryi_cg_both(&state, all + 2, all);
+    __syncthreads();
+    if (blockIdx.x == 0) give_state(everyones, &state);
+    step_of(c, scratch[0]);
 }
 
 /* ---- M apart ------------------------------------------------------------------------------------ */
@@ -248,20 +311,20 @@ template <typename V> static __global__ void shrink_kernel(column<V> first)
     const V *__restrict__ p = c.p, *__restrict__ q = c.q;
     const V alpha = (V)c.state->alpha;
     double sums[1] = {0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD];
-        load(xs, x, piece, c.n);
+        V xs[PER<V>], rs[PER<V>], ps[PER<V>], qs[PER<V>];
+        load_streaming(xs, x, piece, c.n);
         load(rs, r, piece, c.n);
         load(ps, p, piece, c.n);
         load(qs, q, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             xs[u] += alpha * ps[u];
             rs[u] -= alpha * qs[u];
             sums[0] += (double)rs[u] * (double)rs[u];
         }
-        store(x, xs, piece, c.n);
+        store_streaming(x, xs, piece, c.n);
         store(r, rs, piece, c.n);
     }
     finish<shrunk>(c.state, c.partials, sums);
@@ -273,12 +336,12 @@ template <typename V> static __global__ void weigh_kernel(column<V> first)
     const column<V> c = of_block(first);
     if (c.state->stop) return;
     double sums[1] = {0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V rs[PER_THREAD], zs[PER_THREAD];
+        V rs[PER<V>], zs[PER<V>];
         load(rs, c.r, piece, c.n);
         load(zs, c.z, piece, c.n);
-        EACH_ENTRY(u) sums[0] += (double)rs[u] * (double)zs[u];
+        EACH_ENTRY(V, u) sums[0] += (double)rs[u] * (double)zs[u];
     }
     finish<weighed>(c.state, c.partials, sums);
 }
@@ -291,9 +354,9 @@ template <typename V> static __global__ void blocks_kernel(column<V> first, spry
     if (c.state->stop) return;
     const V *__restrict__ entries = (const V *)M.entries, *__restrict__ r = c.r;
     double sums[1] = {0};
-    EACH_PIECE(piece, c.n) EACH_ENTRY(u)
+    EACH_PIECE(V, piece, c.n) EACH_ENTRY(V, u)
     {
-        const int64_t at = entry_of(piece, u);
+        const int64_t at = entry_of<PER<V>>(piece, u);
         if (at >= c.n) continue;
         const int64_t t = c.n <= INT32_MAX ? (int64_t)((unsigned)at / (unsigned)M.size) : at / M.size;
         const int64_t from = t * M.size, left = c.n - from;
@@ -317,15 +380,15 @@ template <typename V> static __global__ void polynomial_kernel(column<V> first, 
     if (c.state->stop) return;
     const V keep = (V)s.keep, add = (V)s.add;
     double sums[1] = {0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V rs[PER_THREAD], Ds[PER_THREAD], qs[PER_THREAD], zs[PER_THREAD], before[PER_THREAD];
+        V rs[PER<V>], Ds[PER<V>], qs[PER<V>], zs[PER<V>], before[PER<V>];
         load(rs, c.r, piece, c.n);
         load(Ds, c.D, piece, c.n);
         if (!begins) load(qs, c.q, piece, c.n);
         if (!begins) load(zs, c.z, piece, c.n);
         if (s.has_before) load(before, c.z_before, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             if (begins)
                 before[u] = add * Ds[u] * rs[u];
@@ -344,12 +407,12 @@ template <typename V> static __global__ void turn_kernel(column<V> first)
     const column<V> c = of_block(first);
     if (c.state->stop) return;
     const V beta = (V)c.state->beta;
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V ps[PER_THREAD], zs[PER_THREAD];
+        V ps[PER<V>], zs[PER<V>];
         load(ps, c.p, piece, c.n);
         load(zs, c.z, piece, c.n);
-        EACH_ENTRY(u) ps[u] = zs[u] + beta * ps[u];
+        EACH_ENTRY(V, u) ps[u] = zs[u] + beta * ps[u];
         store(c.p, ps, piece, c.n);
     }
 }
@@ -361,12 +424,12 @@ template <typename V> static __global__ void distance_kernel(column<V> first)
     begin_pass();
     const column<V> c = of_block(first);
     double sums[1] = {0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V bs[PER_THREAD], qs[PER_THREAD];
+        V bs[PER<V>], qs[PER<V>];
         load(bs, c.b, piece, c.n);
         load(qs, (const V *)c.q, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             double d = (double)bs[u] - (double)qs[u];
             sums[0] += d * d;
@@ -378,16 +441,16 @@ template <typename V> static __global__ void distance_kernel(column<V> first)
 template <typename V> static __global__ void collect_kernel(double *__restrict__ y, V *__restrict__ x, int64_t n)
 {
     begin_pass();
-    EACH_PIECE(piece, n)
+    EACH_PIECE(V, piece, n)
     {
-        V xs[PER_THREAD];
-        double ys[PER_THREAD];
-        load(xs, x, piece, n);
+        V xs[PER<V>];
+        double ys[PER<V>];
+        load_streaming(xs, x, piece, n);
         load(ys, y, piece, n);
-        EACH_ENTRY(u) ys[u] += (double)xs[u];
-        EACH_ENTRY(u) xs[u] = 0;
+        EACH_ENTRY(V, u) ys[u] += (double)xs[u];
+        EACH_ENTRY(V, u) xs[u] = 0;
         store(y, ys, piece, n);
-        store(x, xs, piece, n);
+        store_streaming(x, xs, piece, n);
     }
 }
 
@@ -396,16 +459,16 @@ template <typename V> static __global__ void replace_kernel(column<V> c, const d
     begin_pass();
     const bool turns = !c.state->apart;
     double sums[2] = {0, 0};
-    EACH_PIECE(piece, c.n)
+    EACH_PIECE(V, piece, c.n)
     {
-        V rs[PER_THREAD], ps[PER_THREAD], Ds[PER_THREAD];
-        double bs[PER_THREAD], qs[PER_THREAD];
+        V rs[PER<V>], ps[PER<V>], Ds[PER<V>];
+        double bs[PER<V>], qs[PER<V>];
         load(rs, c.r, piece, c.n);
         load(bs, b, piece, c.n);
         load(qs, q, piece, c.n);
         if (turns) load(ps, c.p, piece, c.n);
         if (c.D) load(Ds, c.D, piece, c.n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             const V residual = (V)(bs[u] - qs[u]), z = c.D ? Ds[u] * residual : residual;
             if (turns) ps[u] += z - (c.D ? Ds[u] * rs[u] : rs[u]);
@@ -443,6 +506,32 @@ static spry_status dots(const spryi_vector_work *w, const spryi_cg_vectors *v, s
 static spry_status step(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
 {
     PASS_OF(w, v, "cg step", step_kernel);
+}
+
+/* Whether all blocks can be there at once. */
+template <typename V> static bool can_meet(const spryi_vector_work *w)
+{
+    int each = 0, processors = 0, cooperates = 0;
+    cudaError_t code = cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, w->ordinal);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, w->ordinal);
+    if (code == cudaSuccess) code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, round_kernel<V>, THREADS, 0);
+    return code == cudaSuccess && cooperates && (int64_t)each * processors >= w->blocks * w->columns;
+}
+
+static spry_status dots_and_step(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    int previous;
+    bool meets = false;
+    cudaLaunchAttribute together = {};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
+    SPRY_BY_TYPE(w->type, V, meets = can_meet<V>(w));
+    if (meets) SPRY_BY_TYPE(w->type, V, launch_blocks(w, together, round_kernel<V>, first_column<V>(w, v)));
+    SPRYI_OK_OR_RETURN(leave(previous, "cg dots and step", err));
+    if (meets) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(dots(w, v, err));
+    return step(w, v, err);
 }
 
 static spry_status shrink(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
@@ -508,5 +597,5 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 
 /* In the order of the struct: C++17 has no names here. next_direction is step's. */
 extern const spryi_cg_passes spry_cuda_cg_passes;
-const spryi_cg_passes spry_cuda_cg_passes = {start,      dots, step,  NULL,     shrink,  weigh,  blocks,
-                                             polynomial, turn, clear, distance, collect, replace};
+const spryi_cg_passes spry_cuda_cg_passes = {start,  dots,       step, NULL,  dots_and_step, shrink,  weigh,
+                                             blocks, polynomial, turn, clear, distance,      collect, replace};

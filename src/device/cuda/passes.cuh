@@ -6,7 +6,7 @@
  * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an
  * iteration, products included, are recorded as a CUDA graph (rounds.cu).
  * Work distribution: column c of vectors is the work of the blocks with blockIdx.y = c. A column is cut into pieces of
- * TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces b, b + grid, ... The grid
+ * some 8 KB, PER a thread with THREADS between them; block b takes the pieces b, b + grid, ... The grid
  * depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which it does not matter who is
  * last: the same bits in every run and on every GPU.
  * Cost: the bytes of the vectors; a pass takes some 2 us besides, which counts below some 100 000 rows.
@@ -21,7 +21,10 @@ extern "C" {
 #include "device/vector_ops.h"
 }
 
-enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 1024 };
+enum { THREADS = 256, TILE = 1024 /* entries for which there is a block */, MOST_BLOCKS = 528 };
+
+/* Entries of a piece that a thread has: as many bytes of every type. */
+template <typename V> constexpr int PER = 32 / (int)sizeof(V);
 
 /* The kernel that follows may take its place beside this one, and waits there until this one has ended. */
 static __device__ __forceinline__ void begin_pass(void)
@@ -35,25 +38,44 @@ static __device__ __forceinline__ void begin_pass(void)
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
 /* Pieces `piece` of this block, and of one the entry u of this thread. */
-#define EACH_PIECE(piece, n) for (int64_t piece = blockIdx.x; piece * TILE < (n); piece += gridDim.x)
-#define EACH_ENTRY(u) _Pragma("unroll") for (int u = 0; u < PER_THREAD; u++)
+#define EACH_PIECE(V, piece, n) for (int64_t piece = blockIdx.x; piece * (THREADS * PER<V>) < (n); piece += gridDim.x)
+#define EACH_ENTRY(V, u) _Pragma("unroll") for (int u = 0; u < PER<V>; u++)
 
-static __device__ __forceinline__ int64_t entry_of(int64_t piece, int u)
+template <int N> static __device__ __forceinline__ int64_t entry_of(int64_t piece, int u)
 {
-    return piece * TILE + u * THREADS + threadIdx.x;
+    return piece * (THREADS * N) + u * THREADS + threadIdx.x;
 }
 
 /* This thread's entries, all loads in flight; 0 past the end. */
-template <typename V>
-static __device__ __forceinline__ void load(V (&to)[PER_THREAD], const V *from, int64_t piece, int64_t n)
+template <typename V, int N>
+static __device__ __forceinline__ void load(V (&to)[N], const V *from, int64_t piece, int64_t n)
 {
-    EACH_ENTRY(u) to[u] = entry_of(piece, u) < n ? from[entry_of(piece, u)] : V(0);
+#pragma unroll
+    for (int u = 0; u < N; u++) to[u] = entry_of<N>(piece, u) < n ? from[entry_of<N>(piece, u)] : V(0);
 }
 
-template <typename V>
-static __device__ __forceinline__ void store(V *to, const V (&from)[PER_THREAD], int64_t piece, int64_t n)
+template <typename V, int N>
+static __device__ __forceinline__ void store(V *to, const V (&from)[N], int64_t piece, int64_t n)
 {
-    EACH_ENTRY(u) if (entry_of(piece, u) < n) to[entry_of(piece, u)] = from[u];
+#pragma unroll
+    for (int u = 0; u < N; u++)
+        if (entry_of<N>(piece, u) < n) to[entry_of<N>(piece, u)] = from[u];
+}
+
+/* Of vectors that are not needed again before others have taken their place in the cache. */
+template <typename V, int N>
+static __device__ __forceinline__ void load_streaming(V (&to)[N], const V *from, int64_t piece, int64_t n)
+{
+#pragma unroll
+    for (int u = 0; u < N; u++) to[u] = entry_of<N>(piece, u) < n ? __ldcs(from + entry_of<N>(piece, u)) : V(0);
+}
+
+template <typename V, int N>
+static __device__ __forceinline__ void store_streaming(V *to, const V (&from)[N], int64_t piece, int64_t n)
+{
+#pragma unroll
+    for (int u = 0; u < N; u++)
+        if (entry_of<N>(piece, u) < n) __stcs(to + entry_of<N>(piece, u), from[u]);
 }
 
 /* ---- sums --------------------------------------------------------------------------------------- */
@@ -98,6 +120,33 @@ put_sums(const STATE *state, double *partials, int first, double (&sums)[N], dou
         for (int s = 0; s < N; s++) partials[(int64_t)(first + s) * gridDim.x + blockIdx.x] = sums[s];
 }
 
+/* This thread's share of the sums of all blocks, from `first` on. */
+template <int N, typename STATE> static __device__ __forceinline__ void
+add_partials(const STATE *state, const double *partials, int first, double (&sums)[N])
+{
+#pragma unroll 4
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
+#pragma unroll
+        for (int s = 0; s < N; s++) {
+            const double partial = __ldcg(partials + (int64_t)(first + s) * gridDim.x + b);
+            sums[s] = is_maximum(state, first + s) ? larger(sums[s], partial) : sums[s] + partial;
+        }
+}
+
+/* All threads of a block: a copy of a state in shared memory, and back, but for the counters of blocks. */
+template <typename STATE> static __device__ __forceinline__ void take_state(STATE *copy, const STATE *state)
+{
+    enum { WORDS = sizeof(STATE) / sizeof(double) };
+    static_assert(sizeof(STATE) % sizeof(double) == 0, "copied in words");
+    for (int k = threadIdx.x; k < WORDS; k += THREADS) ((double *)copy)[k] = __ldcg((const double *)state + k);
+}
+template <typename STATE> static __device__ __forceinline__ void give_state(STATE *state, const STATE *copy)
+{
+    enum { FIRST = offsetof(STATE, arrived) / sizeof(int), WORDS = sizeof(STATE) / sizeof(int) };
+    for (int k = threadIdx.x; k < WORDS; k += THREADS)
+        if (k < FIRST || k > FIRST + 1) ((int *)state)[k] = ((const int *)copy)[k];
+}
+
 /*
  * The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. It works
  * on a copy of the state: field by field from memory would be one latency after the other.
@@ -105,10 +154,8 @@ put_sums(const STATE *state, double *partials, int first, double (&sums)[N], dou
 template <typename WHAT>
 static __device__ __forceinline__ void finish(typename WHAT::state *state, double *partials, double (&own)[WHAT::SUMS])
 {
-    enum { WORDS = sizeof(typename WHAT::state) / sizeof(double) };
-    static_assert(sizeof(typename WHAT::state) % sizeof(double) == 0, "copied in words");
     __shared__ double scratch[2][WHAT::ALL * THREADS / 32];
-    __shared__ double copy[WORDS];
+    __shared__ typename WHAT::state copy;
     __shared__ int is_last;
     put_sums(state, partials, 0, own, scratch[0]);
     if (threadIdx.x == 0) {
@@ -118,19 +165,13 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    for (int k = threadIdx.x; k < WORDS; k += THREADS) copy[k] = __ldcg((const double *)state + k);
+    take_state(&copy, state);
     double sums[WHAT::ALL] = {};
-#pragma unroll 4
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS)
-#pragma unroll
-        for (int s = 0; s < WHAT::ALL; s++) {
-            const double partial = __ldcg(partials + (int64_t)s * gridDim.x + b);
-            sums[s] = is_maximum(state, s) ? larger(sums[s], partial) : sums[s] + partial;
-        }
+    add_partials(state, partials, 0, sums);
     totals_of_block(state, sums, scratch[1]);
-    if (threadIdx.x == 0) WHAT::go((typename WHAT::state *)copy, sums);
+    if (threadIdx.x == 0) WHAT::go(&copy, sums);
     __syncthreads();
-    for (int k = threadIdx.x; k < WORDS; k += THREADS) ((double *)state)[k] = copy[k];
+    give_state(state, &copy);
 }
 
 /* ---- launches ----------------------------------------------------------------------------------- */
@@ -142,20 +183,27 @@ static inline spry_status enter(const spryi_vector_work *w, int *previous, spry_
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
-/* As launch_early, with a row of blocks for each column. */
-template <typename... PARAMETERS, typename... ARGUMENTS>
-static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
+/* A row of blocks for each column. `attribute`, if it has an id, is how it is launched. */
+template <typename... PARAMETERS, typename... ARGUMENTS> static void
+launch_blocks(const spryi_vector_work *w, cudaLaunchAttribute attribute, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)(w->blocks > 0 ? w->blocks : 1), (unsigned)w->columns);
     config.blockDim = dim3(THREADS);
     config.stream = (cudaStream_t)w->stream;
-    config.attrs = &early;
-    config.numAttrs = spry_cuda_launches_early(w->ordinal) ? 1 : 0;
+    config.attrs = &attribute;
+    config.numAttrs = attribute.id == cudaLaunchAttributeIgnore ? 0 : 1;
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
+}
+
+/* As launch_early. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
+{
+    cudaLaunchAttribute early = {};
+    if (spry_cuda_launches_early(w->ordinal)) early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    launch_blocks(w, early, kernel, a...);
 }
 
 /* Runs a pass for the type V of the vectors, with the work's device current. */

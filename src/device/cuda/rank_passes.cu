@@ -64,14 +64,15 @@ static __global__ void rank_weigh_kernel(spryi_rank_state *state, const V *__res
     begin_pass();
     double sums[1] = {0};
     int64_t bad = INT64_MAX;
-    EACH_PIECE(piece, n)
+    EACH_PIECE(V, piece, n)
     {
-        V vs[PER_THREAD];
+        V vs[PER<V>];
         load(vs, v, piece, n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             sums[0] += (double)vs[u];
-            if (!(vs[u] >= 0 && vs[u] - vs[u] == 0) && entry_of(piece, u) < bad) bad = entry_of(piece, u);
+            if (!(vs[u] >= 0 && vs[u] - vs[u] == 0) && entry_of<PER<V>>(piece, u) < bad)
+                bad = entry_of<PER<V>>(piece, u);
         }
     }
     if (bad != INT64_MAX) atomicMin((long long *)&state->bad, (long long)bad);
@@ -91,11 +92,11 @@ template <typename V> static __global__ void rank_divide_kernel(const spryi_rank
 {
     begin_pass();
     const double weight = state->weight;
-    EACH_PIECE(piece, n)
+    EACH_PIECE(V, piece, n)
     {
-        V vs[PER_THREAD];
+        V vs[PER<V>];
         load(vs, v, piece, n);
-        EACH_ENTRY(u) vs[u] = (V)((double)vs[u] / weight);
+        EACH_ENTRY(V, u) vs[u] = (V)((double)vs[u] / weight);
         store(v, vs, piece, n);
     }
 }
@@ -120,18 +121,18 @@ template <typename V> static __global__ void rank_start_kernel(spryi_rank_state 
     const V shift = (V)state->shift_before;
     const double weight = state->weight;
     double sums[1] = {0};
-    EACH_PIECE(piece, n)
+    EACH_PIECE(V, piece, n)
     {
-        V given[PER_THREAD], factors[PER_THREAD], vs[PER_THREAD], ys[PER_THREAD], zs[PER_THREAD];
+        V given[PER<V>], factors[PER<V>], vs[PER<V>], ys[PER<V>], zs[PER<V>];
         if (x) load(given, x, piece, n);
         if (s) load(factors, s, piece, n);
         if (v) load(vs, v, piece, n);
-        EACH_ENTRY(u)
+        EACH_ENTRY(V, u)
         {
             const V at = x ? (V)((double)given[u] / weight) : v ? shift * vs[u] : shift;
             ys[u] = x ? at : V(0);
             zs[u] = s ? factors[u] * at : at;
-            if (s && factors[u] == 0 && entry_of(piece, u) < n) sums[0] += (double)at;
+            if (s && factors[u] == 0 && entry_of<PER<V>>(piece, u) < n) sums[0] += (double)at;
         }
         store(y, ys, piece, n);
         store(z, zs, piece, n);
@@ -155,12 +156,12 @@ template <typename V>
 static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, const V *v, int64_t n)
 {
     const V alpha = (V)state->alpha_before, shift = (V)state->shift_before;
-    EACH_PIECE(piece, n)
+    EACH_PIECE(V, piece, n)
     {
-        V ys[PER_THREAD], vs[PER_THREAD];
+        V ys[PER<V>], vs[PER<V>];
         load(ys, y, piece, n);
         if (v) load(vs, v, piece, n);
-        EACH_ENTRY(u) ys[u] = alpha * ys[u] + (v ? shift * vs[u] : shift);
+        EACH_ENTRY(V, u) ys[u] = alpha * ys[u] + (v ? shift * vs[u] : shift);
         store(x, ys, piece, n);
     }
 }
@@ -174,7 +175,7 @@ template <typename V> struct step_vectors {
 
 /* A piece of them. */
 template <typename V, bool PERSONAL> struct step_piece {
-    V y[PER_THREAD], before[PER_THREAD], s[PER_THREAD], v[PER_THREAD];
+    V y[PER<V>], before[PER<V>], s[PER<V>], v[PER<V>];
 
     /* All loads in flight. Without s factors are 1. */
     __device__ __forceinline__ void load_from(const step_vectors<V> &from, int64_t piece)
@@ -184,7 +185,7 @@ template <typename V, bool PERSONAL> struct step_piece {
         if (from.s)
             load(s, from.s, piece, from.n);
         else
-            EACH_ENTRY(u) s[u] = 1;
+            EACH_ENTRY(V, u) s[u] = 1;
         if (PERSONAL) load(v, from.v, piece, from.n);
     }
 };
@@ -209,16 +210,16 @@ static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V>
         return;
     }
     for (;;) {
-        V z[PER_THREAD];
-        EACH_ENTRY(u)
+        V z[PER<V>];
+        EACH_ENTRY(V, u)
         {
             const V shifted = PERSONAL ? shift * now.v[u] : shift;
             const V shifted_before = PERSONAL ? shift_before * now.v[u] : shift_before;
             const V x = alpha * now.y[u] + shifted, x_before = alpha_before * now.before[u] + shifted_before;
             const double d = fabs((double)x - (double)x_before);
             double *of_norm = &sums[strided::OTHER];
-            z[u] = now.s[u] * x;                      /* a factor of 1 changes no bit */
-            if (entry_of(piece, u) >= at.n) continue; /* the shifts alone are no entry */
+            z[u] = now.s[u] * x;                              /* a factor of 1 changes no bit */
+            if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* the shifts alone are no entry */
             sums[0] += d;
             sums[1] += (double)x;
             if (now.s[u] == 0) sums[2] += (double)x;
@@ -226,7 +227,7 @@ static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V>
         }
         store(at.z, z, piece, at.n);
         piece += gridDim.x;
-        if (piece * TILE >= at.n) break;
+        if (piece * (THREADS * PER<V>) >= at.n) break;
         now.load_from(at, piece);
     }
     finish<strided>((typename strided::state *)state, partials, sums);
