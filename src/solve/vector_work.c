@@ -29,7 +29,8 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
     if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
     w->threads = spry_context_threads(context);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
-    const int64_t partials = columns * w->blocks * SPRYI_MOST_SUMS, states = columns * ((SPRYI_STATE_BYTES + 7) / 8);
+    const int64_t blocks = w->blocks > 0 ? w->blocks : 1; /* a GPU starts one of nothing, too */
+    const int64_t partials = columns * blocks * SPRYI_MOST_SUMS, states = columns * ((SPRYI_STATE_BYTES + 7) / 8);
     SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, partials, SPRY_F64, device, err));
     return spry_vector_create(context, &w->state, states, SPRY_F64, device, err);
 }

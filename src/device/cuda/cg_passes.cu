@@ -508,10 +508,11 @@ static spry_status step(const spryi_vector_work *w, const spryi_cg_vectors *v, s
     PASS_OF(w, v, "cg step", step_kernel);
 }
 
-/* Whether all blocks can be there at once. */
+/* Whether all blocks can be there at once, and have a piece or two each: more of them hide more latency. */
 template <typename V> static bool can_meet(const spryi_vector_work *w)
 {
     int each = 0, processors = 0, cooperates = 0;
+    if (w->n > (int64_t)MOST_BLOCKS * TILE) return false;
     cudaError_t code = cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, w->ordinal);
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, w->ordinal);
     if (code == cudaSuccess) code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, round_kernel<V>, THREADS, 0);
@@ -522,12 +523,9 @@ static spry_status dots_and_step(const spryi_vector_work *w, const spryi_cg_vect
 {
     int previous;
     bool meets = false;
-    cudaLaunchAttribute together = {};
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
     SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     SPRY_BY_TYPE(w->type, V, meets = can_meet<V>(w));
-    if (meets) SPRY_BY_TYPE(w->type, V, launch_blocks(w, together, round_kernel<V>, first_column<V>(w, v)));
+    if (meets) SPRY_BY_TYPE(w->type, V, launch_blocks(w, true, round_kernel<V>, first_column<V>(w, v)));
     SPRYI_OK_OR_RETURN(leave(previous, "cg dots and step", err));
     if (meets) return SPRY_OK;
     SPRYI_OK_OR_RETURN(dots(w, v, err));

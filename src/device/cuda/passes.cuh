@@ -183,27 +183,33 @@ static inline spry_status enter(const spryi_vector_work *w, int *previous, spry_
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
-/* A row of blocks for each column. `attribute`, if it has an id, is how it is launched. */
-template <typename... PARAMETERS, typename... ARGUMENTS> static void
-launch_blocks(const spryi_vector_work *w, cudaLaunchAttribute attribute, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
+/* A row of blocks for each column; as launch_early, and, if `together`, all of them at once or not at all. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static void launch_blocks(const spryi_vector_work *w, bool together, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
+    cudaLaunchAttribute attributes[2] = {};
+    int count = 0;
+    if (spry_cuda_launches_early(w->ordinal)) {
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (together) {
+        attributes[count].id = cudaLaunchAttributeCooperative;
+        attributes[count++].val.cooperative = 1;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)(w->blocks > 0 ? w->blocks : 1), (unsigned)w->columns);
     config.blockDim = dim3(THREADS);
     config.stream = (cudaStream_t)w->stream;
-    config.attrs = &attribute;
-    config.numAttrs = attribute.id == cudaLaunchAttributeIgnore ? 0 : 1;
+    config.attrs = attributes;
+    config.numAttrs = (unsigned)count;
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
 }
 
-/* As launch_early. */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
-    cudaLaunchAttribute early = {};
-    if (spry_cuda_launches_early(w->ordinal)) early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    launch_blocks(w, early, kernel, a...);
+    launch_blocks(w, false, kernel, a...);
 }
 
 /* Runs a pass for the type V of the vectors, with the work's device current. */
