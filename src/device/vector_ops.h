@@ -51,6 +51,7 @@ typedef struct spryi_cg_vectors {
    behind the other by rows, entry e of block t at e*count + t. */
 typedef struct spryi_cg_blocks {
     int size;
+    spry_type type; /* of entries: the vectors', or within start, dots and step f32 */
     int64_t count;
     const void *entries;
 } spryi_cg_blocks;
@@ -62,12 +63,24 @@ typedef struct spryi_cg_polynomial_step {
     int is_last;    /* 1: also r.z_before, as weigh */
 } spryi_cg_polynomial_step;
 
+/* start, dots and step with M = blocks: b of the vectors' type. */
+typedef struct spryi_cg_block_passes {
+    int least, most; /* sizes of blocks */
+    spry_status (*start)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                         spry_error *err);
+    spry_status (*dots)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                        spry_error *err);
+    spry_status (*step)(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
+                        spry_error *err);
+} spryi_cg_block_passes;
+
 /*
  * Conjugate Gradient. With M = D, z = D r: start, then dots, step (and next_direction) an iteration. M apart: start,
  * then z = M r and turn; dots, shrink, z = M r and turn an iteration, where z = M r is blocks, or polynomial many
  * times, or the caller's and weigh.
  */
 typedef struct spryi_cg_passes {
+    const spryi_cg_block_passes *within; /* M = blocks in place of D; NULL: they are applied apart */
     /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
     spry_status (*start)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     /* p.q, q.Dq: alpha and, predicted, beta */

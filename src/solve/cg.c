@@ -91,6 +91,12 @@ static spry_status replace(spry_cg_plan *s, const spry_vector *ax, spry_error *e
     return status;
 }
 
+static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
+{
+    const spryi_cg_passes *passes = w->ops->cg;
+    return spryi_cg_is_within(s) ? passes->within->start(w, v, &s->precond.blocks, err) : passes->start(w, v, err);
+}
+
 /* r = b - A*x, p = M r; from x = 0 without a product. All columns that have no verdict begin. */
 spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err)
 {
@@ -101,7 +107,7 @@ spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err)
     if (s->inner_x.data) status = s->work.ops->cg->clear(&s->work, s->inner_x.data, err);
     if (!x_is_zero && status == SPRY_OK) status = multiply_x(s, &ax, err);
     v.q = later ? NULL : ax.data;
-    if (status == SPRY_OK) status = s->work.ops->cg->start(&s->work, &v, err);
+    if (status == SPRY_OK) status = start(s, &s->work, &v, err);
     if (status == SPRY_OK && spryi_cg_is_apart(s) && !later) status = spryi_cg_apply(s, &s->work, err);
     if (status == SPRY_OK && later) status = replace(s, &ax, err);
     return status == SPRY_OK ? look_later(s, err) : status;
@@ -118,6 +124,10 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     const int apart = spryi_cg_is_apart(s);
     spry_status status = spryi_cg_multiply(s, &product, err);
+    if (status == SPRY_OK && spryi_cg_is_within(s)) {
+        status = passes->within->dots(w, &v, &s->precond.blocks, err);
+        return status == SPRY_OK ? passes->within->step(w, &v, &s->precond.blocks, err) : status;
+    }
     if (status == SPRY_OK && !apart && passes->dots_and_step) return passes->dots_and_step(w, &v, err);
     if (status == SPRY_OK) status = passes->dots(w, &v, err);
     if (status == SPRY_OK) status = apart ? passes->shrink(w, &v, err) : passes->step(w, &v, err);
@@ -261,7 +271,7 @@ static spry_status begin_anew(spry_cg_plan *s, const spry_vector *ax, spry_error
         v.p = (char *)v.p + at;
         v.b = (const char *)v.b + at;
         v.q = (char *)ax->data + at;
-        status = one.ops->cg->start(&one, &v, err);
+        status = start(s, &one, &v, err);
     }
     if (status == SPRY_OK && spryi_cg_is_apart(s)) status = spryi_cg_apply(s, &s->work, err);
     return status == SPRY_OK ? spryi_cg_look(s, err) : status;

@@ -145,10 +145,17 @@ struct spry_cg_plan {
     int64_t products;
 };
 
+/* Whether M is blocks within start, dots and step. */
+static inline int spryi_cg_is_within(const spry_cg_plan *s)
+{
+    const spryi_cg_block_passes *within = s->work.ops ? s->work.ops->cg->within : NULL;
+    return s->o.precond == SPRY_PRECOND_BLOCK_JACOBI && s->o.inside == SPRY_INSIDE_SAME && within &&
+           s->o.block_size >= within->least && s->o.block_size <= within->most;
+}
 /* Whether M is applied by passes of its own. */
 static inline int spryi_cg_is_apart(const spry_cg_plan *s)
 {
-    return s->o.precond > SPRY_PRECOND_JACOBI;
+    return s->o.precond > SPRY_PRECOND_JACOBI && !spryi_cg_is_within(s);
 }
 static inline int spryi_cg_needs_diagonal(const spry_cg_plan *s)
 {

@@ -57,10 +57,11 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
     spry_status status = spry_matrix_get_diagonal(A, d.data, err);
     if (status == SPRY_OK) status = spry_vector_create(context, D, a.rows, type, 0, err);
     const double most = ldexp(spryi_limits_of(type).largest, -room);
+    const double least = room > 0 ? ldexp(spryi_limits_of(type).least_normal, room) : 0;
     *bad_row = -1;
     for (int64_t i = 0; status == SPRY_OK && i < a.rows; i++) {
         double entry = ((double *)d.data)[i], inverse = 1 / entry;
-        if (!(entry > 0 && inverse > 0 && inverse <= most)) {
+        if (!(entry > 0 && inverse > least && inverse <= most)) {
             *bad_row = i;
             *bad_entry = entry;
             break;
@@ -128,12 +129,16 @@ static int invert_all(const spry_arrays *a, int size, spry_vector *entries, int6
         const int rows = left < size ? (int)left : size;
         fetch_block(a, from, rows, block);
         int good = invert_block(block, rows);
-        for (int i = 0, e = 0; i < rows && good; i++)
+        for (int i = 0, e = 0; i < size && good; i++)
             for (int j = 0; j <= i; j++, e++) {
-                const double entry = block[i * rows + j];
+                const double entry = i < rows ? block[i * rows + j] : 0;
                 good &= fabs(entry) <= most;
                 spryi_set_value(entries->data, entries->type, e * count + t, entry);
+                if (i < rows)
+                    block[i * rows + j] = block[j * rows + i] =
+                        spryi_value_at(entries->data, entries->type, e * count + t);
             }
+        if (good && entries->type == SPRY_F32) good = invert_block(block, rows); /* rounded, it still is definite */
         if (good) continue;
         *bad_row = from;
         return 0;

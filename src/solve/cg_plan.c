@@ -386,7 +386,10 @@ static double numbers_of(const spry_cg_plan *s)
     switch (s->o.precond) {
     case SPRY_PRECOND_NONE: return 9;
     case SPRY_PRECOND_JACOBI: return 11;
-    case SPRY_PRECOND_BLOCK_JACOBI: return 13 + (double)(s->o.block_size + 1) / 2;
+    case SPRY_PRECOND_BLOCK_JACOBI:
+        if (!spryi_cg_is_within(s)) return 13 + (double)(s->o.block_size + 1) / 2;
+        return 9 + (double)(s->o.block_size + 1) * (double)spry_type_bytes(s->precond.entries.type) /
+                       (double)spry_type_bytes(s->inner);
     case SPRY_PRECOND_CHEBYSHEV: return 13 + 6 * (double)s->o.degree;
     default: return NAN;
     }

@@ -32,14 +32,20 @@ static spry_status make_D(spry_cg_plan *s, spry_cg_result *result, const spry_ma
 static spry_status make_blocks(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     spryi_cg_precond *M = &s->precond;
-    const int size = (int)s->o.block_size;
+    const int size = (int)s->o.block_size, narrow = spryi_cg_is_within(s);
+    spry_type type = narrow ? SPRY_F32 : s->inner;
     spryi_cg_forget_rounds(s);
     spry_vector_destroy(s->context, &s->D); /* it has told that reciprocals exist */
     spry_vector_destroy(s->context, &M->entries);
-    spry_status status = spryi_cg_invert_blocks(s->context, &M->entries, &result->bad_row, A, size, s->inner, err);
+    spry_status status = spryi_cg_invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
+    if (status == SPRY_OK && result->bad_row >= 0 && type != s->inner) { /* f32 does not do */
+        type = s->inner;
+        spry_vector_destroy(s->context, &M->entries);
+        status = spryi_cg_invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
+    }
     if (result->bad_row >= 0) result->verdict = SPRY_VERDICT_BAD_DIAGONAL;
     if (status == SPRY_OK) status = spryi_solve_move(s->context, &M->entries, s->device, s->run.stream, err);
-    M->blocks = (spryi_cg_blocks){size, (s->n + size - 1) / size, M->entries.data};
+    M->blocks = (spryi_cg_blocks){size, type, (s->n + size - 1) / size, M->entries.data};
     return status;
 }
 

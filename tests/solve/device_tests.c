@@ -166,6 +166,7 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
     spry_error err = {0};
     double weight, eps = type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
     gpu.precond = cpu.precond = precond;
+    gpu.block_size = cpu.block_size = 2 + n % 4; /* within the passes, or apart */
     gpu.tolerance = cpu.tolerance = tolerance;
     expect_status(solve(&told, y, A, b, &cpu, &err), &err, SPRY_OK, "");
     expect_status(solve(&r, x, A, b, &gpu, &err), &err, SPRY_OK, "");

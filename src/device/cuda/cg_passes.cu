@@ -2,33 +2,11 @@
  * Conjugate Gradient on a GPU: the passes of spryi_cg_passes, each one kernel (passes.cuh).
  * Cost: 9 numbers a row an iteration, 11 with jacobi, at the memory's bandwidth.
  */
-#include "device/cuda/passes.cuh"
+#include "device/cuda/cg_passes.cuh"
 
 enum { BLOCKS_AT_ONCE = 4 /* on a multiprocessor, of round_kernel */ };
 
-/* No sum is a maximum. */
-static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
-{
-    return false;
-}
-
-/* What follows from sums: one function of iteration.h each. */
-struct started {
-    enum { SUMS = 3, ALL = 3 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_started(s, sums);
-    }
-};
-struct dotted {
-    enum { SUMS = 2, ALL = 4 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_both(s, sums + 2, sums);
-    }
-};
+/* What follows from sums that are taken here alone. */
 struct shrunk {
     enum { SUMS = 1, ALL = 1 };
     typedef spryi_cg_state state;
@@ -61,49 +39,6 @@ struct measured {
         s->distance = sums[0];
     }
 };
-
-/* What the passes of a column work on: its state, its sums, its vectors. */
-template <typename V> struct column {
-    spryi_cg_state *state;
-    double *partials;
-    V *x, *r, *p, *q, *z, *z_before;
-    const V *b, *D;
-    const double *wide; /* b, where it is of f64; else NULL */
-    int64_t n;
-};
-
-/* As they are on the host: of the first column. */
-template <typename V> static column<V> first_column(const spryi_vector_work *w, const spryi_cg_vectors *v)
-{
-    return {(spryi_cg_state *)w->state.data,
-            (double *)w->partials.data,
-            (V *)v->x,
-            (V *)v->r,
-            (V *)v->p,
-            (V *)v->q,
-            (V *)v->z,
-            (V *)v->z_before,
-            (const V *)v->b,
-            (const V *)v->D,
-            v->b_is_f64 ? (const double *)v->b : NULL,
-            w->n};
-}
-
-/* Those of this block's column. Vectors that a pass does not use are not moved to. */
-template <typename V> static __device__ __forceinline__ column<V> of_block(column<V> c)
-{
-    const int64_t at = blockIdx.y * c.n;
-    c.state += blockIdx.y;
-    c.partials += (int64_t)blockIdx.y * gridDim.x * SPRYI_MOST_SUMS;
-    c.x += at;
-    c.r += at;
-    c.p += at;
-    c.z += at;
-    c.z_before += at;
-    c.b += at;
-    if (c.q) c.q += at;
-    return c;
-}
 
 template <typename V> static __device__ __forceinline__ void load_f64(double (&to)[PER<V>], const V *narrow,
                                                                       const double *wide, int64_t piece, int64_t n)
@@ -594,6 +529,20 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 }
 
 /* In the order of the struct: C++17 has no names here. next_direction is step's. */
+extern const spryi_cg_block_passes spry_cuda_cg_block_passes;
 extern const spryi_cg_passes spry_cuda_cg_passes;
-const spryi_cg_passes spry_cuda_cg_passes = {start,  dots,       step, NULL,  dots_and_step, shrink,  weigh,
-                                             blocks, polynomial, turn, clear, distance,      collect, replace};
+const spryi_cg_passes spry_cuda_cg_passes = {&spry_cuda_cg_block_passes,
+                                             start,
+                                             dots,
+                                             step,
+                                             NULL,
+                                             dots_and_step,
+                                             shrink,
+                                             weigh,
+                                             blocks,
+                                             polynomial,
+                                             turn,
+                                             clear,
+                                             distance,
+                                             collect,
+                                             replace};
