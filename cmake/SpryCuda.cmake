@@ -74,11 +74,12 @@ if(SPRY_HAVE_CUDA)
   endif()
   # Compressed code is a sixth of the size, but unpacking a module costs its first product 1 to 2 ms. So code for many
   # GPUs is compressed, and for one GPU what few programs use: narrow values, patterns, several columns, blocks of 4 and
-  # 5, kernels that packed and csr have better ones beside, formats by name, one kind of rows in sparse products.
+  # 5, kernels that packed and csr have better ones beside, formats by name, one kind of rows in sparse products, block
+  # jacobi, what the set-up of windowed sorts.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
   list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
-/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/bsr_blocks_cuda|/spgemm/cuda/sort_cuda")
+/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/bsr_blocks_cuda|/spgemm/cuda/sort_cuda|/cg_blocks|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)
     if(NOT SPRY_CUDA_BRIEFLY)
