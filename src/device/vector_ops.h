@@ -179,14 +179,14 @@ typedef struct spryi_vector_ops {
 
     /*
      * What `start` starts in the stream that it is given becomes *rounds. replay starts it in the work's stream, and
-     * then a copy of the state; see waits for the oldest copy that was not seen, of which unseen tells how many there
-     * are: at most two. NULL, all of them: each time is started anew. forget takes NULL, too.
+     * then a copy of the state; see waits for the oldest copy that was not seen, of which there may be two. NULL, all
+     * of them: each time is started anew. forget takes NULL, too.
      */
     spry_status (*record)(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err);
     spry_status (*replay)(const spryi_vector_work *w, void *rounds, spry_error *err);
-    int64_t (*unseen)(const void *rounds);
     spry_status (*see)(void *rounds, void *state, size_t bytes, spry_error *err);
     void (*forget)(void *rounds);
+
     const spryi_links_passes *links; /* NULL: entries are looked at on the host */
 } spryi_vector_ops;
 
@@ -204,7 +204,7 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
 /*
  * Rounds to record of an iteration with n unknowns: many of small systems, few of large ones, of which those behind the
- * last iteration are in vain. An even number.
+ * last iteration are in vain. An even number, but where there are two recordings that take turns.
  */
 int64_t spryi_vector_rounds(int64_t n);
 
@@ -215,19 +215,25 @@ int64_t spryi_vector_rounds(int64_t n);
  */
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 
-/* Recorded rounds, `count` of them, of which `left` are likely to be needed beside those that were seen. */
+/* Recorded rounds, `count` in each recording. */
 typedef struct spryi_recorded {
-    void *rounds;
-    int64_t count, left;
+    void *rounds[2]; /* [1] NULL: [0] alone; else they take turns. [0] NULL: nothing is recorded */
+    int64_t count;
+    int64_t started, seen; /* recordings, one behind the other */
 } spryi_recorded;
 
 /*
- * Starts recorded rounds while more are likely to be needed than are on their way, two at most, and looks at the states
- * that the oldest have left: the device does not wait for whoever looks. Once all states say stop, all that was started
- * has ended.
+ * Starts recorded rounds while more are likely to be needed (`left`, beside those that were seen) than are on their way,
+ * two recordings at most, and looks at the states that the oldest have left: the device does not wait for whoever
+ * looks. Once all states say stop, all that was started has ended.
  */
-spry_status spryi_vector_advance(const spryi_vector_work *w, const spryi_recorded *recorded, void *states, size_t bytes,
-                                 int (*have_stopped)(const void *states, int64_t columns), spry_error *err);
+spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
+                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
+                                 spry_error *err);
+/* Waits for all that was started. */
+spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
+                               spry_error *err);
+void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
 

@@ -42,7 +42,7 @@ spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
 /* After a beginning: what it found is seen with the first rounds, where those are recorded. */
 static spry_status look_later(spry_cg_plan *s, spry_error *err)
 {
-    if (!s->rounds) return spryi_cg_look(s, err);
+    if (!s->recorded.rounds[0]) return spryi_cg_look(s, err);
     for (int64_t c = 0; c < s->work.columns; c++)
         if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
     return SPRY_OK;
@@ -143,7 +143,7 @@ static spry_status start_rounds(void *user, void *stream, spry_error *err)
     spryi_vector_work w = s->work;
     spry_status status = SPRY_OK;
     w.stream = stream;
-    for (int64_t k = 0; k < s->rounds_recorded && status == SPRY_OK; k++) status = start_round(s, &w, err);
+    for (int64_t k = 0; k < s->recorded.count && status == SPRY_OK; k++) status = start_round(s, &w, err);
     return status;
 }
 
@@ -153,12 +153,12 @@ spry_status spryi_cg_record_rounds(spry_cg_plan *s, spry_error *err)
     const void *x = spryi_cg_vectors_of(s).x;
     const int is_callers = s->operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
     if (!s->work.ops->record || s->n == 0 || is_callers) return SPRY_OK;
-    if (s->rounds && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
+    if (s->recorded.rounds[0] && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
     spryi_cg_forget_rounds(s);
-    s->rounds_recorded = spryi_vector_rounds(s->n);
+    s->recorded.count = spryi_vector_rounds(s->n);
     s->recorded_x = x;
     s->recorded_columns = s->work.columns;
-    return s->work.ops->record(&s->work, start_rounds, s, &s->rounds, err);
+    return s->work.ops->record(&s->work, start_rounds, s, &s->recorded.rounds[0], err);
 }
 
 static int have_stopped(const void *states, int64_t columns)
@@ -200,11 +200,9 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
     const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
     const int64_t ahead = usual < left ? usual : left;
     spry_status status = spryi_cg_record_rounds(s, err);
-    if (status == SPRY_OK && s->rounds) {
-        const spryi_recorded recorded = {s->rounds, s->rounds_recorded, left};
-        return spryi_vector_advance(&s->work, &recorded, s->states, (size_t)s->work.columns * sizeof *s->states,
-                                    have_stopped, err);
-    }
+    if (status == SPRY_OK && s->recorded.rounds[0])
+        return spryi_vector_advance(&s->work, &s->recorded, left, s->states,
+                                    (size_t)s->work.columns * sizeof *s->states, have_stopped, err);
     for (int64_t k = 0; k < ahead && status == SPRY_OK; k++) status = start_round(s, &s->work, err);
     return status == SPRY_OK ? spryi_cg_look(s, err) : status;
 }
@@ -374,7 +372,9 @@ spry_status spryi_cg_iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
     for (int64_t c = 0; c < columns; c++)
         s->columns[c] = (spryi_cg_column){.true_residual = NAN, .before_restart = INFINITY};
     const size_t bytes = (size_t)columns * sizeof *s->states;
-    spry_status status = spryi_vector_put(&s->work, s->states, bytes, err);
+    /* what an observer's stop has left on its way: the states that are seen there are no longer wanted */
+    spry_status status = spryi_vector_drain(&s->work, &s->recorded, s->columns, 0, err);
+    if (status == SPRY_OK) status = spryi_vector_put(&s->work, s->states, bytes, err);
     if (status == SPRY_OK && !s->now.start_from_x) {
         spryi_vector_work w = s->work;
         w.type = s->type;

@@ -128,9 +128,9 @@ struct spry_cg_plan {
     spryi_cg_scaling scaled;
     int refreshes; /* 1: plans take new values of the same structure */
 
-    void *rounds; /* of spryi_vector_ops.record, rounds_recorded of them; NULL: none. They have these addresses: */
+    spryi_recorded recorded; /* with these addresses: */
     const void *recorded_x;
-    int64_t recorded_columns, rounds_recorded;
+    int64_t recorded_columns;
 
     /* ---- of a run ---- */
     spry_cg_options now;      /* what it was asked for */

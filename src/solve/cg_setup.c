@@ -11,8 +11,7 @@
 /* What was recorded has the addresses of plans and vectors. */
 void spryi_cg_forget_rounds(spry_cg_plan *s)
 {
-    if (s->rounds) s->work.ops->forget(s->rounds);
-    s->rounds = NULL;
+    spryi_vector_forget(&s->work, &s->recorded);
 }
 
 /* ---- the preconditioner --------------------------------------------------------------------------- */

@@ -23,6 +23,12 @@ typedef struct buffers {
     void *z, *y_before, *y;
 } buffers;
 
+/* What recorded rounds begin with. */
+typedef struct recording {
+    const struct ranking *of;
+    buffers at;
+} recording;
+
 typedef struct ranking {
     spry_context *context;
     const spry_pagerank_options *o;
@@ -38,8 +44,8 @@ typedef struct ranking {
     spry_vector v;              /* options' personalised divided by its sum, on the device; data NULL: ones */
     buffers at;                 /* where the iteration is */
     spryi_rank_state state;     /* as it was when last looked at */
-    void *rounds;               /* of spryi_vector_ops.record, rounds_recorded of them; NULL: none */
-    int64_t rounds_recorded;
+    spryi_recorded recorded;
+    recording recordings[2]; /* for it */
 } ranking;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -110,6 +116,12 @@ static spry_status look(ranking *r, spry_error *err)
     return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
 }
 
+/* Where memory is after a round, whose z stays in its place. */
+static buffers after_round(buffers at)
+{
+    return (buffers){at.z, at.y, at.y_before};
+}
+
 /*
  * z takes the memory of the y before, which has just been read, and all three rotate; but where iterations are
  * started ahead, z stays where it is: a product that comes after the end then only reads it.
@@ -118,7 +130,7 @@ static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *a
 {
     const int runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
-    *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
+    *at = runs_ahead ? after_round(now) : (buffers){now.y_before, now.y, now.z};
     return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, r->v.data, r->state.norm, err);
 }
 
@@ -132,25 +144,32 @@ static spry_status start_round(const ranking *r, const spryi_vector_work *w, con
 /* As many as are recorded: an even number, so that all memory is where it was. */
 static spry_status start_rounds(void *user, void *stream, spry_error *err)
 {
-    const ranking *r = user;
+    const recording *from = user;
+    const ranking *r = from->of;
     spryi_vector_work w = r->work;
     spry_run_options run = r->run;
-    buffers at = r->at;
+    buffers at = from->at;
     double nothing = 0;
     spry_status status = SPRY_OK;
     w.stream = run.stream = stream;
-    for (int64_t k = 0; k < r->rounds_recorded && status == SPRY_OK; k++)
+    for (int64_t k = 0; k < r->recorded.count && status == SPRY_OK; k++)
         status = start_round(r, &w, &run, &at, &nothing, err);
     return status;
 }
 
 /* Many of small systems, where starting them takes longer than those in vain; even numbers. */
+/* Of one round there are two recordings, for y and the y before, which exchange their memory. */
 static spry_status record_rounds(ranking *r, spry_error *err)
 {
-    enum { SMALL = 1 << 14, LARGE = 1 << 18, OF_SMALL = 8, OF_MIDDLING = 4, OF_LARGE = 2 };
+    spryi_recorded *recorded = &r->recorded;
     if (!r->work.ops->record) return SPRY_OK;
-    r->rounds_recorded = r->n < SMALL ? OF_SMALL : r->n < LARGE ? OF_MIDDLING : OF_LARGE;
-    return r->work.ops->record(&r->work, start_rounds, r, &r->rounds, err);
+    recorded->count = spryi_vector_rounds(r->n);
+    r->recordings[0] = (recording){r, r->at};
+    r->recordings[1] = (recording){r, after_round(r->at)};
+    spry_status status = SPRY_OK;
+    for (int k = 0; k < (recorded->count % 2 == 0 ? 1 : 2) && status == SPRY_OK; k++)
+        status = r->work.ops->record(&r->work, start_rounds, &r->recordings[k], &recorded->rounds[k], err);
+    return status;
 }
 
 static int has_stopped(const void *state, int64_t columns)
@@ -174,10 +193,8 @@ static spry_status advance(ranking *r, double *product_us, spry_error *err)
     const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
     const int64_t ahead = usual < left ? usual : left;
     spry_status status = SPRY_OK;
-    if (r->rounds) {
-        const spryi_recorded recorded = {r->rounds, r->rounds_recorded, left};
-        return spryi_vector_advance(&r->work, &recorded, &r->state, sizeof r->state, has_stopped, err);
-    }
+    if (r->recorded.rounds[0])
+        return spryi_vector_advance(&r->work, &r->recorded, left, &r->state, sizeof r->state, has_stopped, err);
     for (int64_t k = 0; k < ahead && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
     return status == SPRY_OK ? look(r, err) : status;
@@ -212,6 +229,7 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
         status = advance(r, &result->product_us, err);
         if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
+    if (r->recorded.started * r->recorded.count % 2 != 0) r->at = after_round(r->at);
     if (status == SPRY_OK && !s->finished) {
         status = passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err);
         if (status == SPRY_OK) status = look(r, err);
@@ -393,7 +411,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     r.n = a.rows;
     status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
-    if (r.rounds) r.work.ops->forget(r.rounds);
+    spryi_vector_forget(&r.work, &r.recorded);
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x, &r.v};
     for (int v = 0; v < 4; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);

@@ -68,8 +68,8 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)
 
 int64_t spryi_vector_rounds(int64_t n)
 {
-    enum { SMALL = 1 << 18, OF_SMALL = 8, OF_LARGE = 2 };
-    return n < SMALL ? OF_SMALL : OF_LARGE;
+    enum { SMALL = 1 << 14, LARGE = 1 << 18, OF_SMALL = 8, OF_MIDDLING = 4, OF_LARGE = 1 };
+    return n < SMALL ? OF_SMALL : n < LARGE ? OF_MIDDLING : OF_LARGE;
 }
 
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most)
@@ -80,17 +80,41 @@ int64_t spryi_vector_left(double residual, double before, int64_t back, double g
     return left > 1 ? (int64_t)ceil(left) : 1;
 }
 
-spry_status spryi_vector_advance(const spryi_vector_work *w, const spryi_recorded *recorded, void *states, size_t bytes,
-                                 int (*have_stopped)(const void *states, int64_t columns), spry_error *err)
+/* The one whose turn it is. */
+static void *turn_of(const spryi_recorded *recorded, int64_t number)
 {
-    const spryi_vector_ops *ops = w->ops;
-    spry_status status = SPRY_OK;
-    for (int64_t on_way = ops->unseen(recorded->rounds); status == SPRY_OK && on_way < 2; on_way++) {
-        if (on_way > 0 && on_way * recorded->count >= recorded->left) break;
-        status = ops->replay(w, recorded->rounds, err);
+    return recorded->rounds[recorded->rounds[1] ? number % 2 : 0];
+}
+
+static spry_status see(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
+                       spry_error *err)
+{
+    return w->ops->see(turn_of(recorded, recorded->seen++), states, bytes, err);
+}
+
+spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
+                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
+                                 spry_error *err)
+{
+    for (int64_t on_way = recorded->started - recorded->seen; on_way < 2; on_way++) {
+        if (on_way > 0 && on_way * recorded->count >= left) break;
+        SPRYI_OK_OR_RETURN(w->ops->replay(w, turn_of(recorded, recorded->started), err));
+        recorded->started++;
     }
-    do {
-        if (status == SPRY_OK) status = ops->see(recorded->rounds, states, bytes, err);
-    } while (status == SPRY_OK && have_stopped(states, w->columns) && ops->unseen(recorded->rounds) > 0);
-    return status;
+    SPRYI_OK_OR_RETURN(see(w, recorded, states, bytes, err));
+    return have_stopped(states, w->columns) ? spryi_vector_drain(w, recorded, states, bytes, err) : SPRY_OK;
+}
+
+spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
+                               spry_error *err)
+{
+    while (recorded->seen < recorded->started) SPRYI_OK_OR_RETURN(see(w, recorded, states, bytes, err));
+    return SPRY_OK;
+}
+
+void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded)
+{
+    for (int k = 0; k < 2; k++)
+        if (recorded->rounds[k]) w->ops->forget(recorded->rounds[k]);
+    *recorded = (spryi_recorded){.count = 0};
 }

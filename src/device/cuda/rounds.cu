@@ -95,12 +95,6 @@ spry_status spry_cuda_replay_rounds(const spryi_vector_work *w, void *rounds, sp
     return SPRY_OK;
 }
 
-int64_t spry_cuda_unseen_rounds(const void *rounds)
-{
-    const recorded *r = (const recorded *)rounds;
-    return r->started - r->seen;
-}
-
 spry_status spry_cuda_see_rounds(void *rounds, void *state, size_t bytes, spry_error *err)
 {
     recorded *r = (recorded *)rounds;

@@ -9,7 +9,6 @@ extern "C" {
 spry_status spry_cuda_record_rounds(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds,
                                     spry_error *err);
 spry_status spry_cuda_replay_rounds(const spryi_vector_work *w, void *rounds, spry_error *err);
-int64_t spry_cuda_unseen_rounds(const void *rounds);
 spry_status spry_cuda_see_rounds(void *rounds, void *state, size_t bytes, spry_error *err);
 void spry_cuda_forget_rounds(void *rounds);
 

@@ -18,7 +18,6 @@ const spryi_vector_ops spry_cuda_vector_ops = {TILE,
                                                &spry_cuda_rank_passes,
                                                spry_cuda_record_rounds,
                                                spry_cuda_replay_rounds,
-                                               spry_cuda_unseen_rounds,
                                                spry_cuda_see_rounds,
                                                spry_cuda_forget_rounds,
                                                &spry_cuda_links_passes};
