@@ -203,24 +203,34 @@ spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t by
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
 /*
- * Rounds to record of an iteration with n unknowns: many of small systems, few of large ones, of which those behind the
- * last iteration are in vain. An even number, but where there are two recordings that take turns.
- */
-int64_t spryi_vector_rounds(int64_t n);
-
-/*
  * Iterations that are likely to be left, at least 1: as many as the residual needs to reach the goal if it goes on
- * falling as it did in the last `back` of them, before which it was `before`; `most` where that is not known. Where it
- * falls more slowly, more turn out to be needed: those begin after a look, which takes less time than one in vain.
+ * falling as it did in the last `back` of them, before which it was `before`; at most `most`, which it is where the
+ * residual does not fall. Where it falls more slowly, more turn out to be needed: those begin after a look, which takes
+ * less time than one in vain.
  */
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
 
-/* Recorded rounds, `count` in each recording. */
-typedef struct spryi_recorded {
-    void *rounds[2]; /* [1] NULL: [0] alone; else they take turns. [0] NULL: nothing is recorded */
+/*
+ * Two recordings of rounds: many, since a look behind each costs some microseconds, and few, of which little is in vain
+ * when the last iteration is near. Even numbers.
+ */
+enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
+typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);
+typedef struct spryi_recording {
+    spryi_start_rounds_fn start;
+    void *user; /* for it */
     int64_t count;
-    int64_t started, seen; /* recordings, one behind the other */
+    void *rounds; /* the device's; NULL: nothing is recorded */
+} spryi_recording;
+typedef struct spryi_recorded {
+    spryi_recording of[2]; /* many, few */
+    int on_way[2];         /* which of them was started: of number k in [k % 2] */
+    int64_t started, seen; /* how many, one behind the other */
 } spryi_recorded;
+
+/* Makes both of what `start` starts. *recorded stays where it is until spryi_vector_forget, also when this failed. */
+spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
+                                void *user, spry_error *err);
 
 /*
  * Starts recorded rounds while more are likely to be needed (`left`, beside those that were seen) than are on their way,

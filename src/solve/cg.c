@@ -42,7 +42,7 @@ spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
 /* After a beginning: what it found is seen with the first rounds, where those are recorded. */
 static spry_status look_later(spry_cg_plan *s, spry_error *err)
 {
-    if (!s->recorded.rounds[0]) return spryi_cg_look(s, err);
+    if (!s->recorded.of[0].rounds) return spryi_cg_look(s, err);
     for (int64_t c = 0; c < s->work.columns; c++)
         if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
     return SPRY_OK;
@@ -136,14 +136,14 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
     return status;
 }
 
-/* As many as are recorded. */
-static spry_status start_rounds(void *user, void *stream, spry_error *err)
+/* One behind the other. */
+static spry_status start_rounds(void *user, int64_t count, void *stream, spry_error *err)
 {
     spry_cg_plan *s = user;
     spryi_vector_work w = s->work;
     spry_status status = SPRY_OK;
     w.stream = stream;
-    for (int64_t k = 0; k < s->recorded.count && status == SPRY_OK; k++) status = start_round(s, &w, err);
+    for (int64_t k = 0; k < count && status == SPRY_OK; k++) status = start_round(s, &w, err);
     return status;
 }
 
@@ -153,12 +153,11 @@ spry_status spryi_cg_record_rounds(spry_cg_plan *s, spry_error *err)
     const void *x = spryi_cg_vectors_of(s).x;
     const int is_callers = s->operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
     if (!s->work.ops->record || s->n == 0 || is_callers) return SPRY_OK;
-    if (s->recorded.rounds[0] && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
+    if (s->recorded.of[0].rounds && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
     spryi_cg_forget_rounds(s);
-    s->recorded.count = spryi_vector_rounds(s->n);
     s->recorded_x = x;
     s->recorded_columns = s->work.columns;
-    return s->work.ops->record(&s->work, start_rounds, s, &s->recorded.rounds[0], err);
+    return spryi_vector_record(&s->work, &s->recorded, start_rounds, s, err);
 }
 
 static int have_stopped(const void *states, int64_t columns)
@@ -200,7 +199,7 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
     const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
     const int64_t ahead = usual < left ? usual : left;
     spry_status status = spryi_cg_record_rounds(s, err);
-    if (status == SPRY_OK && s->recorded.rounds[0])
+    if (status == SPRY_OK && s->recorded.of[0].rounds)
         return spryi_vector_advance(&s->work, &s->recorded, left, s->states,
                                     (size_t)s->work.columns * sizeof *s->states, have_stopped, err);
     for (int64_t k = 0; k < ahead && status == SPRY_OK; k++) status = start_round(s, &s->work, err);

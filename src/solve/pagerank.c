@@ -23,12 +23,6 @@ typedef struct buffers {
     void *z, *y_before, *y;
 } buffers;
 
-/* What recorded rounds begin with. */
-typedef struct recording {
-    const struct ranking *of;
-    buffers at;
-} recording;
-
 typedef struct ranking {
     spry_context *context;
     const spry_pagerank_options *o;
@@ -45,7 +39,6 @@ typedef struct ranking {
     buffers at;                 /* where the iteration is */
     spryi_rank_state state;     /* as it was when last looked at */
     spryi_recorded recorded;
-    recording recordings[2]; /* for it */
 } ranking;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -116,12 +109,6 @@ static spry_status look(ranking *r, spry_error *err)
     return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
 }
 
-/* Where memory is after a round, whose z stays in its place. */
-static buffers after_round(buffers at)
-{
-    return (buffers){at.z, at.y, at.y_before};
-}
-
 /*
  * z takes the memory of the y before, which has just been read, and all three rotate; but where iterations are
  * started ahead, z stays where it is: a product that comes after the end then only reads it.
@@ -130,7 +117,7 @@ static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *a
 {
     const int runs_ahead = w->ops->ahead > 1;
     buffers now = *at;
-    *at = runs_ahead ? after_round(now) : (buffers){now.y_before, now.y, now.z};
+    *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
     return w->ops->rank->step(w, at->z, now.y_before, now.y, r->links.factors.data, r->v.data, r->state.norm, err);
 }
 
@@ -141,37 +128,21 @@ static spry_status start_round(const ranking *r, const spryi_vector_work *w, con
     return status == SPRY_OK ? pass(r, w, at, err) : status;
 }
 
-/* As many as are recorded: an even number, so that all memory is where it was. */
-static spry_status start_rounds(void *user, void *stream, spry_error *err)
+/* An even number of rounds, so that all memory is where it was. */
+static spry_status start_rounds(void *user, int64_t count, void *stream, spry_error *err)
 {
-    const recording *from = user;
-    const ranking *r = from->of;
+    const ranking *r = user;
     spryi_vector_work w = r->work;
     spry_run_options run = r->run;
-    buffers at = from->at;
+    buffers at = r->at;
     double nothing = 0;
     spry_status status = SPRY_OK;
     w.stream = run.stream = stream;
-    for (int64_t k = 0; k < r->recorded.count && status == SPRY_OK; k++)
-        status = start_round(r, &w, &run, &at, &nothing, err);
+    for (int64_t k = 0; k < count && status == SPRY_OK; k++) status = start_round(r, &w, &run, &at, &nothing, err);
     return status;
 }
 
 /* Many of small systems, where starting them takes longer than those in vain; even numbers. */
-/* Of one round there are two recordings, for y and the y before, which exchange their memory. */
-static spry_status record_rounds(ranking *r, spry_error *err)
-{
-    spryi_recorded *recorded = &r->recorded;
-    if (!r->work.ops->record) return SPRY_OK;
-    recorded->count = spryi_vector_rounds(r->n);
-    r->recordings[0] = (recording){r, r->at};
-    r->recordings[1] = (recording){r, after_round(r->at)};
-    spry_status status = SPRY_OK;
-    for (int k = 0; k < (recorded->count % 2 == 0 ? 1 : 2) && status == SPRY_OK; k++)
-        status = r->work.ops->record(&r->work, start_rounds, &r->recordings[k], &recorded->rounds[k], err);
-    return status;
-}
-
 static int has_stopped(const void *state, int64_t columns)
 {
     (void)columns;
@@ -193,7 +164,7 @@ static spry_status advance(ranking *r, double *product_us, spry_error *err)
     const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
     const int64_t ahead = usual < left ? usual : left;
     spry_status status = SPRY_OK;
-    if (r->recorded.rounds[0])
+    if (r->recorded.of[0].rounds)
         return spryi_vector_advance(&r->work, &r->recorded, left, &r->state, sizeof r->state, has_stopped, err);
     for (int64_t k = 0; k < ahead && status == SPRY_OK; k++)
         status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
@@ -229,7 +200,6 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
         status = advance(r, &result->product_us, err);
         if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
-    if (r->recorded.started * r->recorded.count % 2 != 0) r->at = after_round(r->at);
     if (status == SPRY_OK && !s->finished) {
         status = passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err);
         if (status == SPRY_OK) status = look(r, err);
@@ -337,7 +307,8 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     if (status == SPRY_OK) status = spry_spmv_plan_get_info(r->plan, &info, err);
     result->upload_us = r->links.upload_us + info.upload_us;
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
-    if (status == SPRY_OK) status = record_rounds(r, err);
+    if (status == SPRY_OK && r->work.ops->record)
+        status = spryi_vector_record(&r->work, &r->recorded, start_rounds, r, err);
     r->state.n = r->v.data ? 1 : (double)r->n;
     r->state.alpha_before = r->o->start_from_x ? 1 : r->state.alpha;
     r->state.shift_before = r->o->start_from_x ? 0 : 1 / r->state.n; /* x_0 = alpha*0 + v/n */

@@ -66,40 +66,50 @@ int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)
     return ahead > w->ops->ahead ? w->ops->ahead : ahead;
 }
 
-int64_t spryi_vector_rounds(int64_t n)
-{
-    enum { SMALL = 1 << 14, LARGE = 1 << 18, OF_SMALL = 8, OF_MIDDLING = 4, OF_LARGE = 1 };
-    return n < SMALL ? OF_SMALL : n < LARGE ? OF_MIDDLING : OF_LARGE;
-}
-
 int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most)
 {
-    if (back < 1) return most;
+    if (back < 1) return most < SPRYI_FEW_ROUNDS ? most : SPRYI_FEW_ROUNDS; /* nothing is known yet */
     const double ratio = residual / before, left = (double)back * log(goal / residual) / log(ratio);
     if (!(ratio < 1 && left < (double)most)) return most;
     return left > 1 ? (int64_t)ceil(left) : 1;
 }
 
-/* The one whose turn it is. */
-static void *turn_of(const spryi_recorded *recorded, int64_t number)
+/* ---- recorded rounds ---- */
+
+static spry_status start_recording(void *user, void *stream, spry_error *err)
 {
-    return recorded->rounds[recorded->rounds[1] ? number % 2 : 0];
+    const spryi_recording *r = user;
+    return r->start(r->user, r->count, stream, err);
+}
+
+spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
+                                void *user, spry_error *err)
+{
+    for (int k = 0; k < 2; k++) {
+        spryi_recording *of = &recorded->of[k];
+        *of = (spryi_recording){start, user, k == 0 ? SPRYI_MANY_ROUNDS : SPRYI_FEW_ROUNDS, NULL};
+        SPRYI_OK_OR_RETURN(w->ops->record(w, start_recording, of, &of->rounds, err));
+    }
+    return SPRY_OK;
 }
 
 static spry_status see(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
                        spry_error *err)
 {
-    return w->ops->see(turn_of(recorded, recorded->seen++), states, bytes, err);
+    const int which = recorded->on_way[recorded->seen++ % 2];
+    return w->ops->see(recorded->of[which].rounds, states, bytes, err);
 }
 
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
                                  size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
                                  spry_error *err)
 {
-    for (int64_t on_way = recorded->started - recorded->seen; on_way < 2; on_way++) {
-        if (on_way > 0 && on_way * recorded->count >= left) break;
-        SPRYI_OK_OR_RETURN(w->ops->replay(w, turn_of(recorded, recorded->started), err));
-        recorded->started++;
+    for (int64_t k = recorded->seen; k < recorded->started; k++) left -= recorded->of[recorded->on_way[k % 2]].count;
+    while (recorded->started - recorded->seen < 2 && (left > 0 || recorded->started == recorded->seen)) {
+        const int which = left >= SPRYI_MANY_ROUNDS ? 0 : 1;
+        SPRYI_OK_OR_RETURN(w->ops->replay(w, recorded->of[which].rounds, err));
+        recorded->on_way[recorded->started++ % 2] = which;
+        left -= recorded->of[which].count;
     }
     SPRYI_OK_OR_RETURN(see(w, recorded, states, bytes, err));
     return have_stopped(states, w->columns) ? spryi_vector_drain(w, recorded, states, bytes, err) : SPRY_OK;
@@ -115,6 +125,6 @@ spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recor
 void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded)
 {
     for (int k = 0; k < 2; k++)
-        if (recorded->rounds[k]) w->ops->forget(recorded->rounds[k]);
-    *recorded = (spryi_recorded){.count = 0};
+        if (recorded->of[k].rounds) w->ops->forget(recorded->of[k].rounds);
+    *recorded = (spryi_recorded){.started = 0};
 }

@@ -23,7 +23,6 @@ typedef struct mock_state {
     int converts;         /* 1: storages of formats are made on the device where that can be */
     int absent;           /* 1: a context that looks for it finds none */
     int records;          /* 1: it records rounds of an iteration ... */
-    int64_t replays;      /* ... which were started so often */
 } mock_state;
 extern mock_state mock;
 
