@@ -180,8 +180,8 @@ static int64_t iterations_made(const spry_cg_plan *s)
 /* Iterations that are likely to be left, of the column that needs most. */
 static int64_t iterations_left(const spry_cg_plan *s)
 {
-    enum { LATE = 24 }; /* the residual rises and falls on the way */
-    int64_t most = 1;
+    enum { LATE = 24 /* the residual rises and falls on the way */, SMALL = 1 << 16 };
+    int64_t most = s->n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS : 1; /* a look takes longer than these */
     for (int64_t c = 0; c < s->work.columns; c++) {
         const spryi_cg_state *t = &s->states[c];
         const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
