@@ -233,8 +233,8 @@ spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *reco
                                 void *user, spry_error *err);
 
 /*
- * Starts recorded rounds while more are likely to be needed (`left`, beside those that were seen) than are on their way,
- * two recordings at most, and looks at the states that the oldest have left: the device does not wait for whoever
+ * Starts recorded rounds while more are likely to be needed (`left`, beside those that were seen) than are on their
+ * way, two recordings at most, and looks at the states that the oldest have left: the device does not wait for whoever
  * looks. Once all states say stop, all that was started has ended.
  */
 spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
