@@ -57,7 +57,7 @@ spry_status spryi_cg_scale_A(spry_cg_plan *s, spry_error *err)
     s->columns[0].verdict = told.verdict;
     if (told.verdict != SPRY_VERDICT_NONE) return status;
     if (status == SPRY_OK && s->scaled.A) status = spryi_cg_make_plans(s, err);
-    if (status == SPRY_OK && spryi_cg_is_apart(s)) {
+    if (status == SPRY_OK && s->o.precond > SPRY_PRECOND_JACOBI) {
         const spry_matrix *host = s->scaled.A ? s->scaled.A : s->scaled.host.A ? s->scaled.host.A : s->A;
         status = spryi_cg_make_precond(s, &told, host, err);
         s->columns[0].verdict = told.verdict;

@@ -75,7 +75,7 @@ void cg_of_extreme_magnitude(void **state)
     static const double f64[][2] = {{2, 1e-162},     {2, 1e-300},      {2, 1e300},     {1e-200, 1e-200},
                                     {1e-300, 1e-30}, {1e-310, 1e-310}, {1e300, 1e300}, {1, 1}};
     static const float f32[][2] = {{2, 1e-30f}, {2, 1e37f}, {1e-20f, 1e-30f}, {1e-36f, 1e-20f}, {1e37f, 1e30f}, {1, 1}};
-    for (int precond = 0; precond < 2; precond++)
+    for (int precond = 0; precond <= SPRY_PRECOND_BLOCK_JACOBI; precond++)
         for (int there = 0; there < 2; there++) {
             for (size_t c = 0; c < sizeof f64 / sizeof *f64; c++)
                 solve_extreme(SPRY_F64, f64[c][0], f64[c][1], (spry_precond)precond, there);
