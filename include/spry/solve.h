@@ -149,10 +149,11 @@ typedef enum spry_inside {
 } spry_inside;
 
 /*
- * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length and type, row_stride 1 and as many
- * columns as are solved for at once, and lie on the device that the work is done on; what y holds before is not to be
- * read. On a GPU the work is to be started in `stream`, which holds what comes before it and takes what comes after.
- * Anything but SPRY_OK ends the solution with that status; err, never NULL, takes its reason.
+ * y = A*x, or z = M*r, by the caller's code. Vectors have the system's length, its type (with `inside` f32 that one:
+ * see x.type), row_stride 1 and as many columns as are solved for at once, and lie on the device that the work is done
+ * on; what y holds before is not to be read. On a GPU the work is to be started in `stream`, which holds what comes
+ * before it and takes what comes after. Anything but SPRY_OK ends the solution with that status; err, never NULL, takes
+ * its reason.
  */
 typedef spry_status (*spry_apply)(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err);
 
@@ -279,8 +280,10 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create_operator(spry_context *
                                                                   const spry_cg_options *options, spry_error *err);
 
 /*
- * One solution; as spry_cg. Of `options` (NULL: those of the plan) count tolerance, absolute_tolerance, max_iterations,
- * patience, start_from_x, observe, user and stream. Exclusive use of the plan: one run at a time.
+ * One solution; as spry_cg, to the same bits in every run but where A's scale is extreme: a plan keeps the scaled A
+ * that its first run has made. Of `options` (NULL: those of the plan) count tolerance, absolute_tolerance,
+ * max_iterations, patience, start_from_x, observe, user and stream, where 0 is the default, not what the plan has.
+ * Exclusive use of the plan: one run at a time.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result,
                                                       spry_const_vector b, const spry_cg_options *options,
@@ -288,7 +291,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_v
 
 /*
  * For new values in the same structure, changed in place: looks at symmetry anew, unless it was claimed, and refreshes
- * preconditioner and plan. After a failure the plan can be destroyed or updated again, no more. result as at creation.
+ * preconditioner and plan. After a failure the plan can be destroyed or updated again, and does not run. result as at
+ * creation.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);
 

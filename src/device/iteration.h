@@ -121,7 +121,12 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
     const double computed[2] = {sums[0], s->apart ? s->rz : sums[1]};
+    const int stop = s->stop;
     spryi_cg_computed(s, computed);
+    if (stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE)
+        s->stop = stop; /* what is to be scaled stays so */
+    else if (s->residual <= s->goal)
+        s->stop = SPRYI_SMALL_ENOUGH;
 }
 
 /* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */

@@ -251,6 +251,19 @@ static spry_verdict judge_residual(const spry_cg_plan *s, int64_t c)
     return residual <= s->states[c].goal ? SPRY_VERDICT_CONVERGED : SPRY_VERDICT_NONE;
 }
 
+/* Of one column: the true residual was computed anew, and is no solution's. Does that still lead on? */
+static void judge_replacement(spry_cg_plan *s, double residual)
+{
+    spryi_cg_column *column = s->columns;
+    const spryi_cg_state *state = s->states;
+    column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
+    if (!(residual > column->before_restart)) column->before_restart = residual;
+    if (column->futile == FUTILE)
+        column->verdict = SPRY_VERDICT_STAGNATION;
+    else if (state->iterations >= state->limit)
+        column->verdict = SPRY_VERDICT_ITERATION_LIMIT;
+}
+
 /* A column begins anew, or not at all: start works on all columns, and a column that has a verdict stays as it is. */
 static spry_status begin_anew(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
@@ -286,9 +299,12 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
         if (column->verdict != SPRY_VERDICT_NONE || s->states[c].stop != SPRYI_SMALL_ENOUGH) continue;
         column->verdict = judge_residual(s, c);
         if (column->verdict != SPRY_VERDICT_NONE) continue;
-        if (!spryi_cg_replaces(s) && column->true_residual > 0.5 * column->before_restart)
-            column->verdict = SPRY_VERDICT_STAGNATION;
-        column->before_restart = column->true_residual;
+        if (spryi_cg_replaces(s)) {
+            judge_replacement(s, column->true_residual);
+        } else {
+            if (column->true_residual > 0.5 * column->before_restart) column->verdict = SPRY_VERDICT_STAGNATION;
+            column->before_restart = column->true_residual;
+        }
         column->restarts += !spryi_cg_replaces(s);
         again |= column->verdict == SPRY_VERDICT_NONE;
     }
@@ -300,13 +316,9 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
 static spry_status refresh(spry_cg_plan *s, spry_error *err)
 {
     spry_vector ax;
-    spryi_cg_column *column = s->columns;
     SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     SPRYI_OK_OR_RETURN(replace(s, &ax, err));
-    const double residual = s->states[0].residual;
-    column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
-    if (!(residual > column->before_restart)) column->before_restart = residual;
-    if (column->futile == FUTILE) column->verdict = SPRY_VERDICT_STAGNATION;
+    judge_replacement(s, s->states[0].residual);
     return SPRY_OK;
 }
 

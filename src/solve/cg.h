@@ -127,6 +127,7 @@ struct spry_cg_plan {
     spryi_cg_precond precond;
     spryi_cg_scaling scaled;
     int refreshes; /* 1: plans take new values of the same structure */
+    int is_stale;  /* 1: the last update failed */
 
     spryi_recorded recorded; /* with these addresses: */
     const void *recorded_x;

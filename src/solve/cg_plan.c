@@ -183,6 +183,9 @@ static spry_status check_operator(spry_operator *ours, const spry_operator *A, s
                                 "cg: the operator has %lld rows, expected 0 "
                                 "or more",
                                 (long long)ours->n);
+    if (ours->n > INT64_MAX >> 8)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "A", ours->n, INT64_MAX >> 8,
+                                "cg: the operator has %lld rows, more than memory could hold", (long long)ours->n);
     if (ours->type != SPRY_F32 && ours->type != SPRY_F64)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "A", ours->type, SPRY_F64,
                                 "cg: the operator's vectors are %s, expected f32 or f64", spry_type_name(ours->type));
@@ -201,6 +204,9 @@ static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, con
     s->type = ours.type;
     s->n = ours.n;
     s->device = spryi_device_number(ours.device);
+    if (s->o.device != SPRY_DEVICE_DEFAULT && spryi_device_number(s->o.device) != s->device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", s->o.device, s->device,
+                                "cg: device is %d, but the operator works on device %d", s->o.device, s->device);
     if (s->o.format || s->o.kernel)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
                           "cg: an operator has no format and no kernel");
@@ -266,10 +272,11 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     if (!plan->A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
     const double start = spryi_now_us();
-    plan->refreshes = plan->scaled.A == NULL;
     spryi_cg_forget_scaling(plan);
+    plan->refreshes = 1;
     spry_status status = spryi_cg_set_up(plan, &told, err);
     plan->refreshes = 0;
+    plan->is_stale = status != SPRY_OK || told.verdict != SPRY_VERDICT_NONE;
     plan->setup_us = told.setup_us = spryi_now_us() - start;
     return tell_setup(plan, status, result, &told, err);
 }
@@ -282,10 +289,10 @@ void spry_cg_plan_destroy(spry_cg_plan *s)
     spryi_cg_forget_rounds(s);
     for (int v = 0; v < 12; v++) spry_vector_destroy(s->context, vectors[v]);
     if (s->work.context) spryi_vector_work_clear(&s->work);
+    spryi_cg_forget_scaling(s);
     spry_spmv_plan_destroy(s->plan);
     spry_spmv_plan_destroy(s->outer);
     spry_matrix_destroy(s->narrow);
-    spryi_cg_forget_scaling(s);
     spry_matrix_destroy(s->A);
     spry_context *context = s->context;
     spryi_release(context, s->states);
@@ -503,6 +510,7 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     if (status == SPRY_OK && s->x.data != x->data) status = copy_columns(s, x, &s->x, err);
     if (status == SPRY_OK) status = time_products(s, told, err);
     if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
+    if (status == SPRY_NOT_CONVERGED) told->verdict = SPRY_VERDICT_STOPPED; /* a callback said so */
     return status == SPRY_OK ? spryi_cg_tell(s, told, err) : status;
 }
 
@@ -534,6 +542,9 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    if (plan->is_stale)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "cg: the last update of the plan failed, expected another one that succeeds first");
     SPRYI_OK_OR_RETURN(take_run_options(plan, options, err));
     SPRYI_OK_OR_RETURN(check_vectors(plan, &x, &right, err));
     spry_status status = run(plan, &x, &right, &told, err);

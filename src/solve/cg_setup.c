@@ -61,6 +61,12 @@ void spryi_cg_forget_scaling(spry_cg_plan *s)
 {
     spryi_cg_scaling *scaled = &s->scaled;
     const int needed_by_D = scaled->needed_by_D;
+    if (scaled->A) { /* what the plans multiply goes */
+        spryi_cg_forget_rounds(s);
+        spry_spmv_plan_destroy(s->plan);
+        spry_spmv_plan_destroy(s->outer);
+        s->plan = s->outer = NULL;
+    }
     spry_matrix_destroy(scaled->A);
     spry_vector_destroy(s->context, &scaled->values);
     spryi_solve_fetch_clear(s->context, &scaled->host);
@@ -101,10 +107,11 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
     return spryi_solve_make_plan(s->context, plan, B, type, names, s->run.stream, err);
 }
 
-static int all_are_f32(const spry_matrix *B)
+/* `narrow` is B with its values in f32: nothing was rounded. Entries at one position, which it has as one, may be. */
+static int is_exact(const spry_matrix *B, const spry_matrix *narrow)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    if (spry_matrix_get_arrays(B, &a, NULL) != SPRY_OK) return 0;
+    if (spry_matrix_get_arrays(B, &a, NULL) != SPRY_OK || a.nnz != spry_matrix_nnz(narrow)) return 0;
     for (int64_t k = 0; k < a.nnz; k++) {
         const double value = spryi_value_of(&a, k);
         if ((double)(float)value != value) return 0;
@@ -123,7 +130,7 @@ static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error
     spry_status status = spryi_solve_fetch(s->context, &copy, B, s->run.stream, err);
     const spry_matrix *host = copy.A ? copy.A : B;
     if (status == SPRY_OK) status = spry_matrix_convert(s->context, &s->narrow, host, &to_f32, err);
-    if (status == SPRY_OK) s->narrow_is_exact = all_are_f32(host);
+    if (status == SPRY_OK) s->narrow_is_exact = is_exact(host, s->narrow);
     spryi_solve_fetch_clear(s->context, &copy);
     return status;
 }
@@ -205,7 +212,7 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
             spryi_vector_work_init(s->context, &s->work, s->device, s->run.stream, s->n, s->o.columns, s->inner, err);
     s->work.stream = s->run.stream;
     if (status == SPRY_OK) status = s->A ? set_up_matrix(s, result, err) : make_vectors(s, err);
-    result->format = s->names.format;
-    result->kernel = s->names.kernel;
+    result->format = s->plan ? s->names.format : NULL; /* constants from then on */
+    result->kernel = s->plan ? s->names.kernel : NULL;
     return status;
 }

@@ -155,10 +155,19 @@ static void a_plan_runs_again(void **state)
         now.max_iterations = 2;
         expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), &now, &err), &err, SPRY_NOT_CONVERGED,
                       "iteration limit after 2");
-        values[1] += 1; /* not symmetric any more */
+        for (int scaled = 0; scaled < 2; scaled++) { /* then of a plan whose matrix is scaled */
+            const double entry = values[1];
+            values[1] *= 2; /* not symmetric any more */
+            expect_status(spry_cg_plan_update(plan, &r, &err), &err, SPRY_NOT_CONVERGED, "not symmetric");
+            assert_int_equal(r.verdict, SPRY_VERDICT_NOT_SYMMETRIC);
+            expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), NULL, &err), &err, SPRY_INVALID_ARGUMENT,
+                          "last update of the plan failed");
+            values[1] = entry;
+            for (int64_t k = 0; k < spry_matrix_nnz(A) && !scaled; k++) values[k] *= 0x1p-600;
+            expect_status(spry_cg_plan_update(plan, &r, &err), &err, SPRY_OK, "");
+            expect_status(spry_cg_plan_run(plan, v, &r, constant(b, N), NULL, &err), &err, SPRY_OK, "");
+        }
         spry_matrix_destroy(A);
-        expect_status(spry_cg_plan_update(plan, &r, &err), &err, SPRY_NOT_CONVERGED, "not symmetric");
-        assert_int_equal(r.verdict, SPRY_VERDICT_NOT_SYMMETRIC);
         spry_cg_plan_destroy(plan);
         dense_free(&d);
     }
@@ -292,6 +301,30 @@ static void several_right_sides(void **state)
             }
             spry_matrix_destroy(A);
             dense_free(&d);
+        }
+}
+
+/* Entries at one position, each an f32 number, whose sum is none. */
+static void duplicates_that_f32_does_not_hold(void **state)
+{
+    (void)state;
+    const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};
+    const double values[] = {1, 0x1p-25, 1};
+    for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++)
+        for (int zero = 0; zero < 2; zero++) { /* and b = 0 with a guess */
+            spry_matrix *A = NULL;
+            double x[2] = {3, 4}, b[2] = {1, 1};
+            spry_cg_options o = SPRY_INIT(spry_cg_options);
+            spry_error err = {0};
+            assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL), SPRY_OK);
+            o.inside = (spry_inside)inside;
+            o.tolerance = zero ? SPRY_TOLERANCE_ZERO : 1e-14;
+            o.start_from_x = zero;
+            if (zero) b[0] = b[1] = 0;
+            expect_status(spry_cg(context, spry_vector_f64(x, 2), NULL, A, constant(b, 2), &o, &err), &err, SPRY_OK,
+                          "");
+            assert_at_most(fabs(b[0] - (1 + 0x1p-25) * x[0]) + fabs(b[1] - x[1]), 2e-14);
+            spry_matrix_destroy(A);
         }
 }
 
@@ -433,6 +466,10 @@ static void operators(void **state)
     expect_status(spry_cg_operator(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err,
                   SPRY_INVALID_ARGUMENT, "expected f32 or f64");
     op = operator_of(&c);
+    op.n = INT64_MAX;
+    expect_status(spry_cg_operator(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err, SPRY_TOO_LARGE,
+                  "more than memory");
+    op = operator_of(&c);
     op.apply = NULL;
     expect_status(spry_cg_operator(context, xs, &r, &op, spry_vector_as_const(bs), &o, &err), &err,
                   SPRY_INVALID_ARGUMENT, "apply is NULL");
@@ -482,8 +519,6 @@ static void preconditioners_of_the_caller(void **state)
     dense_free(&d);
     dense_free(&inverse);
 }
-
-/* ---- the rest ------------------------------------------------------------------------------------- */
 
 static void the_same_bits_for_any_threads(void **state)
 {
@@ -573,6 +608,7 @@ int main(void)
         cmocka_unit_test(stops),
         cmocka_unit_test(several_right_sides),
         cmocka_unit_test(a_column_that_fails),
+        cmocka_unit_test(duplicates_that_f32_does_not_hold),
         cmocka_unit_test(any_scale_and_f32_inside),
         cmocka_unit_test(operators),
         cmocka_unit_test(preconditioners_of_the_caller),
