@@ -33,7 +33,7 @@ typedef struct spryi_vector_work {
     int64_t columns; /* that a pass works on: each with a state, and sums */
     int threads;
     spry_vector partials; /* f64 on the device, SPRYI_MOST_SUMS a block */
-    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state, SPRYI_STATE_BYTES apart */
+    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state each, side by side */
 } spryi_vector_work;
 
 typedef spry_status (*spryi_start_fn)(void *user, void *stream, spry_error *err);

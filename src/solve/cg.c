@@ -26,13 +26,6 @@
 /* Replacements in a row that do not lower the true residual: f32 can do no more. */
 enum { FUTILE = 8 };
 
-static spry_vector columns_of(const spry_cg_plan *s, const spry_vector *v)
-{
-    spry_vector of = *v;
-    of.columns = s->work.columns;
-    return of;
-}
-
 /* Waits for what was started. */
 spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
 {
@@ -54,8 +47,8 @@ static spry_status look_later(spry_cg_plan *s, spry_error *err)
 static spry_status multiply_x(spry_cg_plan *s, spry_vector *ax, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const spry_vector x = columns_of(s, &s->x);
-    *ax = columns_of(s, s->outer_q.data ? &s->outer_q : &s->q);
+    const spry_vector x = spryi_cg_columns_of(&s->work, &s->x);
+    *ax = spryi_cg_columns_of(&s->work, s->outer_q.data ? &s->outer_q : &s->q);
     if (s->inner_x.data) status = s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err);
     const spryi_cg_product product = {.outer = 1, .out = ax, .in = &x, .stream = s->run.stream};
     return status == SPRY_OK ? spryi_cg_multiply(s, &product, err) : status;
@@ -120,7 +113,7 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
 {
     const spryi_cg_passes *passes = w->ops->cg;
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    const spry_vector p = columns_of(s, &s->p), q = columns_of(s, &s->q);
+    const spry_vector p = spryi_cg_columns_of(&s->work, &s->p), q = spryi_cg_columns_of(&s->work, &s->q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     const int apart = spryi_cg_is_apart(s);
     spry_status status = spryi_cg_multiply(s, &product, err);

@@ -184,6 +184,13 @@ typedef struct spryi_cg_product {
     void *stream;
 } spryi_cg_product;
 spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err);
+/* v, which has room for more, with as many columns as the work. */
+static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const spry_vector *v)
+{
+    spry_vector of = *v;
+    of.columns = w->columns;
+    return of;
+}
 /* The vectors that passes take. */
 spryi_cg_vectors spryi_cg_vectors_of(const spry_cg_plan *s);
 /* z = M*r and p = z + beta*p. */

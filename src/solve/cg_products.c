@@ -61,20 +61,12 @@ spryi_cg_vectors spryi_cg_vectors_of(const spry_cg_plan *s)
                               .D = s->o.precond == SPRY_PRECOND_JACOBI ? s->D.data : NULL};
 }
 
-/* v, which has room for more, with as many columns as the work. */
-static spry_vector columns_of(const spryi_vector_work *w, const spry_vector *v)
-{
-    spry_vector of = *v;
-    of.columns = w->columns;
-    return of;
-}
-
 /* ---- M ------------------------------------------------------------------------------------------ */
 
 static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
 {
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    const spry_vector r = columns_of(w, &s->r), z = columns_of(w, &s->z);
+    const spry_vector r = spryi_cg_columns_of(w, &s->r), z = spryi_cg_columns_of(w, &s->z);
     const spryi_cg_product product = {.out = &z, .in = &r, .stream = w->stream};
     spry_status status =
         ask(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err);
@@ -87,8 +79,8 @@ static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w,
     const spryi_cg_precond *M = &s->precond;
     const double sigma = M->theta / M->delta;
     double rho = 1 / sigma;
-    spry_vector now = columns_of(w, &s->z), other = columns_of(w, &s->z_before);
-    const spry_vector q = columns_of(w, &s->q);
+    spry_vector now = spryi_cg_columns_of(w, &s->z), other = spryi_cg_columns_of(w, &s->z_before);
+    const spry_vector q = spryi_cg_columns_of(w, &s->q);
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spryi_cg_polynomial_step step = {.add = 1 / M->theta, .is_last = M->degree == 0};
     v.D = s->D.data;
@@ -166,9 +158,7 @@ static spry_status put_random(spry_cg_plan *s, const spry_vector *to, spry_error
         state = state * 6364136223846793005u + 1442695040888963407u;
         spryi_set_value(host.data, s->inner, i, (double)((state >> 33) + 1) / 2147483650.0);
     }
-    spry_vector one = *to;
-    one.columns = 1;
-    spry_status status = spryi_solve_copy_to(s->context, &one, &host, s->run.stream, err);
+    spry_status status = spryi_solve_copy_to(s->context, to, &host, s->run.stream, err);
     if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
     spry_vector_destroy(s->context, &host);
     return status;
@@ -178,7 +168,7 @@ static spry_status put_random(spry_cg_plan *s, const spry_vector *to, spry_error
 static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, const spryi_cg_vectors *v,
                                 spryi_cg_state *state, spry_error *err)
 {
-    const spry_vector p = columns_of(w, &s->p), q = columns_of(w, &s->q);
+    const spry_vector p = spryi_cg_columns_of(w, &s->p), q = spryi_cg_columns_of(w, &s->q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     spry_status status = spryi_cg_multiply(s, &product, err);
     if (status == SPRY_OK) status = w->ops->cg->dots(w, v, err);

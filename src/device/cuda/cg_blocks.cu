@@ -3,7 +3,7 @@
  * z = M r in place of z = D r.
  *
  * Idea: a thread has a block of M and the rows that it belongs to, so that z is at hand in registers. beta can be
- * foretold as with jacobi: (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
+ * predicted as with jacobi: (r - alpha q).M(r - alpha q) = alpha^2 q.Mq - rz, since z.q = p.q.
  * Work distribution: threads take blocks of M one beside the other, those of a grid at a time. A thread's rows lie side
  * by side, so that a warp's reads of row j of each skip rows, which the other reads take from the first-level cache;
  * entries of M lie by their place in the block, so that a warp reads neighbours.
