@@ -310,7 +310,8 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 {
     cJSON *o = cJSON_CreateObject();
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
-    int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK && cli_json_text(o, "matrix", input->name) &&
+    int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK &&
+               cli_json_begin(o, input->name, RECORD_OK, info.reason) &&
                cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
@@ -321,7 +322,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
                cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) &&
-               cli_json_text(o, "reason", info.reason) && add_candidates(o, e, &info) && add_features(o, e, &info);
+               add_candidates(o, e, &info) && add_features(o, e, &info);
     return cli_json_line(&a->json, o, good);
 }
 
@@ -335,19 +336,19 @@ static int check_layout(const arguments *a)
 
 static int check_device(const arguments *a)
 {
-    char names[160] = "";
+    char words[200] = "cpu|cuda";
+    int word = 0;
     if (!a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0) return CLI_GO_ON;
     if (is_measured(a))
         return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
                                a->device);
     for (int n = 0; n < spry_device_class_count(); n++) {
         spry_device_class_info info = SPRY_INIT(spry_device_class_info);
-        if (spry_device_class_get_info(&info, n, NULL) != SPRY_OK) continue;
-        if (strcmp(info.name, a->device) == 0) return CLI_GO_ON;
-        const size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "", info.name);
+        const size_t used = strlen(words);
+        if (spry_device_class_get_info(&info, n, NULL) == SPRY_OK)
+            snprintf(words + used, sizeof words - used, "|%s", info.name);
     }
-    return cli_usage_error("--device is '%s', expected cpu, cuda or a class of devices: %s", a->device, names);
+    return cli_take_word("device", a->device, words, &word);
 }
 
 static int explain(const cli_input *input, arguments *a)

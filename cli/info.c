@@ -162,7 +162,7 @@ static int json_facts(cJSON *o, const facts *f)
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
-    return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
+    return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&

@@ -36,13 +36,14 @@ static const cli_option options[] = {
 static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
+    int good = cli_json_begin(o, NULL, k->available ? RECORD_OK : RECORD_SKIPPED, k->reason) &&
+               cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
                cli_json_text(o, "device", k->device_kind) && cli_json_text(o, "operations", k->operations) &&
                cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
-               cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
-               cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source) &&
-               cJSON_AddBoolToObject(o, "study", k->study) && cli_json_text(o, "parameters", k->parameters);
+               cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "idea", k->idea) &&
+               cli_json_text(o, "source", k->source) && cJSON_AddBoolToObject(o, "study", k->study) &&
+               cli_json_text(o, "parameters", k->parameters);
     return cli_json_line(json, o, good);
 }
 

@@ -167,7 +167,7 @@ static int top_to_json(cJSON *o, const ranked *top, int64_t count)
     cJSON *list = cJSON_AddArrayToObject(o, "top");
     for (int64_t t = 0; t < count; t++) {
         cJSON *item = cli_json_item(list);
-        if (!cli_json_integer(item, "node", top[t].node + 1) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
+        if (!cli_json_integer(item, "node", top[t].node) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
     }
     return list != NULL;
 }
@@ -190,8 +190,8 @@ static int json_line(const cli_input *input, arguments *a, const spry_pagerank_r
                      const ranked *top, int64_t count, const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_begin_to_json(o, "pagerank", input, &a->shared, run) && result_to_json(o, a, r) &&
-               cli_end_to_json(o, run, err) && top_to_json(o, top, count);
+    int good = cli_begin_to_json(o, input, &a->shared, run, err) && result_to_json(o, a, r) &&
+               cli_end_to_json(o, run) && top_to_json(o, top, count);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -228,8 +228,12 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     a->o.format = a->shared.format;
     a->o.observe = cli_observe;
     a->o.user = &convergence;
+    convergence.tolerance = a->o.tolerance;
     spry_status result = number_of_device(input->context, &a->o.device, a->shared.device, &err);
+    cli_progress("ranking");
+    const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
+    const double others = others_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
@@ -238,6 +242,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(&r, a->personalised != NULL, &convergence);
+    run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, a->o.device);
     if (measured != CLI_OK) return measured;
     return report(input, a, &r, &run, x, &err, status);

@@ -137,15 +137,15 @@ static int json_line(const cli_input *input, arguments *a, const spry_cg_result 
                      const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_begin_to_json(o, "solve", input, &a->shared, run) && cli_json_text(o, "method", "cg") &&
+    int good = cli_begin_to_json(o, input, &a->shared, run, err) && cli_json_text(o, "method", "cg") &&
                cli_json_text(o, "precond", preconds[a->precond]) && cli_json_text(o, "b", a->b) &&
                cli_json_number(o, "tol", a->tolerance) && cli_json_number(o, "abs_tol", a->absolute) &&
                cli_json_text(o, "inside", insides[a->inside]) && cli_json_integer(o, "columns", columns) &&
-               cli_json_integer(o, "column", r->column + 1) &&
+               cli_json_integer(o, "column", r->column) &&
                cli_json_integer(o, "columns_converged", r->columns_converged) &&
                cli_json_integer(o, "products", r->products) && cli_json_integer(o, "restarts", r->restarts) &&
                cli_json_integer(o, "replacements", r->replacements) && cli_json_exact(o, "residual", r->residual) &&
-               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run, err);
+               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -165,14 +165,19 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.format = a->shared.format;
     o.observe = cli_observe;
     o.user = &convergence;
+    convergence.tolerance = a->tolerance;
     spry_status result = number_of_device(input->context, &o.device, a->shared.device, &err);
+    cli_progress("solving");
+    const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_cg(input->context, *x, &r, input->A, spry_vector_as_const(*b), &o, &err);
+    const double others = others_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = has_begun(&r) ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(a, &r, b->columns, &convergence);
+    run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, o.device);
     if (measured != CLI_OK) return measured;
     int opened = cli_json_open(&a->shared.json);
@@ -182,10 +187,21 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     return cli_json_close(&a->shared.json, status);
 }
 
+/* Options of a preconditioner that was not asked for would do nothing. */
+static int check_precond(const arguments *a)
+{
+    if (a->block > 0 && a->precond != SPRY_PRECOND_BLOCK_JACOBI)
+        return cli_usage_error("--block is of --precond block-jacobi, --precond is %s", preconds[a->precond]);
+    if (a->degree > 0 && a->precond != SPRY_PRECOND_CHEBYSHEV)
+        return cli_usage_error("--degree is of --precond chebyshev, --precond is %s", preconds[a->precond]);
+    return CLI_GO_ON;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.shared.type = SPRY_F64, .b = "ones"};
     int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = check_precond(&a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;

@@ -302,7 +302,7 @@ static int json_findings(cli_json *json, const tuning *t, const findings *found)
     for (int i = 0; i < t->count; i++) {
         cJSON *o = cJSON_CreateObject();
         const tune_trial fitted = fitted_sizes(t, found, i);
-        const int good = cli_json_text(o, "matrix", t->names[i]) && cli_json_text(o, "device", t->a->device) &&
+        const int good = cli_json_begin(o, t->names[i], RECORD_OK, NULL) && cli_json_text(o, "device", t->a->device) &&
                          cli_json_text(o, "type", spry_type_name(type_of(t, i))) &&
                          cli_json_integer(o, "levels", found->levels) &&
                          cli_json_number(o, "density", found->points[i].density) &&

@@ -110,7 +110,7 @@ static void mistakes(void **state)
          {"--x $D/sym.mtx", "sym.mtx:2: the matrix is 3 x 3 and symmetric, expected a vector"},
          {"--x $D/x.mtx --time", "--time measures a product with one vector"},
          {"--x $D/x.mtx -o $D/x.mtx", "x.mtx', the matrix that is read: expected another file"},
-         {"--x", "--x needs a value: random|ones|FILE"}};
+         {"--x", "--x needs a value: ones|random|FILE"}};
     expect_mistakes("spmv $D/a.mtx", cases, sizeof cases / sizeof *cases);
     expect("spmv - --x -", 2, NULL, "the matrix and --x are both '-': expected a file for one of them");
 }

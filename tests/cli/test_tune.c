@@ -133,7 +133,7 @@ static void command(void **state)
     unsetenv("SPRY_TUNING");
     expect("tune $D/none.mtx", 2, NULL, "none.mtx");
     expect("tune --device cuda --format csr2", 2, NULL, "there csr2 has no sizes to fit");
-    expect("tune --device gpu", 2, NULL, "--device is 'gpu', expected one of: cpu, cuda");
+    expect("tune --device gqu", 2, NULL, "--device is 'gqu', expected one of: cpu, cuda");
     expect("tune $D/small.mtx -o $D/small.mtx", 2, NULL, "small.mtx");
     setenv("SPRY_CUDA_PLUGIN", "/none/such.so", 1);
     expect("tune $D/small.mtx --device cuda", 1, NULL, "--device cuda: ");
