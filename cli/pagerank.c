@@ -1,5 +1,6 @@
 /* spry pagerank: the ranks of a graph's nodes. */
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/solve.h"
 
@@ -132,32 +133,35 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
     printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
            spry_type_name(a->shared.type));
-    printf("  read in         %s\n", cli_time(input->read_us).s);
-    printf("  edges           %s%s: entry (i, j) is a link from %s\n", edges[a->o.edges],
-           a->edges >= 0 ? "" : " (assumed)", from_to(a));
-    if (a->personalised) printf("  personalised    by %s\n", a->personalised);
-    if (a->start) printf("  begins with     %s\n", a->start);
-    printf("  links           %s; ",
-           r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's");
+    cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
+    cli_print_line(stdout, "edges", "%s%s: entry (i, j) is a link from %s", edges[a->o.edges],
+                   a->edges >= 0 ? "" : " (assumed)", from_to(a));
+    if (a->personalised) cli_print_line(stdout, "personalised", "by %s", a->personalised);
+    if (a->start) cli_print_line(stdout, "begins with", "%s", a->start);
+    const char *links = r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
     if (r->zero_columns == 0)
-        printf("no node without links out\n");
+        cli_print_line(stdout, "links", "%s; no node without links out", links);
     else
-        printf("%s without links out, %s%s: %s\n", cli_count(r->zero_columns).s, zero_columns[a->o.zero_columns],
-               a->zero_columns >= 0 ? "" : " (assumed)", zero_meanings[a->o.zero_columns]);
+        cli_print_line(stdout, "links", "%s; %s without links out, %s%s: %s", links, cli_count(r->zero_columns).s,
+                       zero_columns[a->o.zero_columns], a->zero_columns >= 0 ? "" : " (assumed)",
+                       zero_meanings[a->o.zero_columns]);
     if (begun) cli_print_begin(input, run);
-    printf("  verdict         %s", spry_verdict_text(r->verdict));
-    if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
-    putchar('\n');
+    if (begun)
+        cli_print_line(stdout, "verdict", "%s after %s iterations", spry_verdict_text(r->verdict),
+                       cli_count(r->iterations).s);
+    else
+        cli_print_line(stdout, "verdict", "%s", spry_verdict_text(r->verdict));
     if (!begun) return;
-    printf("  residual        ||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)\n", norms[a->o.norm],
-           r->residual, r->error_bound);
-    printf("  mass            %.12g", r->mass);
-    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP) printf(", so %.6g was lost", 1 - r->mass);
-    if (r->zero_columns > 0) printf("; %.6g lies on nodes without links out", r->zero_mass);
-    putchar('\n');
+    cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)", norms[a->o.norm],
+                   r->residual, r->error_bound);
+    char lost[64] = "", there[64] = "";
+    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP)
+        snprintf(lost, sizeof lost, ", so %.6g was lost", 1 - r->mass);
+    if (r->zero_columns > 0) snprintf(there, sizeof there, "; %.6g lies on nodes without links out", r->zero_mass);
+    cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
-    if (count > 0) printf("  highest ranks   node  rank\n");
+    if (count > 0) cli_print_line(stdout, "highest ranks", "node  rank");
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
     cli_print_floor(&a->shared, run);
 }

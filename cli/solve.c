@@ -1,6 +1,7 @@
 /* spry solve: A x = b for symmetric positive definite A. */
 #include "spry/solve.h"
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 
 #include "common/input.h"
@@ -95,25 +96,28 @@ static int make_x(const cli_input *input, const arguments *a, int64_t columns, s
 
 static void print_system(const arguments *a, const spry_cg_result *r, int64_t columns)
 {
-    printf("  system          A x = b, b %s, %s; conjugate gradients, preconditioner %s", a->b,
-           spry_type_name(a->shared.type), preconds[a->precond]);
+    char more[96] = "", inside[32] = "";
     if (a->precond == SPRY_PRECOND_CHEBYSHEV && r->largest_eigenvalue > 0)
-        printf(" (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products, r->largest_eigenvalue);
-    if (a->inside != SPRY_INSIDE_SAME) printf("; %s inside", insides[a->inside]);
-    putchar('\n');
-    if (columns > 1) printf("  right sides     %s, side by side\n", cli_count(columns).s);
+        snprintf(more, sizeof more, " (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products,
+                 r->largest_eigenvalue);
+    if (a->inside != SPRY_INSIDE_SAME) snprintf(inside, sizeof inside, "; %s inside", insides[a->inside]);
+    cli_print_line(stdout, "system", "A x = b, b %s, %s; conjugate gradients, preconditioner %s%s%s", a->b,
+                   spry_type_name(a->shared.type), preconds[a->precond], more, inside);
+    if (columns > 1) cli_print_line(stdout, "right sides", "%s, side by side", cli_count(columns).s);
 }
 
 static void print_verdict(const spry_cg_result *r, int64_t columns)
 {
-    printf("  verdict         %s", spry_verdict_text(r->verdict));
-    if (has_begun(r)) printf(" after %s iterations", cli_count(r->iterations).s);
+    char after[80] = "", sides[96] = "", restarts[96] = "", anew[96] = "";
+    if (has_begun(r)) snprintf(after, sizeof after, " after %s iterations", cli_count(r->iterations).s);
     if (columns > 1 && has_begun(r))
-        printf(" of right side %lld; %lld of %lld converged", (long long)r->column + 1, (long long)r->columns_converged,
-               (long long)columns);
-    if (r->restarts > 0) printf(", %s restarts from the true residual", cli_count(r->restarts).s);
-    if (r->replacements > 0) printf(", the residual computed anew %s times", cli_count(r->replacements).s);
-    putchar('\n');
+        snprintf(sides, sizeof sides, " of right side %lld; %lld of %lld converged", (long long)r->column + 1,
+                 (long long)r->columns_converged, (long long)columns);
+    if (r->restarts > 0)
+        snprintf(restarts, sizeof restarts, ", %s restarts from the true residual", cli_count(r->restarts).s);
+    if (r->replacements > 0)
+        snprintf(anew, sizeof anew, ", the residual computed anew %s times", cli_count(r->replacements).s);
+    cli_print_line(stdout, "verdict", "%s%s%s%s%s", spry_verdict_text(r->verdict), after, sides, restarts, anew);
 }
 
 static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
@@ -121,13 +125,13 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
 {
     printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.cols).s,
            cli_count(input->arrays.nnz).s);
-    printf("  read in         %s\n", cli_time(input->read_us).s);
+    cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     print_system(a, r, columns);
     if (has_begun(r)) cli_print_begin(input, run);
     print_verdict(r, columns);
     if (!has_begun(r)) return;
-    printf("  residual        %.3g of ||b||, computed from x at the end (%.3g as carried along)\n", r->true_residual,
-           r->residual);
+    cli_print_line(stdout, "residual", "%.3g of ||b||, computed from x at the end (%.3g as carried along)",
+                   r->true_residual, r->residual);
     cli_print_time(run);
     cli_print_written(&a->shared, "x written to");
     cli_print_floor(&a->shared, run);

@@ -1,4 +1,5 @@
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/solve.h"
 
@@ -32,13 +33,13 @@ static int tells_something(const cli_convergence *c, int d)
 
 static void print_convergence(const cli_convergence *c)
 {
-    const char *comma = "";
-    for (int d = 0; d < CLI_DECADES; d++) {
-        if (!tells_something(c, d)) continue;
-        printf("%s%g after %s", comma, pow(10, -d), cli_count(c->reached[d]).s);
-        comma = ", ";
-    }
-    puts(*comma ? "" : "never below 1");
+    char text[1024] = "";
+    int used = 0;
+    for (int d = 0; d < CLI_DECADES; d++)
+        if (tells_something(c, d) && used < (int)sizeof text)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%g after %s", used ? ", " : "", pow(10, -d),
+                             cli_count(c->reached[d]).s);
+    cli_print_line(stdout, "convergence", "%s", used ? text : "never below 1");
 }
 
 static int convergence_to_json(cJSON *o, const cli_convergence *c)
@@ -88,39 +89,39 @@ void cli_print_begin(const cli_input *input, const cli_run *run)
     const int threads = spry_context_threads(input->context);
     if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
         spry_device_get_info(input->context, &gpu, 1, NULL) == SPRY_OK)
-        printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
+        cli_print_line(stdout, "kernel", "%s (format %s, on %s)", run->kernel, run->format, gpu.description);
     else
-        printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,
-               threads == 1 ? "" : "s");
-    printf("  set-up          %s\n", cli_time(run->setup_us).s);
-    printf("  convergence     ");
+        cli_print_line(stdout, "kernel", "%s (format %s, %d thread%s)", run->kernel, run->format, threads,
+                       threads == 1 ? "" : "s");
+    cli_print_line(stdout, "set-up", "%s", cli_time(run->setup_us).s);
     print_convergence(run->convergence);
 }
 
 void cli_print_time(const cli_run *run)
 {
     if (run->iterations > 0)
-        printf("  time            %s; an iteration %s, of which the product %s\n", cli_time(run->solve_us).s,
-               cli_time(run->solve_us / (double)run->iterations).s,
-               cli_time(run->product_us / (double)run->iterations).s);
+        cli_print_line(stdout, "time", "%s; an iteration %s, of which the product %s", cli_time(run->solve_us).s,
+                       cli_time(run->solve_us / (double)run->iterations).s,
+                       cli_time(run->product_us / (double)run->iterations).s);
     cli_print_disturbed(run->others);
 }
 
 void cli_print_written(const cli_solver *solver, const char *what)
 {
-    if (solver->out) printf("  %-15s %s\n", what, solver->out);
+    if (solver->out) cli_print_line(stdout, what, "%s", solver->out);
 }
 
 void cli_print_floor(const cli_solver *solver, const cli_run *run)
 {
     if (!solver->time || run->iterations == 0) return;
     const double iterations = (double)run->iterations, iteration_us = run->solve_us / iterations;
-    printf("  iteration       %s", cli_time(iteration_us).s);
     if (isnan(run->floor_us))
-        printf("; its floor is unknown: the copy bandwidth is %s\n", run->copy.note);
+        cli_print_line(stdout, "iteration", "%s; its floor is unknown: the copy bandwidth is %s",
+                       cli_time(iteration_us).s, run->copy.note);
     else
-        printf(", %.2f of its floor of %s (product %s, %g numbers a row at %.1f GB/s)\n", iteration_us / run->floor_us,
-               cli_time(run->floor_us).s, cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
+        cli_print_line(stdout, "iteration", "%s, %.2f of its floor of %s (product %s, %g numbers a row at %.1f GB/s)",
+                       cli_time(iteration_us).s, iteration_us / run->floor_us, cli_time(run->floor_us).s,
+                       cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
 }
 
 int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,

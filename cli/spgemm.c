@@ -1,6 +1,7 @@
 /* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -280,25 +281,26 @@ static void print_head(const product *p, const arguments *a)
 
 static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int64_t peak)
 {
-    printf("  memory          %s at most at once: inputs %s, C %s, workspace %s\n", cli_bytes(peak).s,
-           cli_bytes(inputs).s, cli_bytes(result).s, cli_bytes(workspace).s);
+    cli_print_line(stdout, "memory", "%s at most at once: inputs %s, C %s, workspace %s", cli_bytes(peak).s,
+                   cli_bytes(inputs).s, cli_bytes(result).s, cli_bytes(workspace).s);
 }
 
 static void print_estimate(const product *p, const arguments *a)
 {
     const spry_spgemm_prediction *e = &p->estimate;
     print_head(p, a);
-    printf("  products        %s, so %s operations\n", cli_count(e->products).s, cli_count(2 * e->products).s);
-    printf("  C               %s x %s, %s%s entries", cli_count(e->rows).s, cli_count(e->cols).s,
-           e->exact ? "" : "about ", cli_count(e->nnz).s);
-    if (!e->exact) printf(", at most %s", cli_count(e->nnz_bound).s);
-    printf("; %.3g products to one\n", e->compression);
-    printf("  kernel          %s on %s\n", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
+    cli_print_line(stdout, "products", "%s, so %s operations", cli_count(e->products).s, cli_count(2 * e->products).s);
+    char bound[64] = "";
+    if (!e->exact) snprintf(bound, sizeof bound, ", at most %s", cli_count(e->nnz_bound).s);
+    cli_print_line(stdout, "C", "%s x %s, %s%s entries%s; %.3g products to one", cli_count(e->rows).s,
+                   cli_count(e->cols).s, e->exact ? "" : "about ", cli_count(e->nnz).s, bound, e->compression);
+    cli_print_line(stdout, "kernel", "%s on %s", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
     print_memory(e->input_bytes, e->result_bytes, e->workspace_bytes, e->peak_bytes);
-    printf("  least limit     %s (--memory-limit %lld)\n", cli_bytes(e->least_bytes).s, (long long)e->least_bytes);
+    cli_print_line(stdout, "least limit", "%s (--memory-limit %lld)", cli_bytes(e->least_bytes).s,
+                   (long long)e->least_bytes);
     if (a->memory_limit > 0)
-        printf("  --memory-limit  %s: %s\n", cli_bytes(a->memory_limit).s,
-               e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
+        cli_print_line(stdout, "--memory-limit", "%s: %s", cli_bytes(a->memory_limit).s,
+                       e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
 }
 
 /* Those that the kernel tells. */
@@ -317,24 +319,26 @@ static void print_report(const record *r, const product *p, const arguments *a)
 {
     const spry_spgemm_info *i = &p->info;
     print_head(p, a);
-    printf("  kernel          %s on %s (", i->kernel, i->device_name);
-    if (i->threads > 0) printf("%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
-    printf("%s)\n  because         %s\n", i->deterministic ? "same bits every run" : "bits may vary", i->reason);
-    printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);
-    printf("  C               %s x %s, %s entries, %s\n", cli_count(i->rows).s, cli_count(i->cols).s,
-           cli_count(i->nnz).s, cli_bytes(r->bytes).s);
-    printf("  time            %s, %.2f GFLOP/s: preparation %s, multiplication %s\n", cli_time(p->whole_us).s,
-           r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
+    char threads[32] = "";
+    if (i->threads > 0) snprintf(threads, sizeof threads, "%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
+    cli_print_line(stdout, "kernel", "%s on %s (%s%s)", i->kernel, i->device_name, threads,
+                   i->deterministic ? "same bits every run" : "bits may vary");
+    cli_print_line(stdout, "because", "%s", i->reason);
+    cli_print_line(stdout, "products", "%s, %.3g to an entry of C", cli_count(i->products).s, i->compression);
+    cli_print_line(stdout, "C", "%s x %s, %s entries, %s", cli_count(i->rows).s, cli_count(i->cols).s,
+                   cli_count(i->nnz).s, cli_bytes(r->bytes).s);
+    cli_print_line(stdout, "time", "%s, %.2f GFLOP/s: preparation %s, multiplication %s", cli_time(p->whole_us).s,
+                   r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
     print_stages(r);
     cli_print_disturbed(p->others);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
     print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);
-    if (i->chunks > 1) printf("                  in %s pieces, to keep the limit\n", cli_count(i->chunks).s);
+    if (i->chunks > 1) cli_print_line(stdout, "", "in %s pieces, to keep the limit", cli_count(i->chunks).s);
     if (a->verify)
-        printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
-               a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
-               r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && !cli_is_dash(a->out)) printf("  C written to    %s\n", a->out);
+        cli_print_line(stdout, "verified", "%s, error %.2g of the bound in the worst row: %s",
+                       a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
+                       r->status == RECORD_OK ? "correct" : record_status_name(r->status));
+    if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "C written to", "%s", a->out);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* spry spmv: one product, checked and explained, and measured if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -313,30 +314,39 @@ static spry_status measure(product *p, spry_error *err)
 static void print_time(const product *p)
 {
     const record *r = &p->record;
-    printf("  time            %s, median of %s runs; quartiles %.1f %% apart\n", cli_time(r->time_us).s,
-           cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
-    printf("  rate            %.2f GFLOP/s, %.1f GB/s", r->gflops, r->gbps);
+    char roof[256];
+    cli_print_line(stdout, "time", "%s, median of %s runs; quartiles %.1f %% apart", cli_time(r->time_us).s,
+                   cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
     if (isnan(r->copy_gbps))
-        printf("\n  copy bandwidth  %s\n", p->copy.note);
+        snprintf(roof, sizeof roof, "; the copy bandwidth was %.200s", p->copy.note);
     else
-        printf(": %.0f %% of the copy bandwidth, %.1f GB/s%s%s%s\n", 100 * r->roof, r->copy_gbps,
-               p->copy.day[0] ? ", measured " : "", p->copy.day,
-               r->roof > 1 ? "; above 100 %: A stays in the caches" : "");
+        snprintf(roof, sizeof roof, ": %.0f %% of the copy bandwidth, %.1f GB/s%s%s%s", 100 * r->roof, r->copy_gbps,
+                 p->copy.day[0] ? ", measured " : "", p->copy.day,
+                 r->roof > 1 ? "; above 100 %: A stays in the caches" : "");
+    cli_print_line(stdout, "rate", "%.2f GFLOP/s, %.1f GB/s%s", r->gflops, r->gbps, roof);
     cli_print_disturbed(p->others);
 }
 
 /* What the plan's info tells of its cost. */
 static void print_prediction(const record *r)
 {
+    char pays[64];
     if (isnan(r->predicted_us)) return;
-    printf("  predicted       %s a product, csr %s; set-up pays ", cli_time(r->predicted_us).s,
-           cli_time(r->baseline_us).s);
-    if (r->break_even < 0)
-        printf("never\n");
-    else if (r->break_even == 0)
-        printf("from the first\n");
-    else
-        printf("after %s products\n", cli_count(r->break_even).s);
+    snprintf(pays, sizeof pays, r->break_even < 0 ? "never" : "from the first");
+    if (r->break_even > 0) snprintf(pays, sizeof pays, "after %s products", cli_count(r->break_even).s);
+    cli_print_line(stdout, "predicted", "%s a product, csr %s; set-up pays %s", cli_time(r->predicted_us).s,
+                   cli_time(r->baseline_us).s, pays);
+}
+
+/* "y = 2 A^T x + 1 y", without factors of 1 and summands of 0. */
+static void print_product(const product *p, const arguments *a)
+{
+    char alpha[32] = "", beta[40] = "", columns[40] = "";
+    if (a->alpha != 1) snprintf(alpha, sizeof alpha, "%g ", a->alpha);
+    if (a->beta != 0) snprintf(beta, sizeof beta, " + %g y", a->beta);
+    if (p->columns > 1) snprintf(columns, sizeof columns, "%lld columns, ", (long long)p->columns);
+    cli_print_line(stdout, "product", "y = %sA%s x%s, %s%s, indices %s bits", alpha, a->transpose ? "^T" : "", beta,
+                   columns, p->record.type, p->record.index);
 }
 
 static void print_report(const product *p, const arguments *a)
@@ -344,22 +354,20 @@ static void print_report(const product *p, const arguments *a)
     const record *r = &p->record;
     printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
            r->class_name);
-    printf("  read in         %s\n", cli_time(p->read_us).s);
-    printf("  product         y = %g A%s x + %g y, ", a->alpha, a->transpose ? "^T" : "", a->beta);
-    if (p->columns > 1) printf("%s columns, ", cli_count(p->columns).s);
-    printf("%s, indices %s bits\n", r->type, r->index);
-    printf("  x               %s\n", a->x ? a->x : "ones (--x FILE takes yours)");
-    printf("  kernel          %s (format %s, %d thread%s, %s)\n", r->kernel, r->format, r->threads,
-           r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
-    if (strcmp(r->ordering, "none") != 0) printf("  ordering        %s, by the plan\n", r->ordering);
-    if (r->reason[0]) printf("  %-14s  %s\n", r->status == RECORD_OK ? "because" : "status", r->reason);
-    printf("  set-up          %s; the product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,
-           cli_bytes(r->bytes).s);
+    cli_print_line(stdout, "read in", "%s", cli_time(p->read_us).s);
+    print_product(p, a);
+    cli_print_line(stdout, "x", "%s", a->x ? a->x : "ones (--x FILE takes yours)");
+    cli_print_line(stdout, "kernel", "%s (format %s, %d thread%s, %s)", r->kernel, r->format, r->threads,
+                   r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
+    if (strcmp(r->ordering, "none") != 0) cli_print_line(stdout, "ordering", "%s, by the plan", r->ordering);
+    if (r->reason[0]) cli_print_line(stdout, r->status == RECORD_OK ? "because" : "status", "%s", r->reason);
+    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->setup_us).s, cli_time(r->first_us).s,
+                   cli_bytes(r->bytes).s);
     print_prediction(r);
     if (r->time_us > 0) print_time(p);
-    printf("  error           %.2g of the bound in the worst row: %s\n", r->max_error,
-           r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && !cli_is_dash(a->out)) printf("  y written to    %s\n", a->out);
+    cli_print_line(stdout, "error", "%.2g of the bound in the worst row: %s", r->max_error,
+                   r->status == RECORD_OK ? "correct" : record_status_name(r->status));
+    if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "y written to", "%s", a->out);
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */

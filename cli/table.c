@@ -1,6 +1,7 @@
 #include "cli/table.h"
 #include "cli/cli.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,10 +142,22 @@ int cli_table_print(FILE *out, cli_table *t)
     return good;
 }
 
+void cli_print_line(FILE *out, const char *label, const char *format, ...)
+{
+    char first[64], text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(first, sizeof first, "  %-15s ", label);
+    cli_print_wrapped(out, first, text);
+}
+
 void cli_print_wrapped(FILE *out, const char *first, const char *text)
 {
-    const int indent = seen_length(first), width = cli_width(STDOUT_FILENO);
-    const int most = width - indent > 24 ? width - indent : 24;
+    const int indent = seen_length(first),
+              width = isatty(fileno(out)) || getenv("COLUMNS") ? cli_width(STDOUT_FILENO) : 0;
+    const int most = width == 0 ? INT_MAX : width - indent > 24 ? width - indent : 24;
     int used = 0;
     fputs(first, out);
     for (const char *word = text; *word;) {

@@ -32,7 +32,16 @@ void cli_table_cell(cli_table *t, const char *format, ...) __attribute__((format
 /* Prints the table, two blanks before each line, and releases it. Nothing without rows. 0: out of memory, told. */
 int cli_table_print(FILE *out, cli_table *t);
 
-/* Text in lines of at most the terminal's width, the first behind `first`, the others behind as many blanks. */
+/*
+ * A line of a report: "  kernel          csr_avx2_cpu (...)"; what is longer than the terminal is wide goes on below,
+ * behind blanks. label "": a line that goes on.
+ */
+void cli_print_line(FILE *out, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * Text in lines of at most the terminal's width, the first behind `first`, the others behind as many blanks. One line
+ * where there is no terminal (nor COLUMNS): programs and grep read there.
+ */
 void cli_print_wrapped(FILE *out, const char *first, const char *text);
 
 #endif

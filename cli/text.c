@@ -1,5 +1,6 @@
 /* Numbers, pictures and bars for people. */
 #include "cli/cli.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include "common/disturbance.h"
@@ -63,8 +64,8 @@ const char *cli_known(spry_known k)
 void cli_print_disturbed(double others)
 {
     if (others >= DISTURBED_SHARE)
-        printf("  disturbed       other programs had %.0f %% of the processors meanwhile: the time means little\n",
-               100 * others);
+        cli_print_line(stdout, "disturbed",
+                       "other programs had %.0f %% of the processors meanwhile: the time means little", 100 * others);
 }
 
 int cli_utf8(void)
