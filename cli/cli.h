@@ -121,6 +121,9 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
 void cli_print_help(FILE *out, const cli_command *command);
 int cli_command_has(const char *option); /* 1: the command that runs has the option: advice names no other */
 
+/* generate.c: a man page (of one command, or name NULL: of the program) or completion, printed. An exit status. */
+int cli_generate(const char *what, const char *name, const cli_command *const *commands, int count);
+
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);

@@ -75,6 +75,8 @@ int main(int argc, char **argv)
     }
     if (name[0] == '-') return cli_usage_error("unknown option %s", name);
     int help = strcmp(name, "help") == 0;
+    if (help && strcmp(argv[2], "--generate") == 0)
+        return close_stdout(cli_generate(argc > 3 ? argv[3] : NULL, argc > 4 ? argv[4] : NULL, commands, COMMANDS));
     if (help) name = argv[2];
     for (int c = 0; c < COMMANDS; c++) {
         if (strcmp(name, commands[c]->name) != 0) continue;
