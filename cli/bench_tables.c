@@ -437,7 +437,7 @@ static void print_legend(FILE *out, const record *first)
     if (first->copy_gbps > 0)
         fprintf(out,
                 "roof: bytes of plain CSR%s over time, as a share of the copy bandwidth,\n"
-                "      %.1f GB/s; above 100 %% where caches hold the matrix, or a format is smaller\n",
+                "      %.1f GB/s; above 100 %% where caches hold A or a format is smaller\n",
                 first->columns > 0 ? " and of all columns" : "", first->copy_gbps);
     else
         fputs("roof: none, for the copy bandwidth was not measured\n", out);

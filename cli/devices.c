@@ -1,6 +1,7 @@
 /* spry devices: what products can run on here. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
@@ -24,7 +25,7 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
 {
     printf("%s: %s\n", d->name, d->description);
     if (!d->available) {
-        printf("  not available: %s\n", d->reason);
+        cli_print_wrapped(stdout, "  not available: ", d->reason);
         return;
     }
     printf("  units         %d\n", d->units);

@@ -83,8 +83,11 @@ static void add_kernel(cli_table *t, const spry_kernel_info *k, reasons *why)
 
 static void print_kernel(const spry_kernel_info *k)
 {
-    printf("%s: format %s, %s; %s; bits %s from run to run\n", k->name, k->format, k->device_kind, k->operations,
-           k->deterministic ? "the same" : "may vary");
+    char text[256];
+    snprintf(text, sizeof text, "format %s, %s; %s; bits %s from run to run", k->format, k->device_kind, k->operations,
+             k->deterministic ? "the same" : "may vary");
+    printf("%s\n", k->name);
+    cli_print_wrapped(stdout, "    ", text);
     cli_print_wrapped(stdout, "    types: ", k->types);
     cli_print_wrapped(stdout, "    offsets/columns: ", k->indices);
     cli_print_wrapped(stdout, "    ", k->idea);
@@ -99,7 +102,8 @@ static void print_formats(const char *only)
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(&info, f, NULL) != SPRY_OK || (only && strcmp(only, info.name) != 0)) continue;
-        printf("%s: %s\n", info.name, info.title);
+        printf("%s\n", info.name);
+        cli_print_wrapped(stdout, "    ", info.title);
         cli_print_wrapped(stdout, "    storage: ", info.storage);
         cli_print_wrapped(stdout, "    best for: ", info.best_for);
     }

@@ -308,7 +308,7 @@ static pid_t start_bench(int redirected)
     const int out = redirected ? open(in_folder("records"), O_WRONLY | O_CREAT | O_TRUNC, 0600) : null;
     snprintf(json, sizeof json, redirected ? "--json" : "--json=%s", in_folder("records"));
     dup2(out, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
+    dup2(redirected ? null : open(in_folder("messages"), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
     execl(SPRY_CLI, "spry", "bench", json, "--formats", "csr", matrix, matrix, matrix, matrix, matrix, matrix, matrix,
           matrix, matrix, matrix, (char *)NULL);
@@ -352,6 +352,13 @@ static void interrupted_benchmark(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), number);
         assert_true(lines >= 1 && count_records() >= lines);
+        if (s < 2) { /* what was kept is said */
+            char *messages = read_file("messages");
+            assert_non_null(strstr(messages, " of 10 matrices "));
+            assert_non_null(strstr(messages, "kept in "));
+            free(messages);
+        }
+        unlink(in_folder("messages"));
         assert_int_equal(count_files(), before + 1);
         unlink(in_folder("records"));
     }
