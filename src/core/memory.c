@@ -125,6 +125,17 @@ spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
+static spry_status refuse(size_t bytes, const char *what, spry_error *err)
+{
+    const int64_t available = spry_available_memory_bytes();
+    if ((int64_t)bytes <= available) /* as far as could be seen: a limit that only the system knows, or hooks */
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
+                                "out of memory: %s needs %zu bytes, which were refused", what, bytes);
+    return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
+                            "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
+                            (long long)available);
+}
+
 /* counted 0: spryi_shrink counts it. */
 static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
                         const char *what, spry_error *err)
@@ -140,10 +151,7 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
     if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
                                          : default_allocate(context, &capacity, &touched);
-    if (!head)
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, spry_available_memory_bytes(),
-                                "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
-                                (long long)spry_available_memory_bytes());
+    if (!head) return refuse(bytes, what, err);
     head->bytes = counted ? (int64_t)bytes : 0;
     head->capacity = capacity;
     head->touched = counted || touched > capacity ? capacity : touched;
