@@ -1,6 +1,5 @@
 """The work of doc_commands.sh, which tells what is run and what has to hold."""
 import difflib
-import json
 import os
 import re
 import shutil
