@@ -74,9 +74,12 @@ class Folder:
             PATH=f"{work / 'bin'}:{os.environ['PATH']}", HOME=str(self.path), XDG_CACHE_HOME=str(self.path / "cache"),
             COLUMNS="80", LC_ALL="C.UTF-8", SPRY_BENCH_COPY_BYTES="1048576", OMP_NUM_THREADS="2")
 
-    def run(self, command, with_errors):
+    def run(self, command, with_errors, to_be_shown):
+        environment = dict(self.environment)
+        if to_be_shown:
+            del environment["SPRY_BENCH_COPY_BYTES"]
         result = subprocess.run(["bash", "-c", f"{command}\nexit ${{PIPESTATUS[0]}}"], cwd=self.work,
-                                env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT if with_errors else subprocess.PIPE, text=True, timeout=120)
         # A program whose reader has seen enough (| head) may end by SIGPIPE.
         status = 0 if result.returncode == 141 else result.returncode
@@ -98,7 +101,7 @@ def run_page(page, root, program, write):
         for command, shown in block.commands():
             count += 1
             where = f"{page.relative_to(root)}:{block.first + 1 + block.lines.index('$ ' + command)}"
-            status, out, err = folder.run(command, expected_status != 0)
+            status, out, err = folder.run(command, expected_status != 0, write and block.marks == "sample")
             out = out if out != [""] else []
             if status != expected_status:
                 print(f"{where}: $ {command}\nended with status {status}, expected {expected_status}\n{err}")

@@ -5,7 +5,7 @@
 # What is run: every line that begins with "$ " in a block ```console. Each page has a new folder of its own with the
 # matrices of examples/data in it, and examples/, docs/ and build/spry as at the root of the source tree; the program is
 # in PATH. Terminals are 80 columns wide, no variable SPRY_... is set, and the copy bandwidth is measured with small
-# arrays. What goes to standard error is shown on the page only where the command has to fail.
+# arrays (but not where --write makes a sample). What goes to standard error is shown on the page only where the command has to fail.
 #
 # What has to hold: the first command of a pipe ends with status 0, and the lines below the command are those that it
 # prints. A comment in the line before the block says otherwise:
