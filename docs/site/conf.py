@@ -1,6 +1,5 @@
 """The documentation as a site: docs/build runs Sphinx with the root of the source tree as its source folder, so that
 links between README.md, docs/ and study/ are the same on the site and in an editor."""
-import os
 import re
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ include_patterns = [
     "docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "study/README.md", "examples/data/README.md"
 ]
 exclude_patterns = ["build*", ".*", ".*/**", "docs/site/**", "tests", "src"]
-nitpicky = False
+linked_pages = ["docs/decisions/0*", "examples/data/README"]
 
 myst_heading_anchors = 6
 # Tables of results have columns of numbers; nothing else of Markdown's extensions is used, so that the pages read the

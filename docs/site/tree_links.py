@@ -5,6 +5,7 @@ of its own is a link to that page, one without stays text. Anything else that ca
 ends the build.
 """
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 
 from docutils import nodes
@@ -27,6 +28,15 @@ def resolve(app, env, node, contnode):
     return None
 
 
+def mark_linked_pages(app, env):
+    """Pages that a list links, one by one, need no place in the navigation."""
+    for document in env.found_docs:
+        if any(fnmatch(document, pattern) for pattern in app.config.linked_pages):
+            env.metadata[document]["orphan"] = True
+
+
 def setup(app):
+    app.add_config_value("linked_pages", [], "env")
+    app.connect("env-updated", mark_linked_pages)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True}
