@@ -4,6 +4,7 @@
 
 #include "bench/bench.h"
 #include "bench/peer.h"
+#include "common/disturbance.h"
 #include "common/input.h"
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
@@ -95,14 +96,6 @@ static inline int is_live(const record *r)
 bench_summary bench_summarise(double *values, int count);
 /* Fills in the times of a record by its samples, and the rates by the operations and bytes of a run. */
 void bench_fill_times(record *r, double *samples, int count, double operations, double bytes);
-
-/* Processor time in seconds: spent by anyone (or taken by the host), by us, and there in all. */
-typedef struct bench_processor_time {
-    double busy, own, all;
-} bench_processor_time;
-bench_processor_time bench_read_processor_time(void);
-/* The share of the processors that other programs had since then, but for so many seconds of processes of ours. */
-double bench_others_since(bench_processor_time before, double children);
 
 /*
  * Hands on the records of `count` cases, structs of `stride` bytes that begin with one. Adds the time of reordering and

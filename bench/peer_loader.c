@@ -160,7 +160,7 @@ static int load_module(bench_peers *peers, const char *name)
     spry_peer_error error = {""};
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
-        snprintf(reason, sizeof reason, "there is no peer module %.300s", path);
+        snprintf(reason, sizeof reason, "there is no peer module: './quickstart --peers' gets and builds it");
         return add_missing(peers, name, reason);
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -81,33 +79,6 @@ uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
 
 /* ---- other work on the machine ------------------------------------------------------------------ */
 
-bench_processor_time bench_read_processor_time(void)
-{
-    bench_processor_time t = {0};
-    struct rusage own;
-    unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
-    FILE *file = fopen("/proc/stat", "r");
-    double tick = (double)sysconf(_SC_CLK_TCK);
-    if (!file) return t;
-    if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
-               &steal) == 8 &&
-        getrusage(RUSAGE_SELF, &own) == 0) {
-        t.busy = (double)(user + nice + system + irq + soft + steal) / tick;
-        t.all = t.busy + (double)(idle + wait) / tick;
-        t.own = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
-                1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec);
-    }
-    fclose(file);
-    return t;
-}
-
-double bench_others_since(bench_processor_time before, double children)
-{
-    bench_processor_time after = bench_read_processor_time();
-    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own) - children;
-    return all > 0.1 && others > 0 ? others / all : 0;
-}
-
 /* Times measured beside other work mean little; the records say so. */
 static void note_others(record *r, double others)
 {
@@ -153,9 +124,10 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
         if (records[i].break_even > 0 && subject->reorder_us > 0)
             records[i].break_even =
                 (int64_t)ceil(records[i].setup_us / (records[i].baseline_us - records[i].predicted_us));
-        if (others >= 0.05) note_others(&records[i], others);
+        if (records[i].time_us > 0) records[i].disturbed = others >= DISTURBED_SHARE;
+        if (others >= DISTURBED_SHARE) note_others(&records[i], others);
     }
-    if (others >= 0.05 && options->note) {
+    if (others >= DISTURBED_SHARE && options->note) {
         char text[400];
         snprintf(text, sizeof text,
                  "%s: other programs had %.0f %% of the processors meanwhile, so its times mean little",

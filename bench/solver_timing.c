@@ -11,7 +11,7 @@ int solver_run(solver_group *group, solver_case *c, solver_outcome *outcome)
 {
     *outcome = (solver_outcome){0};
     if (!c->peer) return solver_run_ours(group, c, outcome);
-    const bench_processor_time before = bench_read_processor_time();
+    const processor_time before = read_processor_time();
     spry_peer_solution solution = {.us = -1};
     spry_peer_error error = {"no reason given"};
     const double start = now_us();
@@ -20,7 +20,7 @@ int solver_run(solver_group *group, solver_case *c, solver_outcome *outcome)
     const double took = now_us() - start;
     if (result != SPRY_PEER_OK) return record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
     /* What this process did not work meanwhile, the peer's process may have. */
-    if (solution.us >= 0) group->children += fmax(0, 1e-6 * took - (bench_read_processor_time().own - before.own));
+    if (solution.us >= 0) group->children += fmax(0, 1e-6 * took - (read_processor_time().own - before.own));
     *outcome = (solver_outcome){solution.iterations, solution.residual, solution.us >= 0 ? solution.us : took};
     return 1;
 }
@@ -62,7 +62,7 @@ int solver_measure(solver_group *group)
 {
     double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
     if (!totals) return 0;
-    const bench_processor_time before = bench_read_processor_time();
+    const processor_time before = read_processor_time();
     const int one_by_one = group->session->options->runs > 0;
     const int turns = one_by_one ? solves_of(group) : SOLVER_TURNS;
     int good = 1;
@@ -82,7 +82,7 @@ int solver_measure(solver_group *group)
         }
     for (int i = 0; i < group->case_count && good; i++)
         if (is_live(&group->cases[i].record)) fill_record(group, &group->cases[i]);
-    group->others = bench_others_since(before, group->children);
+    group->others = others_since(before, group->children);
     free(totals);
     return good;
 }

@@ -100,7 +100,7 @@ int spgemm_measure(spgemm_group *group)
 {
     double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
     if (!totals) return 0;
-    bench_processor_time before = bench_read_processor_time();
+    processor_time before = read_processor_time();
     group->children = 0;
     int good = 1;
     for (int i = 0; i < group->case_count && good; i++) {
@@ -120,7 +120,7 @@ int spgemm_measure(spgemm_group *group)
             if (is_live(&c->record) && turn == turns - 1) spgemm_recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
-    group->others = bench_others_since(before, group->children);
+    group->others = others_since(before, group->children);
     free(totals);
     return good;
 }

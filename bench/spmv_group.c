@@ -470,6 +470,16 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
     return status;
 }
 
+/* SPRY_OK, or why no product can run on a GPU here. */
+static spry_status device_is_usable(const spmv_group *group, int device, spry_error *err)
+{
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    if (device <= 0) return SPRY_OK;
+    const spry_status status = spry_device_get_info(group->planner, &info, device, err);
+    if (status != SPRY_OK || info.available) return status;
+    return bench_fail(err, SPRY_DEVICE_UNAVAILABLE, info.reason);
+}
+
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
                     record *told, int *number)
 {
@@ -481,7 +491,8 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
     spry_error err = {0};
     given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
     given.vector_type = group->type;
-    const spry_status status = plan_case(group, c, &given, &err);
+    spry_status status = device_is_usable(group, c->device, &err);
+    if (status == SPRY_OK) status = plan_case(group, c, &given, &err);
     if (label && !regret) RECORD_TEXT(c->record.format, label);
     if (label && strcmp(label, "auto") == 0) c->record.policy = given.policy ? given.policy : "cost";
     if (status != SPRY_OK) record_fail(&c->record, bench_status_of(status), "%s", err.message);

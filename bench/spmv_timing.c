@@ -22,7 +22,7 @@ void bench_flush_caches(const bench_session *session)
 
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
 {
-    const bench_processor_time before = c->told_us ? bench_read_processor_time() : (bench_processor_time){0};
+    const processor_time before = c->told_us ? read_processor_time() : (processor_time){0};
     double start = now_us(), told = 0;
     for (int64_t r = 0; r < runs; r++) {
         if (!spmv_run(group, c, 1, 0)) return 0;
@@ -32,7 +32,7 @@ static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
     *us = now_us() - start;
     if (!c->told_us) return 1;
     /* What this process did not work meanwhile, the peer's process may have. */
-    group->children += fmax(0, 1e-6 * *us - (bench_read_processor_time().own - before.own));
+    group->children += fmax(0, 1e-6 * *us - (read_processor_time().own - before.own));
     *us = told;
     return 1;
 }
@@ -156,7 +156,7 @@ int spmv_measure(spmv_group *group)
 {
     const int one_by_one = group->session->options->runs > 0;
     double fastest_batch = INFINITY;
-    bench_processor_time before = bench_read_processor_time();
+    processor_time before = read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
         spmv_case *c = &group->cases[i];
         if (!is_live(&c->record)) continue;
@@ -176,6 +176,6 @@ int spmv_measure(spmv_group *group)
     for (int i = 0; i < group->case_count; i++)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
                          2 * (double)group->arrays.nnz * (double)group->columns, group->csr_bytes);
-    group->others = bench_others_since(before, group->children);
+    group->others = others_since(before, group->children);
     return 1;
 }

@@ -1,8 +1,11 @@
 #include "cli/bench_tables.h"
+#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int has_time(const record *r)
 {
@@ -51,81 +54,87 @@ static int is_reordered(const record *r)
     return r->ordering[0] && strcmp(r->ordering, "none") != 0;
 }
 
+/* ---- cells -------------------------------------------------------------------------------------- */
+
+static void break_even_cell(cli_table *t, const record *r, const record *base)
+{
+    const int64_t calls = base ? record_break_even(r, base) : -2;
+    if (calls < 0)
+        cli_table_cell(t, "%s", calls == -1 ? "never" : "-");
+    else
+        cli_table_cell(t, "%s", cli_count(calls).s);
+}
+
+/* A share in per cent, "-" where it is not known. */
+static void share_cell(cli_table *t, double share)
+{
+    if (isnan(share))
+        cli_table_cell(t, "-");
+    else
+        cli_table_cell(t, "%.0f %%", 100 * share);
+}
+
+/* How many times as fast as the fastest peer; nothing where there is none. */
+static void peer_cell(cli_table *t, const record *r, const record *peer)
+{
+    if (peer)
+        cli_table_cell(t, "%.2f", peer->time_us / r->time_us);
+    else
+        cli_table_cell(t, "%s", "");
+}
+
+static void spread_cell(cli_table *t, const record *r)
+{
+    cli_table_cell(t, "%.1f %%", 100 * r->spread_us / r->time_us);
+}
+
+static const char *dash_for_none(const char *text)
+{
+    return text[0] ? text : "-";
+}
+
 /* ---- one matrix --------------------------------------------------------------------------------- */
 
-static void break_even_text(char *text, size_t size, const record *r, const record *base)
+static const cli_column spmv_columns[] = {{"format", 1, 0},     {"kernel", 1, 0}, {"time us", 0, 0},
+                                          {"vs peer", 0, 1},    {"roof", 0, 2},   {"set-up us", 0, 3},
+                                          {"pays after", 0, 4}, {"error", 0, 5},  {"threads", 0, 1},
+                                          {"GB/s", 0, 6},       {"spread", 0, 7}, {"GFLOP/s", 0, 8}};
+static const cli_column spgemm_columns[] = {{"kernel", 1, 0},    {"time us", 0, 0}, {"vs peer", 0, 1},
+                                            {"GFLOP/s", 0, 3},   {"peak MB", 0, 2}, {"first us", 0, 4},
+                                            {"set-up us", 0, 6}, {"spread", 0, 7},  {"error", 0, 5}};
+static const cli_column solver_columns[] = {{"format", 1, 0},    {"kernel", 1, 0},     {"time us", 0, 0},
+                                            {"vs peer", 0, 1},   {"iterations", 0, 3}, {"roof", 0, 2},
+                                            {"set-up us", 0, 4}, {"error", 0, 5},      {"GB/s", 0, 6},
+                                            {"spread", 0, 7},    {"GFLOP/s", 0, 8}};
+
+#define BEGIN(table, columns) cli_table_begin(table, columns, sizeof(columns) / sizeof *(columns))
+
+static void add_spmv(cli_table *t, const record *r, const landmarks *l)
 {
-    int64_t calls = base ? record_break_even(r, base) : -2;
-    if (calls == -2)
-        snprintf(text, size, "-");
-    else if (calls == -1)
-        snprintf(text, size, "never");
+    cli_table_row(t, l->best == r ? '*' : ' ');
+    cli_table_cell(t, "%s", dash_for_none(r->format));
+    cli_table_cell(t, "%s", dash_for_none(r->kernel));
+    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
+    peer_cell(t, r, r->fewer_threads ? NULL : l->peer);
+    share_cell(t, r->roof);
+    cli_table_cell(t, "%s", cli_count((int64_t)(r->setup_us + 0.5)).s);
+    break_even_cell(t, r, r->fewer_threads ? NULL : l->csr);
+    cli_table_cell(t, "%.2g", r->max_error);
+    if (r->fewer_threads)
+        cli_table_cell(t, "%d", r->threads);
     else
-        snprintf(text, size, "%lld", (long long)calls);
+        cli_table_cell(t, "%s", "");
+    cli_table_cell(t, "%.2f", r->gbps);
+    spread_cell(t, r);
+    cli_table_cell(t, "%.2f", r->gflops);
 }
-
-/* A share in per cent, "-" where the copy bandwidth was not measured. */
-static const char *roof_text(char *text, size_t size, double roof)
-{
-    if (isnan(roof))
-        snprintf(text, size, "-");
-    else
-        snprintf(text, size, "%.0f%%", 100 * roof);
-    return text;
-}
-
-static void print_record(FILE *out, const record *r, const landmarks *l)
-{
-    if (r->status == RECORD_OK && r->fewer_threads) {
-        fprintf(out, "  %-8s  %-22s  %10.1f  with %d thread%s\n", r->format, r->kernel, r->time_us, r->threads,
-                r->threads == 1 ? "" : "s");
-        return;
-    }
-    fprintf(out, "  %-8s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
-    if (!timed(r)) {
-        fprintf(out, "  %s: %s\n", record_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
-        return;
-    }
-    char even[24], roof[24], ratio[24] = "-";
-    break_even_text(even, sizeof even, r, l->csr);
-    if (l->peer) snprintf(ratio, sizeof ratio, "%.2f", l->peer->time_us / r->time_us);
-    fprintf(out, "  %10.1f  %5.1f%%  %8.2f  %8.2f  %6s  %10.0f  %10s  %7.2g", r->time_us,
-            100 * r->spread_us / r->time_us, r->gflops, r->gbps, roof_text(roof, sizeof roof, r->roof), r->setup_us,
-            even, r->max_error);
-    if (l->peer) fprintf(out, "  %7s", ratio);
-    fputc('\n', out);
-}
-
-static void print_spmv_group(FILE *out, const record *records, int count)
-{
-    const record *r = &records[0];
-    char columns[64] = "";
-    landmarks l = find_landmarks(records, count, r);
-    if (r->columns > 0)
-        snprintf(columns, sizeof columns, " of %lld column%s, %s-major", (long long)r->columns,
-                 r->columns == 1 ? "" : "s", r->layout);
-    if (r->rows < 0)
-        fprintf(out, "%s\n", r->matrix);
-    else
-        fprintf(out, "%s%s%s%s: %lld x %lld, %lld entries, %s; %s%s, indices %s, %s, %s caches\n", r->matrix,
-                r->twin == 1 ? " (a twin)" : "", is_reordered(r) ? ", reordered by " : "",
-                is_reordered(r) ? r->ordering : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
-                r->class_name, r->op, columns, r->index, r->type, r->state);
-    if (l.best)
-        fprintf(out, "  %-8s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
-                "spread", "GFLOP/s", "GB/s", "roof", "set-up us", "pays after", "error", l.peer ? "  vs peer" : "");
-    for (int i = 0; i < count; i++) print_record(out, &records[i], &l);
-    fputc('\n', out);
-}
-
-/* ---- one matrix squared -------------------------------------------------------------------------- */
 
 static int is_plan(const record *r)
 {
     return strcmp(r->format, "plan") == 0;
 }
 
-/* How a product was called, as it stands behind the kernel's name. */
+/* How a product of two matrices was called, as it stands behind the kernel's name. */
 static const char *call_of(const record *r)
 {
     return is_plan(r)                       ? " (plan)"
@@ -134,95 +143,181 @@ static const char *call_of(const record *r)
                                             : "";
 }
 
-static void print_spgemm_record(FILE *out, const record *r, const record *peer)
+static void add_spgemm(cli_table *t, const record *r, const landmarks *l)
 {
-    char name[80], peak[32] = "-", ratio[24] = "-";
-    snprintf(name, sizeof name, "%s%s%s", r->kernel[0] ? r->kernel : "-", call_of(r), r->unsorted ? " *" : "");
-    fprintf(out, "  %-30s", name);
-    if (!has_time(r)) {
-        fprintf(out, "  %s: %s\n", record_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
-        return;
-    }
-    if (r->peak_bytes >= 0) snprintf(peak, sizeof peak, "%.1f", 1e-6 * (double)r->peak_bytes);
-    if (peer && !is_plan(r)) snprintf(ratio, sizeof ratio, "%.2f", peer->time_us / r->time_us);
-    fprintf(out, "  %10.1f  %5.1f%%  %8.2f  %10.1f  %10.1f  %9s  %7.2g", r->time_us, 100 * r->spread_us / r->time_us,
-            r->gflops, r->first_us, r->setup_us, peak, r->max_error);
-    if (peer) fprintf(out, "  %7s", ratio);
-    fputc('\n', out);
-}
-
-static void print_spgemm_group(FILE *out, const record *records, int count)
-{
-    const record *peer = find_landmarks(records, count, records).peer;
-    int any = 0, unsorted = 0;
-    for (int i = 0; i < count; i++) {
-        any |= has_time(&records[i]);
-        unsorted |= has_time(&records[i]) && records[i].unsorted;
-    }
-    const record *r = &records[0];
-    if (r->rows < 0)
-        fprintf(out, "%s\n", r->matrix);
+    cli_table_row(t, l->best == r ? '*' : ' ');
+    cli_table_cell(t, "%s%s%s", dash_for_none(r->kernel), call_of(r), r->unsorted ? ", unsorted" : "");
+    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
+    peer_cell(t, r, is_plan(r) ? NULL : l->peer);
+    cli_table_cell(t, "%.2f", r->gflops);
+    if (r->peak_bytes >= 0)
+        cli_table_cell(t, "%.1f", 1e-6 * (double)r->peak_bytes);
     else
-        fprintf(out,
-                "%s%s, squared: %lld x %lld, %lld entries, %s; %lld products, %lld entries in C, %.2f to one; indices "
-                "%s, %s, %s\n",
-                r->matrix, r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
-                r->class_name, (long long)r->products, (long long)r->nnz_c, r->compression, r->index, r->type,
-                r->state);
-    if (any)
-        fprintf(out, "  %-30s  %10s  %6s  %8s  %10s  %10s  %9s  %7s%s\n", "kernel", "time us", "spread", "GFLOP/s",
-                "first us", "set-up us", "peak MB", "error", peer ? "  vs peer" : "");
-    for (int i = 0; i < count; i++) print_spgemm_record(out, &records[i], peer);
-    if (unsorted) fputs("  * rows of C are left unsorted\n", out);
-    fputc('\n', out);
+        cli_table_cell(t, "-");
+    cli_table_cell(t, "%s", cli_decimal(r->first_us).s);
+    cli_table_cell(t, "%s", cli_decimal(r->setup_us).s);
+    spread_cell(t, r);
+    cli_table_cell(t, "%.2g", r->max_error);
 }
 
-/* ---- a method's iterations ----------------------------------------------------------------------- */
+static void add_solver(cli_table *t, const record *r, const landmarks *l)
+{
+    cli_table_row(t, l->best == r ? '*' : ' ');
+    cli_table_cell(t, "%s", dash_for_none(r->format));
+    cli_table_cell(t, "%s", dash_for_none(r->kernel));
+    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
+    peer_cell(t, r, l->peer);
+    cli_table_cell(t, "%s", cli_count(r->iterations).s);
+    share_cell(t, r->roof);
+    cli_table_cell(t, "%s", cli_count((int64_t)(r->setup_us + 0.5)).s);
+    cli_table_cell(t, "%.2g", r->max_error);
+    cli_table_cell(t, "%.2f", r->gbps);
+    spread_cell(t, r);
+    cli_table_cell(t, "%.2f", r->gflops);
+}
 
 static int is_of_solves(const record *r)
 {
     return strcmp(r->op, "cg") == 0 || strcmp(r->op, "pagerank") == 0;
 }
 
-static void print_solver_record(FILE *out, const record *r, const record *peer)
+static int is_of_spgemm(const record *r)
 {
-    char roof[24];
-    fprintf(out, "  %-8s  %-26s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
-    if (!has_time(r)) {
-        fprintf(out, "  %s: %s\n", record_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
+    return strcmp(r->op, "spgemm") == 0;
+}
+
+/* What is multiplied, and by what. */
+static void print_head(FILE *out, const record *r)
+{
+    char text[1024], more[256] = "";
+    if (r->rows < 0) {
+        fprintf(out, "%s\n", r->matrix);
         return;
     }
-    fprintf(out, "  %10.1f  %5.1f%%  %10lld  %8.2f  %8.2f  %6s  %10.0f  %7.2g", r->time_us,
-            100 * r->spread_us / r->time_us, (long long)r->iterations, r->gflops, r->gbps,
-            roof_text(roof, sizeof roof, r->roof), r->setup_us, r->max_error);
-    if (peer) fprintf(out, "  %7.2f", peer->time_us / r->time_us);
-    fputc('\n', out);
+    if (r->columns > 0)
+        snprintf(more, sizeof more, " of %lld column%s, %s-major", (long long)r->columns, r->columns == 1 ? "" : "s",
+                 r->layout);
+    if (is_of_spgemm(r))
+        snprintf(more, sizeof more, "; %s products, %s entries in C, %.2f to one", cli_count(r->products).s,
+                 cli_count(r->nnz_c).s, r->compression);
+    snprintf(text, sizeof text, "%s x %s, %s entries, %s; %s%s, indices %s bits, %s%s", cli_count(r->rows).s,
+             cli_count(r->cols).s, cli_count(r->nnz).s, r->class_name, is_of_spgemm(r) ? "squared" : r->op, more,
+             r->index, r->type,
+             is_of_solves(r)                 ? ""
+             : strcmp(r->state, "cold") == 0 ? ", cold caches"
+                                             : ", warm caches");
+    char name[400];
+    snprintf(name, sizeof name, "%s%s%s%s:", r->matrix, r->twin == 1 ? " (a twin)" : "",
+             is_reordered(r) ? ", reordered by " : "", is_reordered(r) ? r->ordering : "");
+    if (strlen(name) + 1 + strlen(text) <= (size_t)cli_width(STDOUT_FILENO)) {
+        fprintf(out, "%s %s\n", name, text);
+        return;
+    }
+    fprintf(out, "%s\n", name);
+    cli_print_wrapped(out, "  ", text);
 }
 
-static void print_solver_group(FILE *out, const record *records, int count)
+/* "auto (sell_rows_cpu)" */
+static const char *name_of(char *text, size_t size, const record *r)
 {
-    const record *r = &records[0];
-    const landmarks l = find_landmarks(records, count, r);
-    if (r->rows < 0)
-        fprintf(out, "%s\n", r->matrix);
+    if (strcmp(r->format, "auto") == 0)
+        snprintf(text, size, "auto's %s", r->kernel);
     else
-        fprintf(out, "%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s\n", r->matrix,
-                r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
-                r->class_name, r->op, r->index, r->type);
-    if (l.best)
-        fprintf(out, "  %-8s  %-26s  %10s  %6s  %10s  %8s  %8s  %6s  %10s  %7s%s\n", "format", "kernel", "time us",
-                "spread", "iterations", "GFLOP/s", "GB/s", "roof", "set-up us", "error", l.peer ? "  vs peer" : "");
-    for (int i = 0; i < count; i++) print_solver_record(out, &records[i], l.peer);
-    fputc('\n', out);
+        snprintf(text, size, "%s", r->kernel);
+    return text;
 }
 
-void cli_print_group(FILE *out, const record *records, int count)
+/* The fastest of all and by how much: against the best csr kernel, and against peers, or ours against a peer's. */
+static void print_winner(FILE *out, const record *records, int count, const landmarks *l)
+{
+    char text[512], name[192];
+    const record *ours = NULL;
+    int timed_ones = 0;
+    for (int i = 0; i < count; i++) {
+        if (!timed(&records[i]) || !same_columns(&records[i], l->best)) continue;
+        timed_ones++;
+        if (!records[i].peer) keep_faster(&ours, &records[i]);
+    }
+    if (timed_ones < 2) return;
+    int used = snprintf(text, sizeof text, "%s is the fastest", name_of(name, sizeof name, l->best));
+    const record *const others[] = {l->csr && l->csr != l->best ? l->csr : NULL,
+                                    l->peer && !l->best->peer ? l->peer : NULL, l->best->peer ? ours : NULL};
+    static const char *const what[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
+    const char *between = ": ";
+    for (int o = 0; o < 3; o++) {
+        if (!others[o] || (o == 2 && others[o] == l->csr) || used >= (int)sizeof text) continue;
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%.2f times as fast as %s%s", between,
+                         others[o]->time_us / l->best->time_us, name_of(name, sizeof name, others[o]), what[o]);
+        between = ", ";
+    }
+    cli_print_wrapped(out, "  * ", text);
+}
+
+/* ---- what was not measured ---------------------------------------------------------------------- */
+
+static const char *label_of_case(char *text, size_t size, const record *r)
+{
+    snprintf(text, size, "%s", r->kernel[0] ? r->kernel : dash_for_none(r->format));
+    if (r->kernel[0] && strchr(r->format, ':')) snprintf(text, size, "%s in %s", r->kernel, r->format);
+    return text;
+}
+
+/* Names of all cases with one status and reason, once. */
+static void print_not_measured(FILE *out, const record *records, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const record *r = &records[i];
+        int is_first = !timed(r) && !has_time(r);
+        for (int k = 0; k < i && is_first; k++)
+            is_first = has_time(&records[k]) || records[k].status != r->status ||
+                       strcmp(records[k].reason, r->reason) != 0;
+        if (!is_first) continue;
+        char first[64], name[192], *text = NULL;
+        size_t size = 0;
+        FILE *memory = open_memstream(&text, &size);
+        if (!memory) return;
+        fprintf(memory, "%s", label_of_case(name, sizeof name, r));
+        for (int k = i + 1; k < count; k++)
+            if (!has_time(&records[k]) && records[k].status == r->status && strcmp(records[k].reason, r->reason) == 0)
+                fprintf(memory, ", %s", label_of_case(name, sizeof name, &records[k]));
+        fprintf(memory, ": %s", r->reason[0] ? r->reason : "no reason given");
+        snprintf(first, sizeof first, "  %s  ", record_status_name(r->status));
+        if (fclose(memory) == 0) cli_print_wrapped(out, first, text);
+        free(text);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const record *const *p = a, *const *q = b;
+    return ((*p)->time_us > (*q)->time_us) - ((*p)->time_us < (*q)->time_us);
+}
+
+void cli_print_group(FILE *out, const record *records, int count, int sorted)
 {
     if (count == 0) return;
+    const landmarks l = find_landmarks(records, count, records);
+    const record **shown = malloc((size_t)count * sizeof *shown);
+    int shown_count = 0;
+    cli_table t;
+    if (!shown) return;
+    for (int i = 0; i < count; i++)
+        if (has_time(&records[i])) shown[shown_count++] = &records[i];
+    if (sorted) qsort(shown, (size_t)shown_count, sizeof *shown, by_time);
+    print_head(out, records);
     if (is_of_solves(records))
-        print_solver_group(out, records, count);
+        BEGIN(&t, solver_columns);
+    else if (is_of_spgemm(records))
+        BEGIN(&t, spgemm_columns);
     else
-        (strcmp(records[0].op, "spgemm") == 0 ? print_spgemm_group : print_spmv_group)(out, records, count);
+        BEGIN(&t, spmv_columns);
+    for (int i = 0; i < shown_count; i++)
+        (is_of_solves(records) ? add_solver : is_of_spgemm(records) ? add_spgemm : add_spmv)(&t, shown[i], &l);
+    cli_table_print(out, &t);
+    free(shown);
+    if (l.best) print_winner(out, records, count, &l);
+    print_not_measured(out, records, count);
+    fputc('\n', out);
 }
 
 /* ---- all matrices ------------------------------------------------------------------------------- */
@@ -294,63 +389,60 @@ static int group_length(const record *records, int count)
     return length;
 }
 
+static const cli_column tally_columns[] = {{"kernel", 1, 0}, {"type", 1, 6}, {"cases", 0, 1},   {"vs peer", 0, 2},
+                                           {"roof", 0, 3},   {"best", 0, 4}, {"1.1x", 0, 5},    {"1.5x", 0, 7},
+                                           {"2x", 0, 8},     {"GB/s", 0, 9}, {"GFLOP/s", 0, 10}};
+
 static void print_tallies(FILE *out, const tallies *t, const char *class_name, const char *title)
 {
-    int printed = 0;
+    cli_table table;
+    BEGIN(&table, tally_columns);
     for (int i = 0; i < t->count; i++) {
         const tally *a = &t->items[i];
         if (strcmp(a->class_name, class_name) != 0) continue;
-        if (!printed++)
-            fprintf(out, "  %-35s %5s  %8s  %8s  %6s  %8s   %5s  %5s  %5s  %5s\n", title, "cases", "GFLOP/s", "GB/s",
-                    "roof", "vs peer", "best", "1.1x", "1.5x", "2x");
-        char roof[24], ratio[24] = "-";
-        if (a->with_peer > 0) snprintf(ratio, sizeof ratio, "%.2f", exp(a->ratio / a->with_peer));
-        fprintf(out, "    %-8s %-24s %5d  %8.2f  %8.2f  %6s  %8s ", a->type, a->label, a->cases,
-                exp(a->gflops / a->cases), exp(a->gbps / a->cases),
-                roof_text(roof, sizeof roof, exp(a->roof / a->cases)), ratio);
-        for (int p = 0; p < PROFILE_LIMITS; p++) fprintf(out, "  %4.0f%%", 100.0 * a->within[p] / a->cases);
-        fputc('\n', out);
+        cli_table_row(&table, ' ');
+        cli_table_cell(&table, "%s", a->label);
+        cli_table_cell(&table, "%s", a->type);
+        cli_table_cell(&table, "%d", a->cases);
+        if (a->with_peer > 0)
+            cli_table_cell(&table, "%.2f", exp(a->ratio / a->with_peer));
+        else
+            cli_table_cell(&table, "%s", "");
+        share_cell(&table, exp(a->roof / a->cases));
+        for (int p = 0; p < PROFILE_LIMITS; p++) cli_table_cell(&table, "%.0f %%", 100.0 * a->within[p] / a->cases);
+        cli_table_cell(&table, "%.2f", exp(a->gbps / a->cases));
+        cli_table_cell(&table, "%.2f", exp(a->gflops / a->cases));
     }
+    if (table.row_count > 0) fprintf(out, "%s\n", title);
+    cli_table_print(out, &table);
 }
 
-static void print_not_ok(FILE *out, const record *records, int count)
-{
-    int listed = 0;
-    for (int i = 0; i < count; i++) {
-        const record *r = &records[i];
-        if (r->status == RECORD_OK) continue;
-        if (!listed++) fputs("Not measured:\n", out);
-        fprintf(out, "  %-7s  %s %s ", record_status_name(r->status), r->matrix, r->type);
-        if (r->columns > 0) fprintf(out, "%lld column%s ", (long long)r->columns, r->columns == 1 ? "" : "s");
-        fprintf(out, "%s: %s\n", r->kernel[0] ? r->kernel : r->format, r->reason);
-    }
-}
-
+/* What the columns mean, half a line each. */
 static void print_legend(FILE *out, const record *first)
 {
-    if (strcmp(first->op, "spgemm") == 0) {
-        fputs("A time is that of a whole product with its allocations, warm; first: the first call; GFLOP/s count 2 "
-              "operations a product;\npeak: inputs, result and workspace, where they are known; error = share of the "
-              "bound.\n",
+    if (is_of_spgemm(first)) {
+        fputs("time: a whole product with its allocations, warm; first: the first call\n"
+              "peak: bytes of inputs, result and workspace together, where they are known\n"
+              "error: share of the rounding error that is allowed; up to 1 is right\n",
               out);
         return;
     }
     if (is_of_solves(first)) {
-        fputs("A time is that of an iteration, a mean over a whole solve, and of the solves the median; GFLOP/s count "
-              "its "
-              "product alone,\nGB/s plain CSR and the vectors of the method; error = share of the residual that x may "
-              "have.\n",
+        fputs("time: an iteration, a mean over a whole solve; the median of the solves\n"
+              "GFLOP/s: of its product alone; GB/s: plain CSR and the method's vectors\n"
+              "error: share of the residual that x may have; up to 1 is right\n",
               out);
         return;
     }
     if (first->copy_gbps > 0)
         fprintf(out,
-                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR%s over time as a share of it.\n",
-                first->copy_gbps, first->columns > 0 ? " and of all columns" : "");
+                "roof: bytes of plain CSR%s over time, as a share of the copy bandwidth,\n"
+                "      %.1f GB/s; above 100 %% where caches hold A or a format is smaller\n",
+                first->columns > 0 ? " and of all columns" : "", first->copy_gbps);
     else
-        fputs("The copy bandwidth was not measured, so there is no roof.\n", out);
-    fputs("pays after = products after which set-up has paid against the best csr kernel; error = share of the "
-          "bound.\n",
+        fputs("roof: none, for the copy bandwidth was not measured\n", out);
+    fputs("pays after: products until set-up has paid, against the best csr kernel\n"
+          "error: share of the rounding error that is allowed; up to 1 is right\n",
           out);
 }
 
@@ -364,12 +456,13 @@ static int has_class(const tallies *t, const char *class_name)
 void cli_print_summary(FILE *out, const record *records, int count)
 {
     tallies t = {0};
-    int groups = 0;
+    int groups = 0, any = 0;
     for (int i = 0; i < count;) {
         int length = group_length(records + i, count - i);
         for (int k = i; k < i + length; k++) {
             if (!timed(&records[k])) continue;
             const landmarks l = find_landmarks(records + i, length, &records[k]);
+            any = 1;
             groups += l.best == &records[k];
             add_to(find_tally(&t, &records[k], "all"), &records[k], &l);
             add_to(find_tally(&t, &records[k], records[k].class_name), &records[k], &l);
@@ -377,14 +470,14 @@ void cli_print_summary(FILE *out, const record *records, int count)
         i += length;
     }
     if (groups > 1) {
-        fputs("Geometric means, and the share of matrices on which a kernel is the best or within a factor of it:\n",
+        fputs("Geometric means, and the share of matrices on which a kernel is the best,\n"
+              "or within a factor of it\n",
               out);
-        print_tallies(out, &t, "regular", "regular (row-length variance <= 10)");
+        print_tallies(out, &t, "regular", "regular (variance of the row lengths at most 10)");
         print_tallies(out, &t, "irregular", "irregular");
         if (has_class(&t, "regular") && has_class(&t, "irregular")) print_tallies(out, &t, "all", "all");
         fputc('\n', out);
     }
-    print_not_ok(out, records, count);
     free(t.items);
-    if (count > 0) print_legend(out, &records[0]);
+    if (any > 0) print_legend(out, &records[0]);
 }

@@ -54,8 +54,9 @@ static void print_choice(const spry_choice_info *c)
 static int json_choice(cli_json *json, const spry_choice_info *c)
 {
     cJSON *o = cJSON_CreateObject();
-    const int good = cli_json_text(o, "fingerprint", c->fingerprint) && cli_json_integer(o, "rows", c->rows) &&
-                     cli_json_integer(o, "cols", c->cols) && cli_json_integer(o, "nnz", c->nnz) &&
+    const int good = cli_json_begin(o, NULL, RECORD_OK, NULL) && cli_json_text(o, "fingerprint", c->fingerprint) &&
+                     cli_json_integer(o, "rows", c->rows) && cli_json_integer(o, "cols", c->cols) &&
+                     cli_json_integer(o, "nnz", c->nnz) &&
                      cli_json_text(o, "op", c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv") &&
                      cli_json_text(o, "device", c->device) && cli_json_text(o, "types", c->types) &&
                      cli_json_integer(o, "calls", c->calls) && cli_json_text(o, "format", c->format) &&

@@ -28,7 +28,7 @@ typedef enum cli_kind {
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
     CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
-    CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5M", "4G", powers of 1024 */
+    CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5MB", "4GiB", "4G" */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
     CLI_LIST,    /* text_list, "a,b,c"; with 1 as least, an item may come again: names may have commas */
     CLI_JSON,    /* cli_json; the value may be left out */
@@ -63,9 +63,9 @@ typedef struct cli_option {
 #define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
     {                                                                                                                  \
         "memory-limit", 0, "BYTES",                                                                                    \
-            "most that a plan may own, in place of the padding guard; K, M and G\n"                                    \
-            "behind the number are powers of 1024. A format named that takes more\n"                                   \
-            "is refused, for auto csr takes its place",                                                                \
+            "most that a plan may own, in place of the padding guard: 500MB (powers\n"                                 \
+            "of 1000), 2GiB or 2G (of 1024). A format named that takes more is\n"                                      \
+            "refused, for auto csr takes its place",                                                                   \
             CLI_BYTES, CLI_AT(at_)                                                                                     \
     }
 /* A cli_policy named `policy`. */
@@ -119,6 +119,10 @@ extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench
  */
 int cli_parse(const cli_command *command, int *count, char **argv, void *arguments);
 void cli_print_help(FILE *out, const cli_command *command);
+int cli_command_has(const char *option); /* 1: the command that runs has the option: advice names no other */
+
+/* generate.c: a man page (of one command, or name NULL: of the program) or completion, printed. An exit status. */
+int cli_generate(const char *what, const char *name, const cli_command *const *commands, int count);
 
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
@@ -155,6 +159,9 @@ const char *cli_nearest(const char *text, const char *const *names, int count);
 
 /* "spry bench: ..." to standard error. */
 void cli_set_command(const char *name);
+const char *cli_command_name(void);
+/* The first message of this run that was no note: what a refusal's JSON line tells; "": none. */
+const char *cli_first_message(void);
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns CLI_USAGE */
 int cli_status(const spry_error *err);                                              /* exit status for it */
@@ -164,13 +171,6 @@ int cli_fail_reading(const spry_error *err);
 /* Reads a matrix as CSR, its index types those of --index. CLI_GO_ON, or an exit status after a message. */
 int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_type type,
                  const spry_index_type index[2]);
-
-/*
- * A line that is overwritten, on a terminal, from the command's first second on. NULL ends it: before anything is
- * written to standard output, which may be the same terminal. Messages end it themselves.
- */
-void cli_progress(const char *text);
-void cli_progress_writing(const char *path); /* "writing"; to standard output ("-"): none */
 
 /* A context with that many threads (0: the default) and the table of SPRY_TUNING, or a message and an exit status. */
 int cli_open_context(spry_context **context, int64_t threads);
@@ -187,6 +187,28 @@ typedef struct cli_input {
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
 void cli_close_input(cli_input *input);
 
+/* ---- long work (progress.c) --------------------------------------------------------------------- */
+
+void cli_progress_begin(void); /* the command begins: its first second passes without a line */
+/*
+ * A line that is overwritten, on a terminal, from the command's first second on: the text of the step, and how long it
+ * takes. NULL ends it: before anything is written to standard output, which may be the same terminal. Messages end it
+ * themselves.
+ */
+void cli_progress(const char *text);
+void cli_progress_writing(const char *path); /* "writing"; to standard output ("-"): none */
+/* The share of the whole command's work that is done, for the time left; below 0: not known. */
+void cli_progress_share(double share);
+int cli_width(int stream); /* columns of the terminal, else those of COLUMNS, else 80 */
+
+/*
+ * What is said if the command is interrupted from now on, behind "interrupted: "; a line at most. Whatever is said,
+ * the process ends by the signal.
+ */
+void cli_when_interrupted(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The temporary file that an interrupted command removes; NULL: none. */
+void cli_remove_when_interrupted(char *path);
+
 /* ---- numbers for people (text.c) ---------------------------------------------------------------- */
 
 typedef struct cli_text {
@@ -194,9 +216,12 @@ typedef struct cli_text {
 } cli_text;
 cli_text cli_bytes(int64_t bytes);   /* "12.3 MB" */
 cli_text cli_count(int64_t count);   /* "1 234 567" */
+cli_text cli_decimal(double value);  /* "1 234.5" */
 cli_text cli_time(double us);        /* "1.23 ms" */
 const char *cli_known(spry_known k); /* "yes", "no", "not known" */
-int cli_utf8(void);                  /* 1: the terminal takes Unicode */
+/* A line of a report: that other programs had so much of the processors meanwhile; nothing where it was little. */
+void cli_print_disturbed(double others);
+int cli_utf8(void); /* 1: the terminal takes Unicode */
 
 /* A matrix as a picture of density, `indent` blanks before each line. 0: message given. */
 int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent);
@@ -219,6 +244,12 @@ typedef struct cli_json {
     cli_output output;
 } cli_json;
 
+/*
+ * What a command wrote: a line for people, where standard output is not the file itself, or one of JSON. name: of what
+ * the matrix was made of. An exit status.
+ */
+int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, const char *path);
+
 /* "-" or NULL: standard output. Exit status or CLI_GO_ON. */
 int cli_output_open(cli_output *output, const char *path);
 /*
@@ -240,6 +271,16 @@ int cli_check_stdout(const char *out, const cli_json *json);
 int cli_check_matrix_name(const char *output);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
 int cli_output_close(cli_output *output, int status);
+
+/*
+ * A command that is refused, or fails before it has a line to write, writes one all the same, with its first message as
+ * the reason. expect looks for --json among a command's arguments before they are parsed; set_input tells the matrix
+ * (of a command line that could be parsed); refuse writes the line where none was and returns the status to end with. A
+ * FILE is replaced unless it holds anything else than JSON lines, and never that of bench, which may be hours of work.
+ */
+void cli_json_expect(int count, char **arguments);
+void cli_json_set_input(const char *path);
+int cli_json_refuse(int status);
 
 int cli_json_open(cli_json *json); /* CLI_GO_ON or an exit status; nothing when not wanted */
 /*

@@ -1,14 +1,17 @@
 /* spry convert: a matrix from one file to another. */
 #include "cli/cli.h"
+#include "cli/json.h"
 #include "spry/io.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct arguments {
     const char *out;
     spry_type type;
     int full;
     const char *format;
+    cli_json json;
 } arguments;
 
 static const cli_option options[] = {
@@ -23,8 +26,41 @@ static const cli_option options[] = {
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
     {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
      CLI_AT(format)},
+    CLI_JSON_OPTION("a JSON line on what was written"),
     CLI_END_OF_OPTIONS,
 };
+
+static const char *kind_of(const char *path)
+{
+    return cli_ends_with(path, ".spry") ? "container"
+           : cli_ends_with(path, ".gz") ? "Matrix Market, gzip"
+                                        : "Matrix Market";
+}
+
+int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, const char *path)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_error err = {0};
+    struct stat st;
+    if (spry_matrix_get_arrays(A, &a, &err) != SPRY_OK) return cli_fail(&err);
+    const int64_t bytes = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+    int status = cli_json_open(json), good = 1;
+    if (status != CLI_GO_ON) return status;
+    if (json->wanted) {
+        cJSON *o = cJSON_CreateObject();
+        good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
+               cli_json_integer(o, "cols", a.cols) && cli_json_integer(o, "nnz", a.nnz) &&
+               cli_json_text(o, "type", spry_type_name(a.value_type)) && cli_json_text(o, "out", path) &&
+               cli_json_text(o, "kind", kind_of(path)) && cli_json_integer(o, "bytes", bytes);
+        good = cli_json_line(json, o, good);
+    }
+    if (good && cli_for_people(json) && bytes >= 0) {
+        printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.cols).s, cli_count(a.nnz).s,
+               kind_of(path));
+        printf(", %s\n", cli_bytes(bytes).s);
+    }
+    return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+}
 
 static int run(const cli_command *command, int argc, char **argv)
 {
@@ -35,7 +71,8 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
-    status = cli_check_output("out", a.out, argv[0]);
+    status = cli_check_outputs(a.out, &a.json, argv[0]);
+    if (status == CLI_GO_ON) status = cli_check_stdout(a.out, &a.json);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
     writing.full = a.full;
@@ -45,7 +82,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON && narrow) status = cli_store_as(input.context, &input.A, a.type);
     cli_progress_writing(a.out);
     if (status == CLI_GO_ON)
-        status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
+        status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+    if (status == CLI_GO_ON) status = cli_tell_written(&a.json, input.name, input.A, a.out);
     cli_close_input(&input);
     return status;
 }

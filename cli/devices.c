@@ -1,6 +1,7 @@
 /* spry devices: what products can run on here. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
@@ -24,7 +25,7 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
 {
     printf("%s: %s\n", d->name, d->description);
     if (!d->available) {
-        printf("  not available: %s\n", d->reason);
+        cli_print_wrapped(stdout, "  not available: ", d->reason);
         return;
     }
     printf("  units         %d\n", d->units);
@@ -40,10 +41,10 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
 static int json_device(cli_json *json, const spry_device_info *d, int threads, double copy_gbps)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_text(o, "name", d->name) && cli_json_text(o, "description", d->description) &&
-               cJSON_AddBoolToObject(o, "available", d->available) && cli_json_text(o, "reason", d->reason) &&
-               cli_json_integer(o, "units", d->units) && cli_json_text(o, "simd", d->simd) &&
-               cli_json_integer(o, "memory_bytes", d->memory_bytes) &&
+    int good = cli_json_begin(o, NULL, d->available ? RECORD_OK : RECORD_SKIPPED, d->reason) &&
+               cli_json_text(o, "name", d->name) && cli_json_text(o, "description", d->description) &&
+               cJSON_AddBoolToObject(o, "available", d->available) && cli_json_integer(o, "units", d->units) &&
+               cli_json_text(o, "simd", d->simd) && cli_json_integer(o, "memory_bytes", d->memory_bytes) &&
                cli_json_integer(o, "cache_bytes", d->cache_bytes) && cli_json_integer(o, "threads", threads) &&
                cli_json_number(o, "copy_gbps", copy_gbps);
     return cli_json_line(json, o, good);
@@ -54,6 +55,7 @@ static int measure_copy(spry_context *context, double *gbps)
     cli_progress("measuring the copy bandwidth");
     const copy_bandwidth copy = measure_copy_bandwidth(context, 0);
     cli_progress(NULL);
+    remember_device_copy(context, &copy, SPRY_CPU);
     if (copy.note[0]) cli_message("%sthe copy bandwidth is %s", isnan(copy.gbps) ? "" : "note: ", copy.note);
     *gbps = copy.gbps;
     return isnan(*gbps) ? CLI_UNSUCCESSFUL : CLI_GO_ON;

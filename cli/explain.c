@@ -1,6 +1,7 @@
 /* spry explain: what "auto" takes for a matrix, and why. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include "common/input.h"
@@ -134,20 +135,48 @@ static int check_names(spry_context *context, const arguments *a)
 
 /* ---- for people ----------------------------------------------------------------------------------- */
 
-/* measured 1: with the column. */
-static void print_candidate(const spry_candidate *c, int measured)
+static const cli_column candidate_columns[] = {{"format or kernel", 1, 0}, {"a product", 0, 0}, {"measured", 0, 1},
+                                               {"of roof", 0, 3},          {"set-up", 0, 1},    {"pays after", 0, 2}};
+
+static void add_candidate(cli_table *t, const spry_candidate *c, int taken)
 {
-    char roof[16] = "", pays[64] = "";
-    if (c->predicted_us > 0 && c->roof > 0) snprintf(roof, sizeof roof, "%.0f %%", 100 * c->roof);
-    if (c->predicted_us > 0)
-        snprintf(pays, sizeof pays, "%s",
-                 c->break_even_calls < 0    ? "never"
-                 : c->break_even_calls == 0 ? "at once"
-                                            : cli_count(c->break_even_calls).s);
-    printf("  %-19s %10s ", c->kernel[0] ? c->kernel : c->format,
-           c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
-    if (measured) printf("%10s ", c->measured_us > 0 ? cli_time(c->measured_us).s : "");
-    printf("%8s %10s %12s  %s\n", roof, c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
+    cli_table_row(t, taken ? '*' : ' ');
+    cli_table_cell(t, "%s", c->kernel[0] ? c->kernel : c->format);
+    cli_table_cell(t, "%s", c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
+    cli_table_cell(t, "%s", c->measured_us > 0 ? cli_time(c->measured_us).s : "");
+    if (c->predicted_us > 0 && c->roof > 0)
+        cli_table_cell(t, "%.0f %%", 100 * c->roof);
+    else
+        cli_table_cell(t, "%s", "");
+    cli_table_cell(t, "%s", c->predicted_us > 0 ? cli_time(c->setup_us).s : "");
+    cli_table_cell(t, "%s",
+                   c->predicted_us <= 0       ? ""
+                   : c->break_even_calls < 0  ? "never"
+                   : c->break_even_calls == 0 ? "at once"
+                                              : cli_count(c->break_even_calls).s);
+}
+
+/* Candidates that are refused: those with one reason together. */
+static int print_refused(const spry_explanation *e, const spry_explanation_info *info, spry_error *err)
+{
+    for (int k = 0; k < info->candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate), other;
+        if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
+        int is_first = c.refused[0] != '\0';
+        char names[512];
+        int used = snprintf(names, sizeof names, "%s", c.kernel[0] ? c.kernel : c.format);
+        for (int o = 0; o < info->candidates && is_first; o++) {
+            other = SPRY_INIT(spry_candidate);
+            if (spry_explanation_get_candidate(e, &other, o, err) != SPRY_OK) return cli_fail(err);
+            if (o == k || strcmp(other.refused, c.refused) != 0) continue;
+            is_first = o > k;
+            if (o > k && used < (int)sizeof names)
+                used += snprintf(names + used, sizeof names - (size_t)used, ", %s",
+                                 other.kernel[0] ? other.kernel : other.format);
+        }
+        if (is_first) cli_print_line(stdout, "refused", "%s: %s", names, c.refused);
+    }
+    return CLI_OK;
 }
 
 static int is_taken(const spry_candidate *c, const spry_explanation_info *info)
@@ -200,57 +229,60 @@ static void print_runner_up(const spry_explanation *e, const spry_explanation_in
                    .set_up = !measured || counted};
     find_runner_up(&r, e, info);
     if (!r.taken.format || !r.next.format) return;
-    printf("  runner-up %s %s %.2f times as long a product as %s", r.next.kernel[0] ? r.next.kernel : r.next.format,
-           measured ? "took" : "takes", product_of(&r, &r.next) / product_of(&r, &r.taken),
-           r.taken.kernel[0] ? r.taken.kernel : r.taken.format);
+    char with[64] = "";
     if (r.set_up)
-        printf(", %.2f times with set-up", total_of(&r, &r.next, info->calls) / total_of(&r, &r.taken, info->calls));
-    printf("\n");
-}
-
-static int has_measured(const spry_explanation *e, const spry_explanation_info *info)
-{
-    for (int k = 0; k < info->candidates; k++) {
-        spry_candidate c = SPRY_INIT(spry_candidate);
-        if (spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK && c.measured_us > 0) return 1;
-    }
-    return 0;
+        snprintf(with, sizeof with, ", %.2f times with set-up",
+                 total_of(&r, &r.next, info->calls) / total_of(&r, &r.taken, info->calls));
+    cli_print_line(stdout, "runner-up", "%s %s %.2f times as long a product as %s%s",
+                   r.next.kernel[0] ? r.next.kernel : r.next.format, measured ? "took" : "takes",
+                   product_of(&r, &r.next) / product_of(&r, &r.taken),
+                   r.taken.kernel[0] ? r.taken.kernel : r.taken.format, with);
 }
 
 /* "  for       10 000 products of 8 columns, row by row, on avx512 (fitted to ...), 2 threads" */
 static void print_products(const spry_explanation_info *info, const arguments *a)
 {
-    printf("  for       %s product%s", cli_count(info->calls).s, info->calls == 1 ? "" : "s");
-    if (a->columns == 1) printf(" of 1 column");
+    char columns[96] = "", threads[32] = "";
+    if (a->columns == 1) snprintf(columns, sizeof columns, " of 1 column");
     if (a->columns > 1)
-        printf(" of %s columns, %s,", cli_count(a->columns).s,
-               cli_is_row_major(a->layout) ? "row by row" : "column by column");
-    printf(" on %s (fitted %s)", info->device_class, info->fitted);
-    if (info->threads > 0) printf(", %d thread%s", info->threads, info->threads == 1 ? "" : "s");
-    printf("\n");
+        snprintf(columns, sizeof columns, " of %s columns, %s,", cli_count(a->columns).s,
+                 cli_is_row_major(a->layout) ? "row by row" : "column by column");
+    if (info->threads > 0)
+        snprintf(threads, sizeof threads, ", %d thread%s", info->threads, info->threads == 1 ? "" : "s");
+    cli_print_line(stdout, "for", "%s product%s%s on %s (fitted %s)%s", cli_count(info->calls).s,
+                   info->calls == 1 ? "" : "s", columns, info->device_class, info->fitted, threads);
 }
 
 static int print_explanation(const char *name, const spry_explanation *e, const arguments *a, spry_error *err)
 {
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
     if (spry_explanation_get_info(e, &info, err) != SPRY_OK) return cli_fail(err);
-    printf("%s\n  takes     %s\n", name, info.reason);
+    printf("%s\n", name);
+    cli_print_line(stdout, "takes", "%s", info.reason);
     print_products(&info, a);
     print_runner_up(e, &info, a->calls > 0);
-    const int measured = has_measured(e, &info);
-    printf("\n  %-19s %10s ", "format or kernel", "a product");
-    if (measured) printf("%10s ", "measured");
-    printf("%8s %10s %12s  %s\n", "of roof", "set-up", "pays after", "refused");
+    cli_table t;
+    int has_roof = 0;
+    cli_table_begin(&t, candidate_columns, sizeof candidate_columns / sizeof *candidate_columns);
     for (int k = 0; k < info.candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
-        print_candidate(&c, measured);
+        has_roof |= c.roof > 0;
+        if (!c.refused[0] || c.predicted_us > 0) add_candidate(&t, &c, is_taken(&c, &info));
     }
     printf("\n");
+    if (!cli_table_print(stdout, &t)) return CLI_UNSUCCESSFUL;
+    puts("  times are predicted; pays after: products until set-up has paid, against csr");
+    if (has_roof) puts("  of roof: the time that the bytes of plain CSR would take, as a share");
+    const int status = print_refused(e, &info, err);
+    if (status != CLI_OK) return status;
+    printf("\n  what they are predicted from\n");
     for (int f = 0; f < info.features; f++) {
+        char first[64];
         spry_feature feature = SPRY_INIT(spry_feature);
         if (spry_explanation_get_feature(e, &feature, f, err) != SPRY_OK) return cli_fail(err);
-        printf("  %-15s %10.4g  %s\n", feature.name, feature.value, feature.text);
+        snprintf(first, sizeof first, "  %-15s %10.4g  ", feature.name, feature.value);
+        cli_print_wrapped(stdout, first, feature.text);
     }
     return CLI_OK;
 }
@@ -310,7 +342,8 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 {
     cJSON *o = cJSON_CreateObject();
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
-    int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK && cli_json_text(o, "matrix", input->name) &&
+    int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK &&
+               cli_json_begin(o, input->name, RECORD_OK, info.reason) &&
                cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", cli_types_name(a->pattern ? a->type : a->stored, a->type)) &&
@@ -321,7 +354,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
                cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) &&
-               cli_json_text(o, "reason", info.reason) && add_candidates(o, e, &info) && add_features(o, e, &info);
+               add_candidates(o, e, &info) && add_features(o, e, &info);
     return cli_json_line(&a->json, o, good);
 }
 
@@ -335,19 +368,19 @@ static int check_layout(const arguments *a)
 
 static int check_device(const arguments *a)
 {
-    char names[160] = "";
+    char words[200] = "cpu|cuda";
+    int word = 0;
     if (!a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0) return CLI_GO_ON;
     if (is_measured(a))
         return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
                                a->device);
     for (int n = 0; n < spry_device_class_count(); n++) {
         spry_device_class_info info = SPRY_INIT(spry_device_class_info);
-        if (spry_device_class_get_info(&info, n, NULL) != SPRY_OK) continue;
-        if (strcmp(info.name, a->device) == 0) return CLI_GO_ON;
-        const size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "", info.name);
+        const size_t used = strlen(words);
+        if (spry_device_class_get_info(&info, n, NULL) == SPRY_OK)
+            snprintf(words + used, sizeof words - used, "|%s", info.name);
     }
-    return cli_usage_error("--device is '%s', expected cpu, cuda or a class of devices: %s", a->device, names);
+    return cli_take_word("device", a->device, words, &word);
 }
 
 static int explain(const cli_input *input, arguments *a)

@@ -19,7 +19,7 @@ static const cli_option options[] = {
     {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
     {"type", 0, "f32|f64|pattern|bf16|f16", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
-    CLI_JSON_OPTION("with --list: JSON lines"),
+    CLI_JSON_OPTION("a JSON line on what was written, with --list one a generator,"),
     CLI_END_OF_OPTIONS,
 };
 
@@ -33,7 +33,8 @@ static int list_generators(cli_json *json)
         if (json->wanted) {
             cJSON *line = cJSON_CreateObject();
             good = cli_json_line(json, line,
-                                 cli_json_text(line, "name", info.name) &&
+                                 cli_json_begin(line, NULL, RECORD_OK, NULL) &&
+                                     cli_json_text(line, "name", info.name) &&
                                      cli_json_text(line, "parameters", info.parameters) &&
                                      cli_json_text(line, "description", info.description));
         }
@@ -45,7 +46,7 @@ static int list_generators(cli_json *json)
     return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }
 
-static int generate(const arguments *a, const char *spec)
+static int generate(arguments *a, const char *spec)
 {
     spry_context *context = NULL;
     int status = cli_open_context(&context, 0);
@@ -63,7 +64,7 @@ static int generate(const arguments *a, const char *spec)
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress_writing(a->out);
     if (result == SPRY_OK) result = spry_matrix_write(A, a->out, &writing, &err);
-    status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    status = result == SPRY_OK ? cli_tell_written(&a->json, spec, A, a->out) : cli_fail(&err);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     return status;
@@ -79,10 +80,10 @@ static int run(const cli_command *command, int argc, char **argv)
         if (a.out) return cli_usage_error("--list and --out exclude each other");
         return list_generators(&a.json);
     }
-    if (a.json.wanted) return cli_usage_error("--json goes with --list: a matrix is written as Matrix Market");
     if (argc == 0) return cli_usage_error("NAME of a generator is missing; 'spry gen --list' shows them");
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
     status = cli_check_matrix_name(a.out);
+    if (status == CLI_GO_ON) status = cli_check_stdout(a.out, &a.json);
     if (status != CLI_GO_ON) return status;
     return generate(&a, strncmp(argv[0], "gen:", 4) == 0 ? argv[0] + 4 : argv[0]);
 }
@@ -90,7 +91,7 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_gen =
     {.name = "gen",
      .summary = "write a generated matrix, or list the generators",
-     .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list [--json[=FILE]]",
+     .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list",
      .about = "Writes a generated matrix as Matrix Market, or as a container. The same name and parameters\n"
               "give the same matrix on every machine. Other commands take it directly as gen:NAME.",
      .examples = "  spry gen --list\n"

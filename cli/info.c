@@ -1,6 +1,7 @@
 /* spry info: what a matrix is like. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include "common/input.h"
@@ -59,12 +60,13 @@ static void print_histogram(const spry_matrix_stats *s)
         if (s->histogram[b] > most) most = s->histogram[b];
     printf("\n  rows by their number of entries\n");
     for (int b = 0; b <= last; b++) {
-        char range[48];
+        char range[112];
         if (b < 2)
             snprintf(range, sizeof range, "%d", b);
         else
-            snprintf(range, sizeof range, "%lld - %lld", 1LL << (b - 1), (1LL << b) - 1);
-        printf("  %19s  %13s  ", range, cli_count(s->histogram[b]).s);
+            snprintf(range, sizeof range, "%s - %s", cli_count(INT64_C(1) << (b - 1)).s,
+                     cli_count((INT64_C(1) << b) - 1).s);
+        printf("  %19s  %13s%s", range, cli_count(s->histogram[b]).s, s->histogram[b] > 0 ? "  " : "");
         cli_print_bar(stdout, (double)s->histogram[b] / (double)most, BAR_WIDTH);
         putchar('\n');
     }
@@ -84,9 +86,12 @@ static int print_picture(const facts *f)
     if (width < 2) width = 2;
     if (height > rows) height = (int)rows;
     if (width > cols) width = (int)cols;
-    printf("\n  density, each character %lld x %lld\n", (long long)((rows + height - 1) / height),
-           (long long)((cols + width - 1) / width));
-    return cli_print_spy(stdout, f->input.A, height, width, 2);
+    printf("\n  where entries lie; a character is %s x %s, rows x columns\n", cli_count((rows + height - 1) / height).s,
+           cli_count((cols + width - 1) / width).s);
+    if (!cli_print_spy(stdout, f->input.A, height, width, 2)) return 0;
+    puts(cli_utf8() ? "  blank: no entries; \u2591 \u2592 \u2593 \u2588: one to most, in equal factors"
+                    : "  blank: no entries; . : + #: one to most, in equal factors");
+    return 1;
 }
 
 static void print_facts(const facts *f)
@@ -94,23 +99,24 @@ static void print_facts(const facts *f)
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
     printf("%s\n", f->input.name);
-    printf("  size          %s x %s, %s entries\n", cli_count(a->rows).s, cli_count(a->cols).s, cli_count(a->nnz).s);
-    printf("  symmetry      %s\n", symmetry_text(f));
-    printf("  flags         sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits\n", cli_known(a->sorted),
-           cli_known(a->unique), spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
-           8 * spry_index_type_bytes(a->index_type));
-    char where[40] = ""; /* no rows, no longest one */
-    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %lld)", (long long)s->longest_row);
-    printf("  row lengths   min %lld, mean %.3f, max %lld%s, variance %.3f: %s\n", (long long)s->min_row, s->mean_row,
-           (long long)s->max_row, where, s->variance_row, row_length_class(s));
-    printf("  empty rows    %s\n", cli_count(s->empty_rows).s);
-    printf("  diagonal      %s of %s stored\n", cli_count(s->diagonal_entries).s,
-           cli_count(a->rows < a->cols ? a->rows : a->cols).s);
-    printf("  bandwidth     %s\n", cli_count(s->bandwidth).s);
-    printf("  profile       %s\n", cli_count(s->profile).s);
+    cli_print_line(stdout, "size", "%s x %s, %s entries", cli_count(a->rows).s, cli_count(a->cols).s,
+                   cli_count(a->nnz).s);
+    cli_print_line(stdout, "symmetry", "%s", symmetry_text(f));
+    cli_print_line(stdout, "flags", "sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits",
+                   cli_known(a->sorted), cli_known(a->unique), spry_type_name(a->value_type),
+                   8 * spry_index_type_bytes(a->offset_type), 8 * spry_index_type_bytes(a->index_type));
+    char where[64] = ""; /* no rows, no longest one */
+    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %s)", cli_count(s->longest_row + 1).s);
+    cli_print_line(stdout, "row lengths", "min %s, mean %.3f, max %s%s, variance %.3f: %s", cli_count(s->min_row).s,
+                   s->mean_row, cli_count(s->max_row).s, where, s->variance_row, row_length_class(s));
+    cli_print_line(stdout, "empty rows", "%s", cli_count(s->empty_rows).s);
+    cli_print_line(stdout, "diagonal", "%s of %s stored", cli_count(s->diagonal_entries).s,
+                   cli_count(a->rows < a->cols ? a->rows : a->cols).s);
+    cli_print_line(stdout, "bandwidth", "%s, as far as an entry lies from the diagonal", cli_count(s->bandwidth).s);
+    cli_print_line(stdout, "profile", "%s, the same to the left, summed over rows", cli_count(s->profile).s);
     if (f->r.not_finite > 0)
-        printf("  not finite    %s values, the first in row %lld\n", cli_count(f->r.not_finite).s,
-               (long long)f->r.first_not_finite_major);
+        cli_print_line(stdout, "not finite", "%s values, the first in row %lld", cli_count(f->r.not_finite).s,
+                       (long long)f->r.first_not_finite_major + 1);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
@@ -162,7 +168,7 @@ static int json_facts(cJSON *o, const facts *f)
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
-    return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
+    return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&

@@ -1,4 +1,5 @@
 #include "cli/json.h"
+#include "cli/cli.h"
 
 #include <float.h>
 #include <limits.h>
@@ -71,6 +72,12 @@ int cli_json_text(cJSON *object, const char *name, const char *value)
     int good = text && cJSON_AddStringToObject(object, name, text) != NULL;
     free(text);
     return good;
+}
+
+int cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason)
+{
+    return cli_json_text(object, "command", cli_command_name()) && cli_json_text(object, "matrix", matrix) &&
+           cli_json_text(object, "status", record_status_name(status)) && cli_json_text(object, "reason", reason);
 }
 
 cJSON *cli_json_item(cJSON *list)
@@ -183,23 +190,29 @@ static const cli_json_field fields[] =
      FIELD(setup_us, NUMBER),    FIELD(upload_us, NUMBER),
      FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER),
      FIELD(update_us, NUMBER),   FIELD(break_even, COUNT),
-     FIELD(policy, POINTER),     FIELD(first_us, NUMBER),
-     FIELD(time_us, NUMBER),     FIELD(iterations, COUNT),
-     FIELD(mean_us, NUMBER),     FIELD(min_us, NUMBER),
-     FIELD(spread_us, NUMBER),   FIELD(runs, COUNT),
-     FIELD(state, POINTER),      FIELD(gflops, NUMBER),
-     FIELD(gbps, NUMBER),        FIELD(copy_gbps, NUMBER),
-     FIELD(roof, NUMBER),        FIELD(bytes, COUNT),
-     FIELD(max_error, NUMBER),   FIELD(status, STATUS),
-     FIELD(reason, ARRAY),       FIELD(products, COUNT),
-     FIELD(nnz_c, COUNT),        FIELD(compression, NUMBER),
-     FIELD(peak_bytes, COUNT),   FIELD(stages, STAGES)};
+     FIELD(policy, POINTER),     FIELD(disturbed, FLAG),
+     FIELD(first_us, NUMBER),    FIELD(time_us, NUMBER),
+     FIELD(iterations, COUNT),   FIELD(mean_us, NUMBER),
+     FIELD(min_us, NUMBER),      FIELD(spread_us, NUMBER),
+     FIELD(runs, COUNT),         FIELD(state, POINTER),
+     FIELD(gflops, NUMBER),      FIELD(gbps, NUMBER),
+     FIELD(copy_gbps, NUMBER),   FIELD(roof, NUMBER),
+     FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),
+     FIELD(status, STATUS),      FIELD(reason, ARRAY),
+     FIELD(products, COUNT),     FIELD(nnz_c, COUNT),
+     FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT),
+     FIELD(stages, STAGES)};
 enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 5 };
 
 int cli_json_record(cJSON *o, const record *r)
 {
     const int count = r->op && strcmp(r->op, "spgemm") == 0 ? ALL_FIELDS : ALL_FIELDS - OF_SPGEMM;
     return cli_json_add_fields(o, r, fields, count);
+}
+
+int cli_json_command_record(cJSON *o, const record *r)
+{
+    return cli_json_text(o, "command", cli_command_name()) && cli_json_record(o, r);
 }
 
 int cli_json_take_record(const cJSON *o, record *r, text_list *texts)

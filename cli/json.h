@@ -15,6 +15,12 @@ int cli_json_integer(cJSON *object, const char *name, int64_t value);  /* negati
 int cli_json_text(cJSON *object, const char *name, const char *value); /* NULL or "": null */
 int cli_json_flag(cJSON *object, const char *name, int value);         /* negative: null */
 
+/*
+ * What every command's line begins with, so that a program needs no other to know how it went: "command", "matrix"
+ * (NULL: null), "status" and "reason" (NULL or "": null).
+ */
+int cli_json_begin(cJSON *object, const char *matrix, record_status status, const char *reason);
+
 /* A new object at the end of a list; NULL: out of memory. */
 cJSON *cli_json_item(cJSON *list);
 
@@ -45,6 +51,8 @@ int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fi
 
 /* All fields of a record in their order; those of products of two matrices where op is spgemm. */
 int cli_json_record(cJSON *object, const record *r);
+/* The same of a command other than the benchmark, whose name stands first. */
+int cli_json_command_record(cJSON *object, const record *r);
 /* A record of these, as cli_json_take_fields. */
 int cli_json_take_record(const cJSON *object, record *r, text_list *texts);
 

@@ -1,6 +1,7 @@
 /* spry kernels: what the library can multiply with, here and elsewhere. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
 #include <string.h>
@@ -36,25 +37,63 @@ static const cli_option options[] = {
 static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
+    int good = cli_json_begin(o, NULL, k->available ? RECORD_OK : RECORD_SKIPPED, k->reason) &&
+               cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
                cli_json_text(o, "device", k->device_kind) && cli_json_text(o, "operations", k->operations) &&
                cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
-               cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
-               cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source) &&
-               cJSON_AddBoolToObject(o, "study", k->study) && cli_json_text(o, "parameters", k->parameters);
+               cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "idea", k->idea) &&
+               cli_json_text(o, "source", k->source) && cJSON_AddBoolToObject(o, "study", k->study) &&
+               cli_json_text(o, "parameters", k->parameters);
     return cli_json_line(json, o, good);
 }
 
-static void print_kernel(const spry_kernel_info *k, int long_form)
+static const cli_column columns[] = {{"kernel", 1, 0}, {"format", 1, 2}, {"device", 1, 0}, {"operations", 1, 1},
+                                     {"bits", 1, 3},   {"here", 1, 0},   {"types", 1, 5},  {"indices", 1, 4}};
+
+/* Reasons why kernels cannot run here, each once; kernels have its number. */
+typedef struct reasons {
+    const char *texts[16];
+    int count;
+} reasons;
+
+static int number_of_reason(reasons *r, const char *text)
 {
-    printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s%s\n", k->name, k->format, k->device_kind, k->operations,
-           k->types, k->indices, k->deterministic ? "deterministic" : "may vary",
-           k->available ? "available" : "not here: ", k->available ? "" : k->reason);
-    if (!long_form) return;
-    printf("    %s\n", k->idea);
-    if (k->parameters[0]) printf("    parameters: %s\n", k->parameters);
-    if (k->source && k->source[0]) printf("    source: %s\n", k->source);
+    for (int n = 0; n < r->count; n++)
+        if (strcmp(r->texts[n], text) == 0) return n + 1;
+    if (r->count < 16) r->texts[r->count++] = text;
+    return r->count;
+}
+
+static void add_kernel(cli_table *t, const spry_kernel_info *k, reasons *why)
+{
+    cli_table_row(t, ' ');
+    cli_table_cell(t, "%s", k->name);
+    cli_table_cell(t, "%s", k->format);
+    cli_table_cell(t, "%s", k->device_kind);
+    cli_table_cell(t, "%s", k->operations);
+    cli_table_cell(t, "%s", k->deterministic ? "the same" : "may vary");
+    if (k->available)
+        cli_table_cell(t, "yes");
+    else
+        cli_table_cell(t, "no (%d)", number_of_reason(why, k->reason));
+    cli_table_cell(t, "%s", k->types);
+    cli_table_cell(t, "%s", k->indices);
+}
+
+static void print_kernel(const spry_kernel_info *k)
+{
+    char text[256];
+    snprintf(text, sizeof text, "format %s, %s; %s; bits %s from run to run", k->format, k->device_kind, k->operations,
+             k->deterministic ? "the same" : "may vary");
+    printf("%s\n", k->name);
+    cli_print_wrapped(stdout, "    ", text);
+    cli_print_wrapped(stdout, "    types: ", k->types);
+    cli_print_wrapped(stdout, "    offsets/columns: ", k->indices);
+    cli_print_wrapped(stdout, "    ", k->idea);
+    if (k->parameters[0]) cli_print_wrapped(stdout, "    parameters: ", k->parameters);
+    if (k->source && k->source[0]) cli_print_wrapped(stdout, "    source: ", k->source);
+    if (!k->available) cli_print_wrapped(stdout, "    not here: ", k->reason);
 }
 
 static void print_formats(const char *only)
@@ -63,7 +102,10 @@ static void print_formats(const char *only)
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(&info, f, NULL) != SPRY_OK || (only && strcmp(only, info.name) != 0)) continue;
-        printf("%-6s %s\n    storage: %s\n    best for: %s\n", info.name, info.title, info.storage, info.best_for);
+        printf("%s\n", info.name);
+        cli_print_wrapped(stdout, "    ", info.title);
+        cli_print_wrapped(stdout, "    storage: ", info.storage);
+        cli_print_wrapped(stdout, "    best for: ", info.best_for);
     }
 }
 
@@ -76,10 +118,12 @@ static spry_status kernel_number(spry_context *context, int k, spry_kernel_info 
 }
 
 /* The kernels that are for use, or those of studies. */
-static int list_some(spry_context *context, arguments *a, int study)
+static int list_some(spry_context *context, arguments *a, int study, reasons *why)
 {
     const int people = cli_for_people(&a->json);
+    cli_table t;
     int listed = 0;
+    cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
     for (int k = 0; k < spry_kernel_count() + spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_error err = {0};
@@ -88,19 +132,24 @@ static int list_some(spry_context *context, arguments *a, int study)
         if (a->device && strcmp(a->device, info.device_kind) != 0) continue;
         if (people && study && listed++ == 0) puts("\nFor comparison, by name alone: another of the format is faster");
         if (a->json.wanted && !json_kernel(&a->json, &info)) return CLI_UNSUCCESSFUL;
-        if (people) print_kernel(&info, a->long_form);
+        if (people && a->long_form) print_kernel(&info);
+        if (people && !a->long_form) add_kernel(&t, &info, why);
     }
-    return CLI_OK;
+    return cli_table_print(stdout, &t) ? CLI_OK : CLI_UNSUCCESSFUL;
 }
 
 static int list_kernels(spry_context *context, arguments *a)
 {
     int status = cli_json_open(&a->json), people = cli_for_people(&a->json);
     if (status != CLI_GO_ON) return status;
-    if (people)
-        printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s\n", "kernel", "format", "device", "operations", "types",
-               "indices", "bits", "here");
-    for (int study = 0; study < 2 && (study == 0 || status == CLI_OK); study++) status = list_some(context, a, study);
+    reasons why = {.count = 0};
+    for (int study = 0; study < 2 && (study == 0 || status == CLI_OK); study++)
+        status = list_some(context, a, study, &why);
+    for (int n = 0; people && n < why.count; n++) {
+        char number[16];
+        snprintf(number, sizeof number, "%s  (%d) ", n == 0 ? "\n" : "", n + 1);
+        cli_print_wrapped(stdout, number, why.texts[n]);
+    }
     if (people && a->long_form && status == CLI_OK) print_formats(a->format);
     return cli_json_close(&a->json, status);
 }

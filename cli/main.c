@@ -36,6 +36,13 @@ static int unknown_command(const char *name)
     return cli_usage_error("unknown command '%s'", name);
 }
 
+static int run_command(const cli_command *command, int count, char **arguments)
+{
+    cli_json_expect(count, arguments);
+    cli_when_interrupted("nothing was written");
+    return cli_json_refuse(command->run(command, count, arguments));
+}
+
 static int close_stdout(int status)
 {
     cli_output output = {.stream = stdout};
@@ -47,6 +54,7 @@ int main(int argc, char **argv)
 {
     /* Only how characters look depends on the locale; numbers stay as they are in C. */
     setlocale(LC_CTYPE, "");
+    cli_progress_begin();
     cli_set_command("");
     if (argc < 2) {
         print_usage(stderr);
@@ -57,7 +65,7 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return close_stdout(CLI_OK);
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0 || strcmp(name, "version") == 0) {
         printf("spry %s\n", spry_version());
         return close_stdout(CLI_OK);
     }
@@ -67,12 +75,14 @@ int main(int argc, char **argv)
     }
     if (name[0] == '-') return cli_usage_error("unknown option %s", name);
     int help = strcmp(name, "help") == 0;
+    if (help && strcmp(argv[2], "--generate") == 0)
+        return close_stdout(cli_generate(argc > 3 ? argv[3] : NULL, argc > 4 ? argv[4] : NULL, commands, COMMANDS));
     if (help) name = argv[2];
     for (int c = 0; c < COMMANDS; c++) {
         if (strcmp(name, commands[c]->name) != 0) continue;
         cli_set_command(name);
         if (help) cli_print_help(stdout, commands[c]);
-        return close_stdout(help ? CLI_OK : commands[c]->run(commands[c], argc - 1, argv + 1));
+        return close_stdout(help ? CLI_OK : run_command(commands[c], argc - 1, argv + 1));
     }
     return unknown_command(name);
 }

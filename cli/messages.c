@@ -4,103 +4,26 @@
 
 #include "common/input.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *command_name = "";
-static struct timespec started;
+static char first_message[1024]; /* of those that are no notes */
 
 void cli_set_command(const char *name)
 {
     command_name = name;
-    clock_gettime(CLOCK_MONOTONIC, &started);
 }
 
-/* ---- progress ----------------------------------------------------------------------------------- */
-
-/* A step that is begun in the first second may last: a thread shows its text when the second has passed. */
-static struct {
-    pthread_mutex_t lock;
-    char text[256]; /* of the step under way, "": none */
-    int is_shown, is_awaited;
-} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static int second_has_passed(void)
+const char *cli_command_name(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec > started.tv_sec + 1 || (now.tv_sec == started.tv_sec + 1 && now.tv_nsec >= started.tv_nsec);
+    return command_name;
 }
 
-/* With one call past stdio's buffers, which belong to the main thread. */
-static void write_to_terminal(const char *text, int length)
+const char *cli_first_message(void)
 {
-    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
-    (void)written; /* nobody is left to tell */
-}
-
-/* In one line of the terminal: only of the last one could it be taken back. */
-static void show(void)
-{
-    char line[sizeof progress.text + 16];
-    struct winsize size;
-    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-    int most = columns > 5 ? columns - 5 : 0;
-    int length = snprintf(line, sizeof line, "\r\033[K%.*s ...", most < 100 ? most : 100, progress.text);
-    write_to_terminal(line, length);
-    progress.is_shown = 1;
-}
-
-static void *show_later(void *unused)
-{
-    struct timespec end = {started.tv_sec + 1, started.tv_nsec};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {
-    }
-    pthread_mutex_lock(&progress.lock);
-    if (progress.text[0]) show();
-    pthread_mutex_unlock(&progress.lock);
-    return unused;
-}
-
-/* Without a thread to be had, steps begun later are shown all the same. */
-static void await_second(void)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    if (progress.is_awaited || pthread_attr_init(&attributes) != 0) return;
-    progress.is_awaited = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
-                          pthread_attr_setstacksize(&attributes, (size_t)256 << 10) == 0 &&
-                          pthread_create(&thread, &attributes, show_later, NULL) == 0;
-    pthread_attr_destroy(&attributes);
-}
-
-void cli_progress(const char *text)
-{
-    if (!isatty(STDERR_FILENO)) return;
-    pthread_mutex_lock(&progress.lock);
-    snprintf(progress.text, sizeof progress.text, "%s", text ? text : "");
-    for (char *c = progress.text; *c; c++) /* whatever a file is called */
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
-    if (!text && progress.is_shown) {
-        write_to_terminal("\r\033[K", 4);
-        progress.is_shown = 0;
-    } else if (text && second_has_passed()) {
-        show();
-    } else if (text) {
-        await_second();
-    }
-    pthread_mutex_unlock(&progress.lock);
-}
-
-void cli_progress_writing(const char *path)
-{
-    cli_progress(cli_is_dash(path) ? NULL : "writing");
+    return first_message;
 }
 
 /* ---- messages ----------------------------------------------------------------------------------- */
@@ -113,6 +36,8 @@ static void message(const char *format, va_list arguments)
     /* One line, and nothing that steers a terminal, whatever an argument or a file is called. */
     char text[2 * 4096];
     vsnprintf(text, sizeof text, format, arguments);
+    if (!first_message[0] && strncmp(text, "note: ", 6) != 0)
+        snprintf(first_message, sizeof first_message, "%.1000s", text);
     for (const char *c = text; *c; c++) {
         unsigned char byte = (unsigned char)*c;
         if (byte == '\n')
@@ -158,6 +83,63 @@ int cli_status(const spry_error *err)
     }
 }
 
+/* The words that the message lists behind "expected" or "there are", cut at blanks and commas. */
+static int listed_words(char *text, const char *names[], int most)
+{
+    char *list = strstr(text, "expected "), *rest = NULL;
+    int count = 0;
+    if (!list) list = strstr(text, "there are ");
+    for (char *word = list ? strtok_r(list, " ,;", &rest) : NULL; word && count < most;
+         word = strtok_r(NULL, " ,;", &rest))
+        names[count++] = word;
+    return count;
+}
+
+static int known_formats(const char *names[], int most)
+{
+    int count = 0;
+    for (int f = 0; f < spry_format_count() && count < most; f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        if (spry_format_get_info(&info, f, NULL) == SPRY_OK) names[count++] = info.name;
+    }
+    return count;
+}
+
+static int known_kernels(const char *names[], int most)
+{
+    spry_context *context = NULL;
+    int count = 0;
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 0;
+    for (int k = 0; k < spry_kernel_count() + spry_spgemm_kernel_count() && count < most; k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        const int products = k - spry_kernel_count();
+        const spry_status status = products < 0 ? spry_kernel_get_info(context, &info, k, NULL)
+                                                : spry_spgemm_kernel_get_info(context, &info, products, NULL);
+        if (status == SPRY_OK) names[count++] = info.name; /* a constant, as all that descriptors tell */
+    }
+    spry_context_destroy(context);
+    return count;
+}
+
+/* The known name nearest to the one that the message quotes; NULL: none is near. */
+static const char *nearest_name(const spry_error *err, char *nearest, size_t size)
+{
+    enum { MOST = 512 };
+    static const char *names[MOST];
+    char text[sizeof err->message], given[64];
+    snprintf(text, sizeof text, "%s", err->message);
+    const char *begin = strpbrk(text, "'\"");
+    const size_t length = begin ? strcspn(begin + 1, "'\":") : 0;
+    if (length == 0 || length >= sizeof given) return NULL;
+    snprintf(given, sizeof given, "%.*s", (int)length, begin + 1);
+    const int count = strncmp(text, "no format", 9) == 0   ? known_formats(names, MOST)
+                      : strncmp(text, "no kernel", 9) == 0 ? known_kernels(names, MOST)
+                                                           : listed_words(text, names, MOST);
+    const char *found = cli_nearest(given, names, count);
+    if (found) snprintf(nearest, size, "%s", found);
+    return found ? nearest : NULL;
+}
+
 int cli_fail(const spry_error *err)
 {
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
@@ -166,7 +148,13 @@ int cli_fail(const spry_error *err)
         text += length + 2;
     const int listed = err->status == SPRY_UNKNOWN_NAME &&
                        (strcmp(err->argument, "kernel") == 0 || strcmp(err->argument, "format") == 0);
-    cli_message("%s%s", text, listed ? "; 'spry kernels' lists them" : "");
+    char name[64];
+    const int is_name = err->status == SPRY_UNKNOWN_NAME || err->status == SPRY_INVALID_ARGUMENT;
+    const char *nearest = is_name ? nearest_name(err, name, sizeof name) : NULL;
+    const int padded = strstr(text, "padding guard") && cli_command_has("memory-limit");
+    cli_message("%s%s%s%s%s%s", text, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                listed && !nearest ? "; 'spry kernels' lists them" : "",
+                padded ? ", in whose place --memory-limit sets a limit of yours" : "");
     return cli_status(err);
 }
 

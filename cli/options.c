@@ -10,7 +10,16 @@
 #include <string.h>
 
 enum { MOST_OPTIONS = 32 };
-enum { HELP_CODE = 1000, FIRST_CODE = 1001 }; /* getopt_long's codes: above every letter */
+enum { HELP_CODE = 1000, VERSION_CODE, FIRST_CODE }; /* getopt_long's codes: above every letter */
+
+static const cli_command *current; /* whose arguments are parsed, or were */
+
+int cli_command_has(const char *option)
+{
+    for (int o = 0; current && current->options[o].name; o++)
+        if (strcmp(current->options[o].name, option) == 0) return 1;
+    return 0;
+}
 
 static int option_count(const cli_command *command)
 {
@@ -111,7 +120,7 @@ static int unknown_option(const cli_command *command, const char *given)
 /* ---- parsing ------------------------------------------------------------------------------------ */
 
 typedef struct tables {
-    struct option longs[MOST_OPTIONS + 2];
+    struct option longs[MOST_OPTIONS + 3];
     char shorts[2 * MOST_OPTIONS + 4];
 } tables;
 
@@ -128,6 +137,7 @@ static void make_tables(tables *t, const cli_command *command)
         if (option->letter && argument_of(option) == required_argument) *letters++ = ':';
     }
     t->longs[count] = (struct option){"help", no_argument, NULL, HELP_CODE};
+    t->longs[count + 1] = (struct option){"version", no_argument, NULL, VERSION_CODE};
     *letters++ = 'h';
 }
 
@@ -181,6 +191,7 @@ static int take(const cli_option *o, void *arguments, const char *value)
 {
     void *at = (char *)arguments + o->at;
     int word = 0, status = CLI_GO_ON;
+    if (strcmp(o->name, "device") == 0 && strcmp(value, "gpu") == 0) value = "cuda"; /* as most people call it */
     switch (o->kind) {
     case CLI_FLAG: *(int *)at = 1; break;
     case CLI_TEXT: *(const char **)at = value; break;
@@ -211,16 +222,33 @@ static int refuse(const cli_command *command, int code, const char *given)
     if (code == ':') return missing_value(command, optopt);
     /* optopt: a letter, the code of a long option that was given a value it does not take, or 0. */
     if (optopt >= HELP_CODE)
-        return cli_usage_error("--%s takes no value",
-                               optopt == HELP_CODE ? "help" : command->options[optopt - FIRST_CODE].name);
+        return cli_usage_error("--%s takes no value", optopt == HELP_CODE ? "help"
+                                                      : optopt == VERSION_CODE
+                                                          ? "version"
+                                                          : command->options[optopt - FIRST_CODE].name);
     if (optopt) return cli_usage_error("unknown option -%c", optopt);
     return unknown_option(command, given);
+}
+
+/* A value that may be left out stands behind '='; one that follows as a word of its own was meant so, too. */
+static int check_left_out(const cli_command *command, const cli_option *o, const char *next)
+{
+    const int takes_lines = command->positional && strstr(command->positional, "JSON");
+    int meant = 0;
+    if (!next || argument_of(o) != optional_argument) return CLI_GO_ON;
+    if (o->kind == CLI_JSON)
+        meant = !takes_lines && (cli_ends_with(next, ".json") || cli_ends_with(next, ".jsonl"));
+    else
+        for (const char *word = o->value; *word && !meant; word += strcspn(word, "|"), word += *word == '|')
+            meant = strcspn(word, "|") == strlen(next) && strncmp(word, next, strlen(next)) == 0;
+    return meant ? cli_usage_error("'%s' would be a file to read: expected --%s=%s", next, o->name, next) : CLI_GO_ON;
 }
 
 int cli_parse(const cli_command *command, int *count, char **argv, void *arguments)
 {
     tables t;
     int given[MOST_OPTIONS] = {0};
+    current = command;
     make_tables(&t, command);
     opterr = 0;
     optind = 1;
@@ -231,17 +259,23 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
             cli_print_help(stdout, command);
             return CLI_OK;
         }
+        if (code == VERSION_CODE) {
+            printf("spry %s\n", spry_version());
+            return CLI_OK;
+        }
         if (code == ':' || code == '?') return refuse(command, code, argv[optind > before ? optind - 1 : before]);
         const cli_option *option =
             &command->options[code >= FIRST_CODE ? code - FIRST_CODE : find_letter(command, code)];
         if (given[option - command->options]++) return cli_usage_error("--%s is given twice", option->name);
         if (optarg && !optarg[0]) return cli_usage_error("--%s is empty, expected %s", option->name, option->value);
-        int answer = take(option, arguments, optarg);
+        int answer = optarg ? CLI_GO_ON : check_left_out(command, option, optind < *count ? argv[optind] : NULL);
+        if (answer == CLI_GO_ON) answer = take(option, arguments, optarg);
         if (answer != CLI_GO_ON) return answer;
     }
     int positional = *count - optind;
     memmove(argv, argv + optind, (size_t)positional * sizeof *argv);
     *count = positional;
+    if (positional > 0) cli_json_set_input(argv[0]);
     return check_positional(command, positional, argv);
 }
 
@@ -288,19 +322,26 @@ int cli_take_time(const char *option, const char *text, double *us)
 
 int cli_take_bytes(const char *option, const char *text, int64_t *bytes)
 {
-    static const char units[] = "KkMmGg";
+    static const struct {
+        const char *name;
+        double bytes;
+    } units[] = {{"", 1},       {"B", 1},        {"K", 0x1p10}, {"KiB", 0x1p10}, {"kB", 1e3},
+                 {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},   {"G", 0x1p30},   {"GiB", 0x1p30},
+                 {"GB", 1e9},   {"k", 0x1p10},   {"m", 0x1p20}, {"g", 0x1p30},   {"KB", 1e3}};
     const size_t digits = strspn(text, "0123456789.");
     char *end = NULL;
-    double value = digits > 0 ? strtod(text, &end) : 0;
-    const char *unit = end && *end ? strchr(units, *end) : NULL;
-    if (end != text + digits || (*end && (!unit || end[1])))
-        return cli_usage_error("--%s is '%s', expected a number of bytes, or one with K, M or G behind it for powers "
-                               "of 1024",
-                               option, text);
-    for (const char *u = units; unit && u <= unit; u += 2) value *= 1024;
-    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--%s is %s, expected 1 byte to 2^62", option, text);
-    *bytes = (int64_t)value;
-    return CLI_GO_ON;
+    const double number = digits > 0 ? strtod(text, &end) : 0;
+    for (size_t u = 0; end == text + digits && u < sizeof units / sizeof *units; u++) {
+        if (strcmp(end, units[u].name) != 0) continue;
+        const double value = number * units[u].bytes;
+        if (!(value >= 1 && value <= 0x1p62))
+            return cli_usage_error("--%s is %s, expected 1 byte to 2^62", option, text);
+        *bytes = (int64_t)value;
+        return CLI_GO_ON;
+    }
+    return cli_usage_error("--%s is '%s', expected a number of bytes, or one with a unit: kB, MB, GB (powers of 1000), "
+                           "KiB, MiB, GiB or K, M, G (powers of 1024)",
+                           option, text);
 }
 
 int cli_check_range(const char *option, double value, spry_type type)
@@ -311,9 +352,22 @@ int cli_check_range(const char *option, double value, spry_type type)
                            value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
 }
 
+/* The word of "cpu|cuda" that is nearest, copied to `name`; NULL: none is near. */
+static const char *nearest_word(const char *text, const char *words, char *name, size_t size)
+{
+    char copy[512], *items[64], *rest = NULL;
+    int count = 0;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word = strtok_r(copy, "|", &rest); word && count < 64; word = strtok_r(NULL, "|", &rest))
+        items[count++] = word;
+    const char *nearest = cli_nearest(text, (const char *const *)items, count);
+    if (nearest) snprintf(name, size, "%s", nearest);
+    return nearest ? name : NULL;
+}
+
 int cli_take_word(const char *option, const char *text, const char *words, int *index)
 {
-    char all[512] = "";
+    char all[512] = "", name[64];
     size_t used = 0, length;
     *index = 0;
     for (const char *word = words;; word += length + 1, ++*index) {
@@ -322,7 +376,9 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%.*s", used ? ", " : "", (int)length, word);
         if (!word[length] || used >= sizeof all) break;
     }
-    return cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
+    const char *nearest = nearest_word(text, words, name, sizeof name);
+    return cli_usage_error("--%s is '%s', expected one of: %s%s%s%s", option, text, all,
+                           nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 int cli_take_columns(const char *text, int64_t *columns)

@@ -1,35 +1,15 @@
 /* Output files that appear under their name only when they are complete, and records that appear one by one. */
 #include "cli/cli.h"
+#include "cli/json.h"
+
+#include "common/input.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The file that an interrupted command must not leave behind. */
-static char *volatile to_remove;
-
-static void remove_and_die(int signal_number)
-{
-    char *path = to_remove;
-    if (path) unlink(path);
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
-
-static void guard(char *temporary)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    to_remove = temporary;
-    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) {
-        struct sigaction old;
-        if (sigaction(signals[s], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            signal(signals[s], temporary ? remove_and_die : SIG_DFL);
-    }
-}
 
 static int cannot(const char *verb, const char *path)
 {
@@ -64,7 +44,7 @@ static int open_temporary(cli_output *output, const struct stat *old)
         output->temporary[0] = '\0';
         return status;
     }
-    guard(output->temporary);
+    cli_remove_when_interrupted(output->temporary);
     return CLI_GO_ON;
 }
 
@@ -108,8 +88,8 @@ int cli_is_dash(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* Checks that a file could be made in the folder of `output`, where there is none of that name. */
-static int check_folder(const char *output)
+/* 1: a file could be made in the folder of `output`, where there is none of that name; else errno tells why not. */
+static int is_folder_open(const char *output)
 {
     const char *slash = strrchr(output, '/');
     char *folder = !slash ? strdup(".") : slash == output ? strdup("/") : strndup(output, (size_t)(slash - output));
@@ -117,7 +97,7 @@ static int check_folder(const char *output)
     const int why = errno;
     free(folder);
     errno = why;
-    return good ? CLI_GO_ON : cannot("written", output);
+    return good;
 }
 
 /* The same file under another name or link is the same file: device and inode tell. */
@@ -125,7 +105,7 @@ int cli_check_output(const char *option, const char *output, const char *input)
 {
     struct stat out, in;
     if (!output || cli_is_dash(output)) return CLI_GO_ON;
-    if (stat(output, &out) != 0) return check_folder(output);
+    if (stat(output, &out) != 0) return is_folder_open(output) ? CLI_GO_ON : cannot("written", output);
     if (!S_ISREG(out.st_mode)) return CLI_GO_ON;
     if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
     return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
@@ -187,7 +167,7 @@ int cli_output_close(cli_output *output, int status)
         good = good && rename(output->temporary, output->path) == 0;
         int saved = errno;
         if (!good) unlink(output->temporary);
-        guard(NULL);
+        cli_remove_when_interrupted(NULL);
         errno = saved;
     }
     if (good) return status;
@@ -197,8 +177,58 @@ int cli_output_close(cli_output *output, int status)
 
 /* ---- JSON lines --------------------------------------------------------------------------------- */
 
+/* What the command line asks for, and how far it was served: a refusal has its line, too. */
+static struct {
+    int wanted, opened;
+    const char *path, *input; /* NULL: standard output; not known */
+} request;
+
+void cli_json_expect(int count, char **arguments)
+{
+    for (int a = 0; a < count && strcmp(arguments[a], "--") != 0; a++) {
+        if (strcmp(arguments[a], "--json") == 0) request.wanted = 1;
+        if (strncmp(arguments[a], "--json=", 7) != 0) continue;
+        request.wanted = 1;
+        request.path = arguments[a] + 7;
+    }
+}
+
+void cli_json_set_input(const char *path)
+{
+    request.input = path;
+}
+
+/* 1: a file that may hold older lines of ours, or none: what else it might be is not replaced by a refusal. */
+static int may_hold_lines(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) return is_folder_open(path);
+    FILE *file = S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
+    const int first = file ? getc(file) : 'x';
+    if (file) fclose(file);
+    return first == EOF || first == '{';
+}
+
+int cli_json_refuse(int status)
+{
+    const int is_bench = strcmp(cli_command_name(), "bench") == 0;
+    cli_json json = {.wanted = 1, .path = request.path};
+    if (status == CLI_OK || !request.wanted || request.opened) return status;
+    if (request.path && !cli_is_dash(request.path) && (is_bench || !may_hold_lines(request.path))) return status;
+    if (cli_json_open(&json) != CLI_GO_ON) return status;
+    cJSON *o = cJSON_CreateObject();
+    record r;
+    record_init(&r);
+    r.status = RECORD_FAILED;
+    RECORD_TEXT(r.reason, cli_first_message());
+    if (request.input) matrix_name(r.matrix, sizeof r.matrix, request.input);
+    cli_json_line(&json, o, is_bench ? cli_json_record(o, &r) : cli_json_begin(o, r.matrix, r.status, r.reason));
+    return cli_json_close(&json, status);
+}
+
 int cli_json_open(cli_json *json)
 {
+    request.opened |= json->wanted;
     cli_progress(NULL); /* what is for people follows where no JSON is wanted */
     if (!json->wanted) return CLI_GO_ON;
     return cli_output_open(&json->output, json->path);
@@ -208,6 +238,7 @@ int cli_json_open_stream(cli_json *json)
 {
     static char room[1 << 16]; /* for any record, so that each is written by one call */
     if (!json->wanted) return CLI_GO_ON;
+    request.opened = 1;
     int status = open_output(&json->output, json->path, 1);
     if (status == CLI_GO_ON) (void)setvbuf(json->output.stream, room, _IOFBF, sizeof room);
     return status;

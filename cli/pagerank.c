@@ -1,5 +1,6 @@
 /* spry pagerank: the ranks of a graph's nodes. */
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/solve.h"
 
@@ -132,32 +133,35 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
     printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
            spry_type_name(a->shared.type));
-    printf("  read in         %s\n", cli_time(input->read_us).s);
-    printf("  edges           %s%s: entry (i, j) is a link from %s\n", edges[a->o.edges],
-           a->edges >= 0 ? "" : " (assumed)", from_to(a));
-    if (a->personalised) printf("  personalised    by %s\n", a->personalised);
-    if (a->start) printf("  begins with     %s\n", a->start);
-    printf("  links           %s; ",
-           r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's");
+    cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
+    cli_print_line(stdout, "edges", "%s%s: entry (i, j) is a link from %s", edges[a->o.edges],
+                   a->edges >= 0 ? "" : " (assumed)", from_to(a));
+    if (a->personalised) cli_print_line(stdout, "personalised", "by %s", a->personalised);
+    if (a->start) cli_print_line(stdout, "begins with", "%s", a->start);
+    const char *links = r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
     if (r->zero_columns == 0)
-        printf("no node without links out\n");
+        cli_print_line(stdout, "links", "%s; no node without links out", links);
     else
-        printf("%s without links out, %s%s: %s\n", cli_count(r->zero_columns).s, zero_columns[a->o.zero_columns],
-               a->zero_columns >= 0 ? "" : " (assumed)", zero_meanings[a->o.zero_columns]);
+        cli_print_line(stdout, "links", "%s; %s without links out, %s%s: %s", links, cli_count(r->zero_columns).s,
+                       zero_columns[a->o.zero_columns], a->zero_columns >= 0 ? "" : " (assumed)",
+                       zero_meanings[a->o.zero_columns]);
     if (begun) cli_print_begin(input, run);
-    printf("  verdict         %s", spry_verdict_text(r->verdict));
-    if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
-    putchar('\n');
+    if (begun)
+        cli_print_line(stdout, "verdict", "%s after %s iterations", spry_verdict_text(r->verdict),
+                       cli_count(r->iterations).s);
+    else
+        cli_print_line(stdout, "verdict", "%s", spry_verdict_text(r->verdict));
     if (!begun) return;
-    printf("  residual        ||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)\n", norms[a->o.norm],
-           r->residual, r->error_bound);
-    printf("  mass            %.12g", r->mass);
-    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP) printf(", so %.6g was lost", 1 - r->mass);
-    if (r->zero_columns > 0) printf("; %.6g lies on nodes without links out", r->zero_mass);
-    putchar('\n');
+    cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)", norms[a->o.norm],
+                   r->residual, r->error_bound);
+    char lost[64] = "", there[64] = "";
+    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP)
+        snprintf(lost, sizeof lost, ", so %.6g was lost", 1 - r->mass);
+    if (r->zero_columns > 0) snprintf(there, sizeof there, "; %.6g lies on nodes without links out", r->zero_mass);
+    cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
-    if (count > 0) printf("  highest ranks   node  rank\n");
+    if (count > 0) cli_print_line(stdout, "highest ranks", "node  rank");
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
     cli_print_floor(&a->shared, run);
 }
@@ -167,7 +171,7 @@ static int top_to_json(cJSON *o, const ranked *top, int64_t count)
     cJSON *list = cJSON_AddArrayToObject(o, "top");
     for (int64_t t = 0; t < count; t++) {
         cJSON *item = cli_json_item(list);
-        if (!cli_json_integer(item, "node", top[t].node + 1) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
+        if (!cli_json_integer(item, "node", top[t].node) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
     }
     return list != NULL;
 }
@@ -190,8 +194,8 @@ static int json_line(const cli_input *input, arguments *a, const spry_pagerank_r
                      const ranked *top, int64_t count, const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_begin_to_json(o, "pagerank", input, &a->shared, run) && result_to_json(o, a, r) &&
-               cli_end_to_json(o, run, err) && top_to_json(o, top, count);
+    int good = cli_begin_to_json(o, input, &a->shared, run, err) && result_to_json(o, a, r) &&
+               cli_end_to_json(o, run) && top_to_json(o, top, count);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -228,8 +232,12 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     a->o.format = a->shared.format;
     a->o.observe = cli_observe;
     a->o.user = &convergence;
+    convergence.tolerance = a->o.tolerance;
     spry_status result = number_of_device(input->context, &a->o.device, a->shared.device, &err);
+    cli_progress("ranking");
+    const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
+    const double others = others_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
@@ -238,6 +246,7 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(&r, a->personalised != NULL, &convergence);
+    run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, a->o.device);
     if (measured != CLI_OK) return measured;
     return report(input, a, &r, &run, x, &err, status);

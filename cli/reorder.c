@@ -4,6 +4,7 @@
 #include "spry/io.h"
 #include "spry/tools.h"
 
+#include "common/disturbance.h"
 #include "common/input.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ typedef struct facts {
     cli_input input;
     spry_ordering_info ordering;
     spry_ordering_stats figures;
+    double others; /* the share of the processors that other programs had while products were timed */
     double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
 } facts;
 
@@ -71,6 +73,9 @@ static void print_facts(FILE *out, const facts *f)
     if (!isnan(f->product_before_us))
         fprintf(out, "  %-14s %20s %20s\n", "a product", cli_time(f->product_before_us).s,
                 cli_time(f->product_after_us).s);
+    if (f->others >= DISTURBED_SHARE)
+        fprintf(out, "  %-14s other programs had %.0f %% of the processors: the times of products mean little\n",
+                "disturbed", 100 * f->others);
     fprintf(out, "  the ordering took %s, moving the entries %s\n", cli_time(o->setup_us).s, cli_time(f->permute_us).s);
     if (o->components > 0) fprintf(out, "  connected components: %s\n", cli_count(o->components).s);
     if (o->sr_ptr) fprintf(out, "  super-rows: %s of about %lld rows\n", cli_count(o->sr_count).s, (long long)o->srs);
@@ -88,7 +93,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_arrays *a = &f->input.arrays;
     const spry_ordering_info *i = &f->ordering;
     const spry_ordering_stats *b = &f->figures;
-    return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
+    return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "method", i->method) &&
            cli_json_integer(o, "threads", spry_context_threads(f->input.context)) &&
@@ -101,6 +106,7 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_number(o, "permute_us", f->permute_us) &&
            cli_json_number(o, "product_before_us", f->product_before_us) &&
            cli_json_number(o, "product_after_us", f->product_after_us) &&
+           cli_json_flag(o, "disturbed", f->others >= DISTURBED_SHARE) &&
            cli_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
            cli_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
            cli_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
@@ -118,7 +124,14 @@ static int report(arguments *a, const facts *f)
         cJSON *o = cJSON_CreateObject();
         good = cli_json_line(&a->json, o, json_facts(o, f));
     }
-    if (good && cli_for_people(&a->json)) print_facts(cli_is_dash(a->out) ? stderr : stdout, f);
+    FILE *out = cli_is_dash(a->out) ? stderr : stdout;
+    if (good && cli_for_people(&a->json)) {
+        print_facts(out, f);
+        const char *const paths[] = {cli_is_dash(a->out) ? NULL : a->out, a->perm, a->groups, a->spy};
+        static const char *const what[] = {"the matrix", "the permutation", "the groups", "the picture"};
+        for (int p = 0; p < 4; p++)
+            if (paths[p]) fprintf(out, "  %s is in %s\n", what[p], paths[p]);
+    }
     return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }
 
@@ -215,8 +228,10 @@ static int reorder(facts *f, arguments *a)
         result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.col_perm, &err);
     f->permute_us = now_us() - f->permute_us;
     cli_progress("multiplying");
+    const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = time_product(&f->input, &f->product_before_us, A, &err);
     if (result == SPRY_OK) result = time_product(&f->input, &f->product_after_us, B, &err);
+    f->others = others_since(before, 0);
     int status = result == SPRY_OK ? write_files(a, A, B, f) : cli_fail(&err);
     if (status == CLI_GO_ON) status = report(a, f);
     spry_ordering_destroy(ordering);
@@ -226,6 +241,8 @@ static int reorder(facts *f, arguments *a)
 
 static int check_arguments(const arguments *a, const char *path)
 {
+    if (a->spy && !cli_ends_with(a->spy, ".png"))
+        return cli_usage_error("--spy is '%s': the picture is a PNG, expected a name that ends in .png", a->spy);
     const struct {
         const char *option, *path;
     } outputs[] = {{"out", a->out}, {"perm", a->perm}, {"groups", a->groups}, {"spy", a->spy}, {"json", a->json.path}};

@@ -1,6 +1,7 @@
 /* spry solve: A x = b for symmetric positive definite A. */
 #include "spry/solve.h"
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 
 #include "common/input.h"
@@ -95,25 +96,28 @@ static int make_x(const cli_input *input, const arguments *a, int64_t columns, s
 
 static void print_system(const arguments *a, const spry_cg_result *r, int64_t columns)
 {
-    printf("  system          A x = b, b %s, %s; conjugate gradients, preconditioner %s", a->b,
-           spry_type_name(a->shared.type), preconds[a->precond]);
+    char more[96] = "", inside[32] = "";
     if (a->precond == SPRY_PRECOND_CHEBYSHEV && r->largest_eigenvalue > 0)
-        printf(" (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products, r->largest_eigenvalue);
-    if (a->inside != SPRY_INSIDE_SAME) printf("; %s inside", insides[a->inside]);
-    putchar('\n');
-    if (columns > 1) printf("  right sides     %s, side by side\n", cli_count(columns).s);
+        snprintf(more, sizeof more, " (%lld products an iteration, eigenvalues up to %.3g)", (long long)r->products,
+                 r->largest_eigenvalue);
+    if (a->inside != SPRY_INSIDE_SAME) snprintf(inside, sizeof inside, "; %s inside", insides[a->inside]);
+    cli_print_line(stdout, "system", "A x = b, b %s, %s; conjugate gradients, preconditioner %s%s%s", a->b,
+                   spry_type_name(a->shared.type), preconds[a->precond], more, inside);
+    if (columns > 1) cli_print_line(stdout, "right sides", "%s, side by side", cli_count(columns).s);
 }
 
 static void print_verdict(const spry_cg_result *r, int64_t columns)
 {
-    printf("  verdict         %s", spry_verdict_text(r->verdict));
-    if (has_begun(r)) printf(" after %s iterations", cli_count(r->iterations).s);
+    char after[80] = "", sides[96] = "", restarts[96] = "", anew[96] = "";
+    if (has_begun(r)) snprintf(after, sizeof after, " after %s iterations", cli_count(r->iterations).s);
     if (columns > 1 && has_begun(r))
-        printf(" of right side %lld; %lld of %lld converged", (long long)r->column + 1, (long long)r->columns_converged,
-               (long long)columns);
-    if (r->restarts > 0) printf(", %s restarts from the true residual", cli_count(r->restarts).s);
-    if (r->replacements > 0) printf(", the residual computed anew %s times", cli_count(r->replacements).s);
-    putchar('\n');
+        snprintf(sides, sizeof sides, " of right side %lld; %lld of %lld converged", (long long)r->column + 1,
+                 (long long)r->columns_converged, (long long)columns);
+    if (r->restarts > 0)
+        snprintf(restarts, sizeof restarts, ", %s restarts from the true residual", cli_count(r->restarts).s);
+    if (r->replacements > 0)
+        snprintf(anew, sizeof anew, ", the residual computed anew %s times", cli_count(r->replacements).s);
+    cli_print_line(stdout, "verdict", "%s%s%s%s%s", spry_verdict_text(r->verdict), after, sides, restarts, anew);
 }
 
 static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
@@ -121,13 +125,13 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
 {
     printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.cols).s,
            cli_count(input->arrays.nnz).s);
-    printf("  read in         %s\n", cli_time(input->read_us).s);
+    cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     print_system(a, r, columns);
     if (has_begun(r)) cli_print_begin(input, run);
     print_verdict(r, columns);
     if (!has_begun(r)) return;
-    printf("  residual        %.3g of ||b||, computed from x at the end (%.3g as carried along)\n", r->true_residual,
-           r->residual);
+    cli_print_line(stdout, "residual", "%.3g of ||b||, computed from x at the end (%.3g as carried along)",
+                   r->true_residual, r->residual);
     cli_print_time(run);
     cli_print_written(&a->shared, "x written to");
     cli_print_floor(&a->shared, run);
@@ -137,15 +141,15 @@ static int json_line(const cli_input *input, arguments *a, const spry_cg_result 
                      const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_begin_to_json(o, "solve", input, &a->shared, run) && cli_json_text(o, "method", "cg") &&
+    int good = cli_begin_to_json(o, input, &a->shared, run, err) && cli_json_text(o, "method", "cg") &&
                cli_json_text(o, "precond", preconds[a->precond]) && cli_json_text(o, "b", a->b) &&
                cli_json_number(o, "tol", a->tolerance) && cli_json_number(o, "abs_tol", a->absolute) &&
                cli_json_text(o, "inside", insides[a->inside]) && cli_json_integer(o, "columns", columns) &&
-               cli_json_integer(o, "column", r->column + 1) &&
+               cli_json_integer(o, "column", r->column) &&
                cli_json_integer(o, "columns_converged", r->columns_converged) &&
                cli_json_integer(o, "products", r->products) && cli_json_integer(o, "restarts", r->restarts) &&
                cli_json_integer(o, "replacements", r->replacements) && cli_json_exact(o, "residual", r->residual) &&
-               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run, err);
+               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, run);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -165,14 +169,19 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.format = a->shared.format;
     o.observe = cli_observe;
     o.user = &convergence;
+    convergence.tolerance = a->tolerance;
     spry_status result = number_of_device(input->context, &o.device, a->shared.device, &err);
+    cli_progress("solving");
+    const processor_time before = read_processor_time();
     if (result == SPRY_OK) result = spry_cg(input->context, *x, &r, input->A, spry_vector_as_const(*b), &o, &err);
+    const double others = others_since(before, 0);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = has_begun(&r) ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(a, &r, b->columns, &convergence);
+    run.others = others;
     int measured = cli_measure_floor(input, &a->shared, &run, o.device);
     if (measured != CLI_OK) return measured;
     int opened = cli_json_open(&a->shared.json);
@@ -182,10 +191,21 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     return cli_json_close(&a->shared.json, status);
 }
 
+/* Options of a preconditioner that was not asked for would do nothing. */
+static int check_precond(const arguments *a)
+{
+    if (a->block > 0 && a->precond != SPRY_PRECOND_BLOCK_JACOBI)
+        return cli_usage_error("--block is of --precond block-jacobi, --precond is %s", preconds[a->precond]);
+    if (a->degree > 0 && a->precond != SPRY_PRECOND_CHEBYSHEV)
+        return cli_usage_error("--degree is of --precond chebyshev, --precond is %s", preconds[a->precond]);
+    return CLI_GO_ON;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.shared.type = SPRY_F64, .b = "ones"};
     int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = check_precond(&a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;

@@ -1,4 +1,5 @@
 #include "cli/solvers.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/solve.h"
 
@@ -15,6 +16,11 @@ int cli_observe(void *user, int64_t iteration, double residual)
         char text[80];
         snprintf(text, sizeof text, "iteration %lld, residual %.2g", (long long)iteration, residual);
         cli_progress(text);
+        /* The residual's decades, of which each takes about as long as the others. */
+        if (c->tolerance > 0 && c->tolerance < 1 && residual < 1) {
+            const double share = log(residual) / log(c->tolerance);
+            cli_progress_share(share < 1 ? share : 1);
+        }
     }
     return 0;
 }
@@ -27,13 +33,13 @@ static int tells_something(const cli_convergence *c, int d)
 
 static void print_convergence(const cli_convergence *c)
 {
-    const char *comma = "";
-    for (int d = 0; d < CLI_DECADES; d++) {
-        if (!tells_something(c, d)) continue;
-        printf("%s%g after %s", comma, pow(10, -d), cli_count(c->reached[d]).s);
-        comma = ", ";
-    }
-    puts(*comma ? "" : "never below 1");
+    char text[1024] = "";
+    int used = 0;
+    for (int d = 0; d < CLI_DECADES; d++)
+        if (tells_something(c, d) && used < (int)sizeof text)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%g after %s", used ? ", " : "", pow(10, -d),
+                             cli_count(c->reached[d]).s);
+    cli_print_line(stdout, "convergence", "%s", used ? text : "never below 1");
 }
 
 static int convergence_to_json(cJSON *o, const cli_convergence *c)
@@ -63,7 +69,7 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
     run->floor_us = NAN;
     if (!solver->time || run->iterations == 0) return CLI_OK;
     cli_progress("measuring the copy bandwidth");
-    spry_status status = measure_device_copy(input->context, &run->copy, device, 1, &err);
+    spry_status status = recall_device_copy(input->context, &run->copy, device, &err);
     cli_progress(NULL);
     if (status != SPRY_OK) return cli_fail(&err);
     const int bytes = run->number_bytes > 0 ? run->number_bytes : solver->type == SPRY_F32 ? 4 : 8;
@@ -83,46 +89,48 @@ void cli_print_begin(const cli_input *input, const cli_run *run)
     const int threads = spry_context_threads(input->context);
     if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
         spry_device_get_info(input->context, &gpu, 1, NULL) == SPRY_OK)
-        printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
+        cli_print_line(stdout, "kernel", "%s (format %s, on %s)", run->kernel, run->format, gpu.description);
     else
-        printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,
-               threads == 1 ? "" : "s");
-    printf("  set-up          %s\n", cli_time(run->setup_us).s);
-    printf("  convergence     ");
+        cli_print_line(stdout, "kernel", "%s (format %s, %d thread%s)", run->kernel, run->format, threads,
+                       threads == 1 ? "" : "s");
+    cli_print_line(stdout, "set-up", "%s", cli_time(run->setup_us).s);
     print_convergence(run->convergence);
 }
 
 void cli_print_time(const cli_run *run)
 {
     if (run->iterations > 0)
-        printf("  time            %s; an iteration %s, of which the product %s\n", cli_time(run->solve_us).s,
-               cli_time(run->solve_us / (double)run->iterations).s,
-               cli_time(run->product_us / (double)run->iterations).s);
+        cli_print_line(stdout, "time", "%s; an iteration %s, of which the product %s", cli_time(run->solve_us).s,
+                       cli_time(run->solve_us / (double)run->iterations).s,
+                       cli_time(run->product_us / (double)run->iterations).s);
+    cli_print_disturbed(run->others);
 }
 
 void cli_print_written(const cli_solver *solver, const char *what)
 {
-    if (solver->out) printf("  %-15s %s\n", what, solver->out);
+    if (solver->out) cli_print_line(stdout, what, "%s", solver->out);
 }
 
 void cli_print_floor(const cli_solver *solver, const cli_run *run)
 {
     if (!solver->time || run->iterations == 0) return;
     const double iterations = (double)run->iterations, iteration_us = run->solve_us / iterations;
-    printf("  iteration       %s", cli_time(iteration_us).s);
     if (isnan(run->floor_us))
-        printf("; its floor is unknown: the copy bandwidth is %s\n", run->copy.note);
+        cli_print_line(stdout, "iteration", "%s; its floor is unknown: the copy bandwidth is %s",
+                       cli_time(iteration_us).s, run->copy.note);
     else
-        printf(", %.2f of its floor of %s (product %s, %g numbers a row at %.1f GB/s)\n", iteration_us / run->floor_us,
-               cli_time(run->floor_us).s, cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
+        cli_print_line(stdout, "iteration", "%s, %.2f of its floor of %s (product %s, %g numbers a row at %.1f GB/s)",
+                       cli_time(iteration_us).s, iteration_us / run->floor_us, cli_time(run->floor_us).s,
+                       cli_time(run->product_us / iterations).s, run->numbers, run->copy.gbps);
 }
 
-int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
-                      const cli_run *run)
+int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
+                      const spry_error *err)
 {
-    return cli_json_text(o, "command", command) && cli_json_text(o, "matrix", input->name) &&
-           cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
-           cli_json_integer(o, "nnz", input->arrays.nnz) && cli_json_text(o, "type", spry_type_name(solver->type)) &&
+    const record_status status = run->verdict == SPRY_VERDICT_CONVERGED ? RECORD_OK : RECORD_FAILED;
+    return cli_json_begin(o, input->name, status, err->message) && cli_json_integer(o, "rows", input->arrays.rows) &&
+           cli_json_integer(o, "cols", input->arrays.cols) && cli_json_integer(o, "nnz", input->arrays.nnz) &&
+           cli_json_text(o, "type", spry_type_name(solver->type)) &&
            cli_json_text(o, "device", solver->device ? solver->device : "cpu") &&
            cli_json_integer(o, "threads", spry_context_threads(input->context)) &&
            cli_json_number(o, "read_us", input->read_us) && cli_json_text(o, "format", run->format) &&
@@ -130,13 +138,13 @@ int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, con
            cli_json_integer(o, "iterations", run->iterations);
 }
 
-int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err)
+int cli_end_to_json(cJSON *o, const cli_run *run)
 {
     double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
     return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
            cli_json_number(o, "iteration_us", run->solve_us * per) &&
            cli_json_number(o, "product_us", run->product_us * per) && cli_json_number(o, "floor_us", run->floor_us) &&
-           cli_json_text(o, "reason", err->message) && convergence_to_json(o, run->convergence);
+           cli_json_flag(o, "disturbed", run->others >= DISTURBED_SHARE) && convergence_to_json(o, run->convergence);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)

@@ -5,12 +5,14 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "common/copy_bandwidth.h"
+#include "common/disturbance.h"
 #include "common/input.h"
 #include "spry/solve.h"
 
 /* When the residual first fell to each power of ten; an spry_observer, with a progress line for the impatient. */
 enum { CLI_DECADES = 20 };
 typedef struct cli_convergence {
+    double tolerance;             /* 0: not known */
     int64_t reached[CLI_DECADES]; /* [d]: the first iteration with a residual of 10^-d or less; 0: none */
 } cli_convergence;
 int cli_observe(void *convergence, int64_t iteration, double residual);
@@ -63,6 +65,7 @@ typedef struct cli_run {
     int number_bytes; /* of so many bytes each; 0: those of the type */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* of cli_measure_floor */
+    double others;       /* the share of the processors that other programs had meanwhile */
     double floor_us;     /* of an iteration: the product, and the numbers at the copy bandwidth; NaN: not measured */
 } cli_run;
 
@@ -78,9 +81,9 @@ void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *what);
 void cli_print_floor(const cli_solver *solver, const cli_run *run);
 /* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
-int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
-                      const cli_run *run);
-int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err);
+int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver, const cli_run *run,
+                      const spry_error *err);
+int cli_end_to_json(cJSON *o, const cli_run *run);
 
 /* x to --out, if given. CLI_OK, or an exit status after a message. */
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);

@@ -1,9 +1,11 @@
 /* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
+#include "common/disturbance.h"
 #include "common/input.h"
 
 #include <math.h>
@@ -30,6 +32,7 @@ typedef struct product {
     spry_arrays a, b, c;
     const char *class_name; /* of A; "" where no record is wanted */
     double read_us, whole_us;
+    double others; /* the share of the processors that other programs had meanwhile */
     spry_spgemm_info info;
     spry_spgemm_prediction estimate;
     spry_spgemm_verification check;
@@ -52,8 +55,8 @@ static const cli_option options[] = {
      CLI_WORD, CLI_AT(device)},
     {"memory-limit", 0, "BYTES",
      "most that inputs, result and workspace may take together on the\n"
-     "device that computes; K, M and G behind the number are powers of\n"
-     "1024. What does not fit is refused with the bytes it needs",
+     "device that computes: 500MB (powers of 1000), 2GiB or 2G (of 1024).\n"
+     "What does not fit is refused with the bytes it needs",
      CLI_BYTES, CLI_AT(memory_limit)},
     {"verify", 0, "random|exact",
      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
@@ -224,6 +227,7 @@ static void fill_from_info(record *r, const product *p)
     r->upload_us = i->upload_us;
     r->first_us = r->time_us = r->mean_us = r->min_us = p->whole_us;
     r->runs = 1;
+    r->disturbed = p->others >= DISTURBED_SHARE;
     r->gflops = 2e-3 * (double)i->products / p->whole_us;
     r->products = i->products;
     r->nnz_c = i->nnz;
@@ -238,7 +242,7 @@ static void fill_from_info(record *r, const product *p)
 static int json_line(const record *r, const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_record(o, r) && cli_json_integer(o, "nnz_b", p->b.nnz) &&
+    int good = cli_json_command_record(o, r) && cli_json_integer(o, "nnz_b", p->b.nnz) &&
                cli_json_number(o, "read_us", p->read_us) && cli_json_number(o, "alpha", a->alpha) &&
                cli_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
     if (good && a->estimate) {
@@ -262,9 +266,12 @@ static int json_line(const record *r, const product *p, arguments *a)
 
 static void print_head(const product *p, const arguments *a)
 {
-    printf("%s: %s x %s, %s entries", p->a_path, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
+    char name[256];
+    matrix_name(name, sizeof name, p->a_path);
+    printf("%s: %s x %s, %s entries", name, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
+    matrix_name(name, sizeof name, p->b_path ? p->b_path : "");
     if (p->b_path)
-        printf("; %s: %s x %s, %s entries", p->b_path, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
+        printf("; %s: %s x %s, %s entries", name, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
                cli_count(p->b.nnz).s);
     printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
     if (a->alpha != 1) printf("%g ", a->alpha);
@@ -274,25 +281,26 @@ static void print_head(const product *p, const arguments *a)
 
 static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int64_t peak)
 {
-    printf("  memory          %s at most at once: inputs %s, C %s, workspace %s\n", cli_bytes(peak).s,
-           cli_bytes(inputs).s, cli_bytes(result).s, cli_bytes(workspace).s);
+    cli_print_line(stdout, "memory", "%s at most at once: inputs %s, C %s, workspace %s", cli_bytes(peak).s,
+                   cli_bytes(inputs).s, cli_bytes(result).s, cli_bytes(workspace).s);
 }
 
 static void print_estimate(const product *p, const arguments *a)
 {
     const spry_spgemm_prediction *e = &p->estimate;
     print_head(p, a);
-    printf("  products        %s, so %s operations\n", cli_count(e->products).s, cli_count(2 * e->products).s);
-    printf("  C               %s x %s, %s%s entries", cli_count(e->rows).s, cli_count(e->cols).s,
-           e->exact ? "" : "about ", cli_count(e->nnz).s);
-    if (!e->exact) printf(", at most %s", cli_count(e->nnz_bound).s);
-    printf("; %.3g products to one\n", e->compression);
-    printf("  kernel          %s on %s\n", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
+    cli_print_line(stdout, "products", "%s, so %s operations", cli_count(e->products).s, cli_count(2 * e->products).s);
+    char bound[64] = "";
+    if (!e->exact) snprintf(bound, sizeof bound, ", at most %s", cli_count(e->nnz_bound).s);
+    cli_print_line(stdout, "C", "%s x %s, %s%s entries%s; %.3g products to one", cli_count(e->rows).s,
+                   cli_count(e->cols).s, e->exact ? "" : "about ", cli_count(e->nnz).s, bound, e->compression);
+    cli_print_line(stdout, "kernel", "%s on %s", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
     print_memory(e->input_bytes, e->result_bytes, e->workspace_bytes, e->peak_bytes);
-    printf("  least limit     %s (--memory-limit %lld)\n", cli_bytes(e->least_bytes).s, (long long)e->least_bytes);
+    cli_print_line(stdout, "least limit", "%s (--memory-limit %lld)", cli_bytes(e->least_bytes).s,
+                   (long long)e->least_bytes);
     if (a->memory_limit > 0)
-        printf("  --memory-limit  %s: %s\n", cli_bytes(a->memory_limit).s,
-               e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
+        cli_print_line(stdout, "--memory-limit", "%s: %s", cli_bytes(a->memory_limit).s,
+                       e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
 }
 
 /* Those that the kernel tells. */
@@ -311,23 +319,26 @@ static void print_report(const record *r, const product *p, const arguments *a)
 {
     const spry_spgemm_info *i = &p->info;
     print_head(p, a);
-    printf("  kernel          %s on %s (", i->kernel, i->device_name);
-    if (i->threads > 0) printf("%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
-    printf("%s)\n  because         %s\n", i->deterministic ? "same bits every run" : "bits may vary", i->reason);
-    printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);
-    printf("  C               %s x %s, %s entries, %s\n", cli_count(i->rows).s, cli_count(i->cols).s,
-           cli_count(i->nnz).s, cli_bytes(r->bytes).s);
-    printf("  time            %s, %.2f GFLOP/s: preparation %s, multiplication %s\n", cli_time(p->whole_us).s,
-           r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
+    char threads[32] = "";
+    if (i->threads > 0) snprintf(threads, sizeof threads, "%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
+    cli_print_line(stdout, "kernel", "%s on %s (%s%s)", i->kernel, i->device_name, threads,
+                   i->deterministic ? "same bits every run" : "bits may vary");
+    cli_print_line(stdout, "because", "%s", i->reason);
+    cli_print_line(stdout, "products", "%s, %.3g to an entry of C", cli_count(i->products).s, i->compression);
+    cli_print_line(stdout, "C", "%s x %s, %s entries, %s", cli_count(i->rows).s, cli_count(i->cols).s,
+                   cli_count(i->nnz).s, cli_bytes(r->bytes).s);
+    cli_print_line(stdout, "time", "%s, %.2f GFLOP/s: preparation %s, multiplication %s", cli_time(p->whole_us).s,
+                   r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
     print_stages(r);
+    cli_print_disturbed(p->others);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
     print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);
-    if (i->chunks > 1) printf("                  in %s pieces, to keep the limit\n", cli_count(i->chunks).s);
+    if (i->chunks > 1) cli_print_line(stdout, "", "in %s pieces, to keep the limit", cli_count(i->chunks).s);
     if (a->verify)
-        printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
-               a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
-               r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && !cli_is_dash(a->out)) printf("  C written to    %s\n", a->out);
+        cli_print_line(stdout, "verified", "%s, error %.2g of the bound in the worst row: %s",
+                       a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
+                       r->status == RECORD_OK ? "correct" : record_status_name(r->status));
+    if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "C written to", "%s", a->out);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -342,11 +353,11 @@ static spry_status verify(product *p, const arguments *a, const spry_spgemm_opti
     if (p->check.wrong_rows == 0) return SPRY_OK;
     r->status = RECORD_WRONG;
     if (p->check.first_misshapen >= 0)
-        snprintf(r->reason, sizeof r->reason, "%lld rows of C are wrong, row %lld in its positions",
-                 (long long)p->check.wrong_rows, (long long)p->check.first_misshapen);
+        snprintf(r->reason, sizeof r->reason, "%lld rows of C are wrong, row %lld, from 1, in its positions",
+                 (long long)p->check.wrong_rows, (long long)p->check.first_misshapen + 1);
     else
-        snprintf(r->reason, sizeof r->reason, "%lld rows of C are past the error bound, the worst is %lld",
-                 (long long)p->check.wrong_rows, (long long)p->check.worst_row);
+        snprintf(r->reason, sizeof r->reason, "%lld rows of C are past the error bound, the worst is row %lld, from 1",
+                 (long long)p->check.wrong_rows, (long long)p->check.worst_row + 1);
     cli_message("%s", r->reason);
     return SPRY_OK;
 }
@@ -362,9 +373,11 @@ static spry_status multiply(product *p, const arguments *a, record *r, spry_erro
     if (a->estimate) return spry_spgemm_predict(p->context, &p->estimate, p->A, p->B, &o, err);
     o.info = &p->info;
     o.tell_stages = 1;
+    const processor_time before = read_processor_time();
     const double start = now_us();
     spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);
     p->whole_us = now_us() - start;
+    p->others = others_since(before, 0);
     o.info = NULL;
     o.tell_stages = 0;
     if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);

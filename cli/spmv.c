@@ -1,10 +1,12 @@
 /* spry spmv: one product, checked and explained, and measured if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
+#include "common/disturbance.h"
 #include "common/input.h"
 
 #include <math.h>
@@ -32,10 +34,10 @@ static int take_types(void *state, const char *value)
 static const cli_option options[] = {
     {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is\nstandard output",
      CLI_TEXT, CLI_AT(out)},
-    {"x", 0, "random|ones|FILE",
+    {"x", 0, "ones|random|FILE",
      "the vector x; random is the same on every machine; FILE: a Matrix\n"
      "Market file, n x k, of k columns that are multiplied in one run\n"
-     "(default: random)",
+     "(default: ones, so that y has the sums of the rows)",
      CLI_TEXT, CLI_AT(x)},
     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
     {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
@@ -60,8 +62,9 @@ static const cli_option options[] = {
      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"time", 0, NULL,
-     "measure the product: many runs after the one that is asked for, and\n"
-     "the copy bandwidth, of arrays of at most 256 MB; 'spry bench' compares",
+     "measure the product: many runs after the one that is asked for. The\n"
+     "copy bandwidth beside it is measured once and remembered ('spry\n"
+     "devices --measure' measures it anew); 'spry bench' compares",
      CLI_FLAG, CLI_AT(time)},
     CLI_THREADS_OPTION("threads of the product"),
     CLI_JSON_OPTION("a JSON line, its times null without --time,"),
@@ -79,7 +82,8 @@ typedef struct product {
     int64_t columns;
     double read_us;
     record record;
-    const char *note; /* on the copy bandwidth; "": none */
+    copy_bandwidth copy;
+    double others; /* the share of the processors that other programs had meanwhile */
 } product;
 
 /* ---- before reading ----------------------------------------------------------------------------- */
@@ -188,10 +192,10 @@ static void fill_x(product *p, const arguments *a)
     const char *columns = p->given.data;
     const size_t column_bytes = (size_t)p->x.length * spry_type_bytes(a->type);
     if (!is_file(a->x)) {
-        if (a->x && strcmp(a->x, "ones") == 0)
-            fill_constant(p->x.data, p->x.length, a->type, 1, threads);
-        else
+        if (a->x && strcmp(a->x, "random") == 0)
             fill_random(p->x.data, p->x.length, a->type, 1, threads);
+        else
+            fill_constant(p->x.data, p->x.length, a->type, 1, threads);
         return;
     }
     for (int64_t c = 0; c < p->columns; c++)
@@ -239,9 +243,9 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
         if (status == SPRY_OK && (c == 0 || v.wrong_rows > 0 || v.max_error > r->max_error)) r->max_error = v.max_error;
         if (status != SPRY_OK || v.wrong_rows == 0) continue;
         char column[40] = "";
-        if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c);
-        record_fail(r, RECORD_WRONG, "%s%lld rows of y are past the error bound, the worst is %lld", column,
-                    (long long)v.wrong_rows, (long long)v.worst_row);
+        if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c + 1);
+        record_fail(r, RECORD_WRONG, "%s%lld rows of y are past the error bound, the worst is row %lld, from 1", column,
+                    (long long)v.wrong_rows, (long long)v.worst_row + 1);
     }
     return status;
 }
@@ -283,16 +287,17 @@ static int multiply(product *p, const arguments *a)
 static spry_status measure(product *p, spry_error *err)
 {
     record *r = &p->record;
-    static copy_bandwidth copy; /* its note is told later */
     spry_measurement m = SPRY_INIT(spry_measurement);
     const int device = strcmp(r->device, "cpu") == 0 ? SPRY_CPU : 1;
     cli_progress("measuring the copy bandwidth");
-    spry_status status = measure_device_copy(p->context, &copy, device, 1, err);
-    r->copy_gbps = copy.gbps;
-    p->note = copy.note;
+    spry_status status = recall_device_copy(p->context, &p->copy, device, err);
+    r->copy_gbps = p->copy.gbps;
     cli_progress("measuring the product");
+    const processor_time before = read_processor_time();
     if (status == SPRY_OK) status = spry_spmv_plan_measure(p->plan, &m, err);
     if (status != SPRY_OK) return status;
+    p->others = others_since(before, 0);
+    r->disturbed = p->others >= DISTURBED_SHARE;
     r->time_us = m.median_us;
     r->mean_us = m.mean_us;
     r->min_us = m.min_us;
@@ -309,27 +314,39 @@ static spry_status measure(product *p, spry_error *err)
 static void print_time(const product *p)
 {
     const record *r = &p->record;
-    printf("  time            %s, median of %s runs; quartiles %.1f %% apart\n", cli_time(r->time_us).s,
-           cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
-    printf("  rate            %.2f GFLOP/s, %.1f GB/s", r->gflops, r->gbps);
+    char roof[256];
+    cli_print_line(stdout, "time", "%s, median of %s runs; quartiles %.1f %% apart", cli_time(r->time_us).s,
+                   cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
     if (isnan(r->copy_gbps))
-        printf("\n  copy bandwidth  %s\n", p->note);
+        snprintf(roof, sizeof roof, "; the copy bandwidth was %.200s", p->copy.note);
     else
-        printf(": %.0f %% of the copy bandwidth, %.1f GB/s\n", 100 * r->roof, r->copy_gbps);
+        snprintf(roof, sizeof roof, ": %.0f %% of the copy bandwidth, %.1f GB/s%s%s%s", 100 * r->roof, r->copy_gbps,
+                 p->copy.day[0] ? ", measured " : "", p->copy.day,
+                 r->roof > 1 ? "; above 100 %: A stays in the caches" : "");
+    cli_print_line(stdout, "rate", "%.2f GFLOP/s, %.1f GB/s%s", r->gflops, r->gbps, roof);
+    cli_print_disturbed(p->others);
 }
 
 /* What the plan's info tells of its cost. */
 static void print_prediction(const record *r)
 {
+    char pays[64];
     if (isnan(r->predicted_us)) return;
-    printf("  predicted       %s a product, csr %s; set-up pays ", cli_time(r->predicted_us).s,
-           cli_time(r->baseline_us).s);
-    if (r->break_even < 0)
-        printf("never\n");
-    else if (r->break_even == 0)
-        printf("from the first\n");
-    else
-        printf("after %s products\n", cli_count(r->break_even).s);
+    snprintf(pays, sizeof pays, r->break_even < 0 ? "never" : "from the first");
+    if (r->break_even > 0) snprintf(pays, sizeof pays, "after %s products", cli_count(r->break_even).s);
+    cli_print_line(stdout, "predicted", "%s a product, csr %s; set-up pays %s", cli_time(r->predicted_us).s,
+                   cli_time(r->baseline_us).s, pays);
+}
+
+/* "y = 2 A^T x + 1 y", without factors of 1 and summands of 0. */
+static void print_product(const product *p, const arguments *a)
+{
+    char alpha[32] = "", beta[40] = "", columns[40] = "";
+    if (a->alpha != 1) snprintf(alpha, sizeof alpha, "%g ", a->alpha);
+    if (a->beta != 0) snprintf(beta, sizeof beta, " + %g y", a->beta);
+    if (p->columns > 1) snprintf(columns, sizeof columns, "%lld columns, ", (long long)p->columns);
+    cli_print_line(stdout, "product", "y = %sA%s x%s, %s%s, indices %s bits", alpha, a->transpose ? "^T" : "", beta,
+                   columns, p->record.type, p->record.index);
 }
 
 static void print_report(const product *p, const arguments *a)
@@ -337,28 +354,27 @@ static void print_report(const product *p, const arguments *a)
     const record *r = &p->record;
     printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
            r->class_name);
-    printf("  read in         %s\n", cli_time(p->read_us).s);
-    printf("  product         y = %g A%s x + %g y, ", a->alpha, a->transpose ? "^T" : "", a->beta);
-    if (p->columns > 1) printf("%s columns, ", cli_count(p->columns).s);
-    printf("%s, indices %s\n", r->type, r->index);
-    printf("  kernel          %s (format %s, %d thread%s, %s)\n", r->kernel, r->format, r->threads,
-           r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
-    if (strcmp(r->ordering, "none") != 0) printf("  ordering        %s, by the plan\n", r->ordering);
-    if (r->reason[0]) printf("  %-14s  %s\n", r->status == RECORD_OK ? "because" : "status", r->reason);
-    printf("  set-up          %s; the product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,
-           cli_bytes(r->bytes).s);
+    cli_print_line(stdout, "read in", "%s", cli_time(p->read_us).s);
+    print_product(p, a);
+    cli_print_line(stdout, "x", "%s", a->x ? a->x : "ones (--x FILE takes yours)");
+    cli_print_line(stdout, "kernel", "%s (format %s, %d thread%s, %s)", r->kernel, r->format, r->threads,
+                   r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
+    if (strcmp(r->ordering, "none") != 0) cli_print_line(stdout, "ordering", "%s, by the plan", r->ordering);
+    if (r->reason[0]) cli_print_line(stdout, r->status == RECORD_OK ? "because" : "status", "%s", r->reason);
+    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->setup_us).s, cli_time(r->first_us).s,
+                   cli_bytes(r->bytes).s);
     print_prediction(r);
     if (r->time_us > 0) print_time(p);
-    printf("  error           %.2g of the bound in the worst row: %s\n", r->max_error,
-           r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && !cli_is_dash(a->out)) printf("  y written to    %s\n", a->out);
+    cli_print_line(stdout, "error", "%.2g of the bound in the worst row: %s", r->max_error,
+                   r->status == RECORD_OK ? "correct" : record_status_name(r->status));
+    if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "y written to", "%s", a->out);
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
 static int json_line(const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_record(o, &p->record) && cli_json_number(o, "read_us", p->read_us) &&
+    int good = cli_json_command_record(o, &p->record) && cli_json_number(o, "read_us", p->read_us) &&
                cli_json_number(o, "alpha", a->alpha) && cli_json_number(o, "beta", a->beta);
     return cli_json_line(&a->json, o, good);
 }
@@ -366,8 +382,8 @@ static int json_line(const product *p, arguments *a)
 static int report(const product *p, arguments *a, int status)
 {
     const int for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
-    if (p->note[0] && !(for_people && isnan(p->record.copy_gbps))) /* else the report tells */
-        cli_message("note: the copy bandwidth is %s", p->note);
+    if (p->copy.note[0] && !(for_people && isnan(p->record.copy_gbps))) /* else the report tells */
+        cli_message("note: the copy bandwidth is %s", p->copy.note);
     if (p->record.status != RECORD_OK) status = CLI_UNSUCCESSFUL;
     int opened = cli_json_open(&a->json);
     if (opened != CLI_GO_ON) return opened;
@@ -407,7 +423,7 @@ static int multiply_and_report(product *p, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.alpha = 1, .type = SPRY_F64, .stored = SPRY_F64};
-    product p = {.note = ""};
+    product p = {0};
     record_init(&p.record);
     int status = cli_parse(command, &argc, argv, &a);
     p.record.op = a.transpose ? "spmv_t" : "spmv";
@@ -437,8 +453,8 @@ const cli_command cli_spmv =
               "measures the kernel that made it; 'spry bench' compares kernels and other libraries.",
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
-                 "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n"
-                 "  spry spmv matrix.mtx.gz --x columns.mtx -o products.mtx\n"
+                 "  spry spmv matrix.mtx.gz --x x.mtx -o y.mtx\n"
+                 "  spry spmv gen:grid7 --type f32 --x random -o y.mtx\n"
                  "  spry spmv matrix.mtx.gz --device cuda --kernel csr_vector_cuda:lanes=32\n"
                  "  spry spmv matrix.mtx.gz --policy measure --budget 200ms --cache choices.txt\n",
      .options = options,

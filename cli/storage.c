@@ -1,8 +1,10 @@
 /* The table of storage in `spry info`: words and bytes of each format, predicted without building any. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/tools.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +17,16 @@ static spry_status predict(spry_storage *storage, spry_context *context, const s
     return spry_spmv_predict_storage(context, storage, A, &options, NULL);
 }
 
-/* Textbooks bound hyb by 3 nnz and 2 m K words; uniform rows take less than the former. */
-static void print_hyb_bounds(const spry_arrays *a, int64_t longest)
+static const cli_column columns[] = {{"storage", 1, 0}, {"words", 0, 0},   {"bytes", 0, 0},
+                                     {"of csr", 0, 0},  {"padding", 0, 1}, {"sizes", 1, 2}};
+
+static void add_sizes(cli_table *t, const char *name, double words, double bytes, double csr_bytes)
 {
-    printf("  %-8s %25s words; textbooks: over 3 nnz = %s, under 2 m K = %s\n", "", "", cli_count(3 * a->nnz).s,
-           cli_count(2 * a->rows * longest).s);
+    cli_table_row(t, ' ');
+    cli_table_cell(t, "%s", name);
+    cli_table_cell(t, "%s", words < 9e18 ? cli_count((int64_t)words).s : "very many");
+    cli_table_cell(t, "%s", cli_bytes(bytes < 9e18 ? (int64_t)bytes : INT64_MAX).s);
+    cli_table_cell(t, "%s %%", cli_count((int64_t)(csr_bytes > 0 ? fmin(100 * bytes / csr_bytes, 9e17) + 0.5 : 0)).s);
 }
 
 void cli_print_storage(spry_context *context, const spry_matrix *A)
@@ -32,21 +39,26 @@ void cli_print_storage(spry_context *context, const spry_matrix *A)
         return;
     const double value = a.value_type == SPRY_PATTERN ? 8 : (double)spry_type_bytes(a.value_type);
     const double dense = (double)a.rows * (double)a.cols;
-    printf("\n  storage  %20s  %12s  %8s\n", "words", "bytes", "of csr");
-    printf("  %-8s %20.15g  %12s  %7.0f %%\n", "dense", dense,
-           cli_bytes(dense * value < 9e18 ? (int64_t)(dense * value) : INT64_MAX).s,
-           csr.bytes > 0 ? 100 * dense * value / (double)csr.bytes : 0);
+    cli_table t;
+    char refused[256] = "";
+    cli_table_begin(&t, columns, sizeof columns / sizeof *columns);
+    add_sizes(&t, "dense", dense, dense * value, (double)csr.bytes);
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(&info, f, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
-        printf("  %-8s %20s  %12s  %7.0f %%", s.format, cli_count(s.words).s, cli_bytes(s.bytes).s,
-               csr.bytes > 0 ? 100 * (double)s.bytes / (double)csr.bytes : 0);
-        if (s.parameters[0]) printf("  %s", s.parameters);
-        if (s.padding > 0) printf("  %.0f %% padding", 100 * (double)s.padding / (double)(s.padding + a.nnz));
-        printf("%s\n", s.refused ? "  refused by the padding guard" : "");
-        if (strcmp(s.format, "hyb") == 0) print_hyb_bounds(&a, stats.max_row);
+        add_sizes(&t, s.format, (double)s.words, (double)s.bytes, (double)csr.bytes);
+        if (s.padding > 0)
+            cli_table_cell(&t, "%.0f %%", 100 * (double)s.padding / (double)(s.padding + a.nnz));
+        else
+            cli_table_cell(&t, "%s", "");
+        cli_table_cell(&t, "%s", s.parameters);
+        const size_t used = strlen(refused);
+        if (s.refused) snprintf(refused + used, sizeof refused - used, "%s%s", used ? ", " : "", s.format);
     }
-    if (predict(&s, context, A, "auto") == SPRY_OK) printf("\n  auto picks %s\n", s.reason);
+    putchar('\n');
+    cli_table_print(stdout, &t);
+    if (refused[0]) cli_print_line(stdout, "refused", "%s: too much padding, unless a memory limit allows it", refused);
+    if (predict(&s, context, A, "auto") == SPRY_OK) cli_print_line(stdout, "auto picks", "%s", s.reason);
 }
 
 int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *A)

@@ -1,6 +1,9 @@
 /* Numbers, pictures and bars for people. */
 #include "cli/cli.h"
+#include "cli/table.h"
 #include "spry/tools.h"
+
+#include "common/disturbance.h"
 
 #include <langinfo.h>
 #include <math.h>
@@ -31,6 +34,16 @@ cli_text cli_count(int64_t count)
     return t;
 }
 
+cli_text cli_decimal(double value)
+{
+    cli_text t = {"-"};
+    if (!(value < 1e15)) return t;
+    t = cli_count((int64_t)floor(value + 0.05));
+    const size_t used = strlen(t.s);
+    snprintf(t.s + used, sizeof t.s - used, ".%d", (int)(10 * (value + 0.05 - floor(value + 0.05))));
+    return t;
+}
+
 cli_text cli_time(double us)
 {
     cli_text t;
@@ -46,6 +59,13 @@ cli_text cli_time(double us)
 const char *cli_known(spry_known k)
 {
     return k == SPRY_KNOWN_YES ? "yes" : k == SPRY_KNOWN_NO ? "no" : "not known";
+}
+
+void cli_print_disturbed(double others)
+{
+    if (others >= DISTURBED_SHARE)
+        cli_print_line(stdout, "disturbed",
+                       "other programs had %.0f %% of the processors meanwhile: the time means little", 100 * others);
 }
 
 int cli_utf8(void)

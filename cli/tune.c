@@ -1,11 +1,13 @@
 /* spry tune: rates of products and sizes of csr2's and csr3's groups for a machine, as a table that contexts load. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "cli/tune_fit.h"
 #include "cli/tune_rates.h"
 #include "spry/io.h"
 
 #include "bench/bench.h"
+#include "common/disturbance.h"
 #include "common/input.h"
 
 #include <math.h>
@@ -41,6 +43,7 @@ typedef struct arguments {
     int64_t threads, runs, time_limit;
     const char *cache;
     int list, clear;
+    int accept_disturbed;
     cli_json json;
 } arguments;
 
@@ -71,6 +74,10 @@ static const cli_option options[] = {
      CLI_AT(runs), 1, 10000},
     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
+    {"accept-disturbed", 0, NULL,
+     "write a table although other programs had a good part of the\n"
+     "processors while it was measured",
+     CLI_FLAG, CLI_AT(accept_disturbed)},
     {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
     {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
     {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
@@ -99,8 +106,10 @@ typedef struct tuning {
     int found_count;
     record *records; /* of the matrix at hand, a format each */
     int record_count;
-    int status;  /* CLI_GO_ON, or what went wrong with it */
-    char *rates; /* lines of the table; NULL: none were fitted */
+    int status;           /* CLI_GO_ON, or what went wrong with it */
+    double most_others;   /* the largest share of the processors that other programs had during a part of the run */
+    int parts, disturbed; /* parts of the run, and how many of them other programs disturbed */
+    char *rates;          /* lines of the table; NULL: none were fitted */
 } tuning;
 
 static int on_gpu(const tuning *t)
@@ -163,6 +172,25 @@ static void complain(void *user, const spry_error *err, int reading)
     ((tuning *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
 }
 
+static void note_others(tuning *t, double others)
+{
+    t->parts++;
+    t->disturbed += others >= DISTURBED_SHARE;
+    if (others > t->most_others) t->most_others = others;
+}
+
+/* A table of times that other programs disturbed would mislead for months: none is written, unless that is accepted. */
+static int check_disturbed(const tuning *t)
+{
+    if (t->disturbed == 0) return CLI_GO_ON;
+    cli_message("%sother programs had up to %.0f %% of the processors during %d of %d parts of the run%s",
+                t->a->accept_disturbed ? "note: " : "", 100 * t->most_others, t->disturbed, t->parts,
+                t->a->accept_disturbed ? ""
+                                       : ": no table is written; run again on a quiet machine, or take "
+                                         "--accept-disturbed");
+    return t->a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
+}
+
 /* A record for each format: exit status or CLI_GO_ON. */
 static int time_formats(tuning *t, int number, format_list *formats)
 {
@@ -191,7 +219,9 @@ static int time_formats(tuning *t, int number, format_list *formats)
     RECORD_TEXT(t->names[number], source.name);
     t->record_count = 0;
     t->status = CLI_GO_ON;
+    const processor_time before = read_processor_time();
     const spry_status status = bench_run(&o, &err);
+    note_others(t, others_since(before, 0));
     if (t->status == CLI_GO_ON && status != SPRY_OK) t->status = cli_fail(&err);
     return t->status;
 }
@@ -283,18 +313,40 @@ static double loss(const findings *found, const double *us, int count)
     return 100 * (exp(sum / count) - 1);
 }
 
+static const cli_column columns[] = {{"matrix", 1, 0}, {"type", 1, 2},   {"a row", 0, 3},     {"best sizes", 0, 0},
+                                     {"us", 0, 0},     {"fitted", 0, 0}, {"fitted us", 0, 0}, {"default us", 0, 1}};
+
+/* "SRS/SSRS", or "SRS" of csr2. */
+static void sizes_cell(cli_table *table, const findings *found, tune_trial sizes)
+{
+    if (found->levels == 3)
+        cli_table_cell(table, "%d/%d", sizes.srs, sizes.ssrs);
+    else
+        cli_table_cell(table, "%d", sizes.srs);
+}
+
 static void print_findings(FILE *out, const tuning *t, const findings *found)
 {
-    fprintf(out, "csr%d on %s, %s\n  %-40s  %-3s %7s  %15s  %9s  %15s  %9s  %9s\n", found->levels, t->a->device,
-            type_text(t), "matrix", "", "a row", "best SRS / SSRS", "us", "fitted", "us", "default us");
+    cli_table table;
+    fprintf(out, "csr%d on %s, %s\n", found->levels, t->a->device, type_text(t));
+    cli_table_begin(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < t->count; i++) {
-        const tune_trial fitted = fitted_sizes(t, found, i);
-        fprintf(out, "  %-40.40s  %-3s %7.2f  %7d / %5d  %9.1f  %7d / %5d  %9.1f  %9.1f\n", t->names[i],
-                spry_type_name(type_of(t, i)), found->points[i].density, found->fastest[i].srs, found->fastest[i].ssrs,
-                found->points[i].best_us, fitted.srs, fitted.ssrs, found->fitted_us[i], found->default_us[i]);
+        cli_table_row(&table, ' ');
+        cli_table_cell(&table, "%.40s", t->names[i]);
+        cli_table_cell(&table, "%s", spry_type_name(type_of(t, i)));
+        cli_table_cell(&table, "%.2f", found->points[i].density);
+        sizes_cell(&table, found, found->fastest[i]);
+        cli_table_cell(&table, "%s", cli_decimal(found->points[i].best_us).s);
+        sizes_cell(&table, found, fitted_sizes(t, found, i));
+        cli_table_cell(&table, "%s", cli_decimal(found->fitted_us[i]).s);
+        cli_table_cell(&table, "%s", cli_decimal(found->default_us[i]).s);
     }
-    fprintf(out, "  against the best of all sizes, geometric means: fitted %+.1f %%, the library's own %+.1f %%\n\n",
-            loss(found, found->fitted_us, t->count), loss(found, found->default_us, t->count));
+    cli_table_print(out, &table);
+    fprintf(out,
+            "  sizes: rows of a super-row%s\n"
+            "  against the best of all sizes, geometric means: fitted %+.1f %%, default %+.1f %%\n\n",
+            found->levels == 3 ? ", and super-rows of a super-super-row" : "", loss(found, found->fitted_us, t->count),
+            loss(found, found->default_us, t->count));
 }
 
 static int json_findings(cli_json *json, const tuning *t, const findings *found)
@@ -302,7 +354,7 @@ static int json_findings(cli_json *json, const tuning *t, const findings *found)
     for (int i = 0; i < t->count; i++) {
         cJSON *o = cJSON_CreateObject();
         const tune_trial fitted = fitted_sizes(t, found, i);
-        const int good = cli_json_text(o, "matrix", t->names[i]) && cli_json_text(o, "device", t->a->device) &&
+        const int good = cli_json_begin(o, t->names[i], RECORD_OK, NULL) && cli_json_text(o, "device", t->a->device) &&
                          cli_json_text(o, "type", spry_type_name(type_of(t, i))) &&
                          cli_json_integer(o, "levels", found->levels) &&
                          cli_json_number(o, "density", found->points[i].density) &&
@@ -380,6 +432,8 @@ static int report(tuning *t)
     }
     status = cli_json_close(&a->json, status);
     if (status != CLI_OK || (!a->out && !cli_for_people(&a->json))) return status;
+    const int checked = check_disturbed(t);
+    if (checked != CLI_GO_ON) return checked;
     cli_output table;
     status = cli_output_open(&table, a->out);
     if (status != CLI_GO_ON) return status;
@@ -419,6 +473,7 @@ static int sweep(tuning *t)
             break;
         }
         status = sweep_matrix(t, i);
+        cli_progress_share((i + 1.0) / (2.0 * t->count)); /* and once more, to compare */
     }
     return status;
 }
@@ -435,7 +490,10 @@ static int fit_rates(tuning *t, int given)
                                         .time_limit = a->time_limit,
                                         .from = &a->from,
                                         .device_class = a->device_class};
-    return tune_rates(&request, &t->rates, cli_for_people(&a->json));
+    const processor_time before = read_processor_time();
+    const int status = tune_rates(&request, &t->rates, cli_for_people(&a->json));
+    if (a->from.count == 0) note_others(t, others_since(before, 0));
+    return status;
 }
 
 /* given: matrices that are named; 0: generated ones. */
@@ -444,8 +502,12 @@ static int fit_all(tuning *t, int given)
     int status = t->a->what != WHAT_SIZES ? fit_rates(t, given) : CLI_GO_ON;
     if (status == CLI_GO_ON && t->found_count > 0) status = sweep(t);
     if (status != CLI_GO_ON) return status;
+    cli_progress_share(t->found_count > 0 ? 0.5 : -1);
     if (t->found_count > 0) fit(t);
-    for (int i = 0; t->found_count > 0 && status == CLI_GO_ON && i < t->count; i++) status = compare_matrix(t, i);
+    for (int i = 0; t->found_count > 0 && status == CLI_GO_ON && i < t->count; i++) {
+        status = compare_matrix(t, i);
+        cli_progress_share((t->count + i + 1.0) / (2.0 * t->count));
+    }
     return status == CLI_GO_ON ? report(t) : status;
 }
 
@@ -492,6 +554,7 @@ static int run(const cli_command *command, int argc, char **argv)
         t->count = (argc > 0 ? argc : USUAL) * types_of(t);
         for (int levels = on_gpu(t) ? 3 : 2; a.what != WHAT_RATES && levels <= 3; levels++)
             if (a.levels == 0 || a.levels == levels) t->found[t->found_count++].levels = levels;
+        cli_when_interrupted("no table was written");
         status = cli_open_context(&t->context, a.threads);
         if (status == CLI_GO_ON && a.from.count == 0) status = check_device(t);
         if (status == CLI_GO_ON) status = fit_all(t, argc);

@@ -1,11 +1,16 @@
 #include "common/copy_bandwidth.h"
 
+#include "common/disturbance.h"
 #include "common/input.h"
 #include "spry/tools.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { REPEATS = 5, BRIEF_REPEATS = 3, CACHES = 4, PAGE = 4096 };
 static const double mib = 1024.0 * 1024.0;
@@ -103,6 +108,82 @@ spry_status measure_device_copy(const spry_context *context, copy_bandwidth *fou
     if (status != SPRY_OUT_OF_MEMORY) return status;
     *found = (copy_bandwidth){.gbps = NAN, .note = "not measured (no memory for two arrays on the GPU)"};
     return SPRY_OK;
+}
+
+/* ---- remembered --------------------------------------------------------------------------------- */
+
+enum { MOST_REMEMBERED = 64, LINE = 512 };
+
+/* The path of the file, in a folder that is made if wanted; 0: there is no place for it. */
+static int path_of_memory(char *path, size_t size, int make)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (cache && cache[0] == '/')
+        length = snprintf(path, size, "%s", cache);
+    else if (home && home[0] == '/')
+        length = snprintf(path, size, "%s/.cache", home);
+    else
+        return 0;
+    if (length < 0 || (size_t)length + 32 > size) return 0;
+    if (make) (void)mkdir(path, 0700);
+    strcat(path, "/spry");
+    if (make) (void)mkdir(path, 0700);
+    strcat(path, "/bandwidth");
+    return 1;
+}
+
+/* "host, device, 2 threads\t": what a line begins with. */
+static int key_of(const spry_context *context, char *key, size_t size, int device)
+{
+    char host[64] = "";
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    if (spry_device_get_info(context, &info, device < 0 ? 0 : device, NULL) != SPRY_OK) return 0;
+    (void)gethostname(host, sizeof host - 1);
+    const int threads = device > 0 ? 0 : spry_context_threads(context);
+    return snprintf(key, size, "%s, %s, %d threads\t", host, info.description, threads) < (int)size;
+}
+
+static int recall(const char *path, const char *key, copy_bandwidth *found)
+{
+    char line[LINE];
+    FILE *file = fopen(path, "r");
+    int known = 0;
+    while (file && fgets(line, sizeof line, file)) /* the last one counts */
+        if (strncmp(line, key, strlen(key)) == 0 &&
+            sscanf(line + strlen(key), "%lf\t%15s", &found->gbps, found->day) == 2)
+            known = found->gbps > 0 && found->gbps < 1e6;
+    if (file) fclose(file);
+    return known;
+}
+
+void remember_device_copy(const spry_context *context, const copy_bandwidth *found, int device)
+{
+    char path[4096], key[LINE], day[16] = "";
+    struct tm when;
+    struct stat st;
+    const time_t now = time(NULL);
+    if (isnan(found->gbps) || forced_bytes() > 0 || !key_of(context, key, sizeof key, device)) return;
+    if (!path_of_memory(path, sizeof path, 1) || !gmtime_r(&now, &when)) return;
+    strftime(day, sizeof day, "%Y-%m-%d", &when);
+    const int full = stat(path, &st) == 0 && st.st_size > MOST_REMEMBERED * LINE;
+    FILE *file = fopen(path, full ? "w" : "a");
+    if (!file) return;
+    fprintf(file, "%s%.4g\t%s\n", key, found->gbps, day);
+    fclose(file);
+}
+
+spry_status recall_device_copy(const spry_context *context, copy_bandwidth *found, int device, spry_error *err)
+{
+    char path[4096], key[LINE];
+    *found = (copy_bandwidth){.gbps = NAN};
+    if (forced_bytes() == 0 && path_of_memory(path, sizeof path, 0) && key_of(context, key, sizeof key, device) &&
+        recall(path, key, found))
+        return SPRY_OK;
+    const processor_time before = read_processor_time();
+    const spry_status status = measure_device_copy(context, found, device, 1, err);
+    if (status == SPRY_OK && others_since(before, 0) < DISTURBED_SHARE) remember_device_copy(context, found, device);
+    return status;
 }
 
 int64_t cache_flush_bytes(const spry_context *context)

@@ -22,6 +22,7 @@ void record_init(record *r)
                   .predicted_us = NAN,
                   .update_us = NAN,
                   .break_even = -1,
+                  .disturbed = -1,
                   .first_us = NAN,
                   .time_us = NAN,
                   .mean_us = NAN,

@@ -47,6 +47,7 @@ typedef struct record {
     double update_us;                 /* of the last update, predicted where there was none */
     int64_t break_even;               /* runs; -1: never, or not known */
     const char *policy;               /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
+    int disturbed;                    /* 1: other programs had a good part of the processors while it was timed */
     double first_us, time_us, mean_us, min_us, spread_us;
     int64_t iterations; /* of op cg and pagerank: of a solve, so many of which are timed, as */
     int64_t runs;

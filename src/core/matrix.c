@@ -190,7 +190,8 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     int64_t first = spryi_offset_of(a, 0), last = spryi_offset_of(a, offset_count(a) - 1);
     if (first != a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, a->index_base,
-                                "offsets[0] is %lld, expected %d", (long long)first, a->index_base);
+                                "offsets[0] is %lld, expected %d%s", (long long)first, a->index_base,
+                                first == 1 ? "; arrays that count from 1 have index_base 1" : "");
     if (last != a->nnz + a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz + a->index_base,
                                 "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)(offset_count(a) - 1),

@@ -90,7 +90,7 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device
     *why = "there is no GPU to choose";
     if (!kind) return 0;
     /* a plan is for many products, which pay for it; whether the device has been started already does not matter */
-    *why = "starting a GPU would take longer than it saves";
+    *why = "a GPU, were there one, would take longer to start than it saves";
     if (plan->single_run && cpu - gpu < kind->start_us) return 0;
     *why = "there is no GPU to choose";
     const spryi_device *first = spryi_device_of_kind(plan->context, kind->name);

@@ -21,6 +21,7 @@ const char *folder(void)
     if (!own_folder[0]) {
         snprintf(own_folder, sizeof own_folder, "/tmp/spry-test-XXXXXX");
         if (!mkdtemp(own_folder)) abort();
+        setenv("XDG_CACHE_HOME", "/nonexistent", 1); /* nothing is remembered from one test to the next */
     }
     return own_folder;
 }
@@ -151,10 +152,26 @@ void release(outcome *o)
     *o = (outcome){0};
 }
 
+/* A refusal with --json has one line all the same. */
+static int is_refusal(const char *command, const char *out)
+{
+    const char *json = strstr(command, " --json");
+    if (!json || (json[7] != '\0' && json[7] != ' ') || count_lines(out) != 1) return 0;
+    cJSON *line = json_line(out, 0);
+    const cJSON *status = cJSON_GetObjectItem(line, "status");
+    const int good = cJSON_IsString(status) && strcmp(status->valuestring, "failed") == 0 &&
+                     cJSON_IsString(cJSON_GetObjectItem(line, "reason"));
+    cJSON_Delete(line);
+    return good;
+}
+
 void expect(const char *command, int status, const char *in_out, const char *in_err)
 {
     outcome o = spry("%s", command);
-    int good = o.status == status && (in_out ? strstr(o.out, in_out) != NULL : o.out[0] == '\0') &&
+    int good = o.status == status &&
+               (in_out     ? strstr(o.out, in_out) != NULL
+                : o.out[0] ? status != 0 && is_refusal(command, o.out)
+                           : 1) &&
                (in_err ? strstr(o.err, in_err) != NULL : o.err[0] == '\0');
     if (!good)
         print_error("spry %s\n  status %d, expected %d\n  stdout (expected '%s'):\n%s\n  stderr (expected '%s'):\n%s\n",

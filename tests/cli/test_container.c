@@ -17,10 +17,10 @@ static void there_and_back(void **state)
     for (int f = 0; f < 3; f++) {
         char command[128];
         snprintf(command, sizeof command, "convert $D/small.mtx -o $D/small.spry --format %s", formats[f]);
-        expect(command, 0, NULL, NULL);
-        expect("convert $D/small.spry -o $D/back.spry --format csr", 0, NULL, NULL);
-        expect("convert $D/back.spry -o $D/back.mtx", 0, NULL, NULL);
-        expect("convert $D/small.mtx -o $D/straight.mtx", 0, NULL, NULL);
+        expect(command, 0, "small.spry: 4 x 5", NULL);
+        expect("convert $D/small.spry -o $D/back.spry --format csr", 0, "4 x 5", NULL);
+        expect("convert $D/back.spry -o $D/back.mtx", 0, "4 x 5", NULL);
+        expect("convert $D/small.mtx -o $D/straight.mtx", 0, "4 x 5", NULL);
         char *back = read_file("back.mtx"), *straight = read_file("straight.mtx");
         assert_non_null(back);
         assert_string_equal(straight, back);
@@ -35,7 +35,7 @@ static void there_and_back(void **state)
 static void generated(void **state)
 {
     (void)state;
-    expect("gen grid5,x=3,y=4 -o $D/made.spry", 0, NULL, NULL);
+    expect("gen grid5,x=3,y=4 -o $D/made.spry", 0, "12 x 12", NULL);
     expect("info $D/made.spry", 0, "12 x 12", NULL);
 }
 

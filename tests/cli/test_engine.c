@@ -194,7 +194,7 @@ static void records(void **state)
     record_init(&r);
     cJSON *o = cJSON_CreateObject();
     assert_true(cli_json_record(o, &r));
-    assert_int_equal(cJSON_GetArraySize(o), 41);
+    assert_int_equal(cJSON_GetArraySize(o), 42);
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
     {

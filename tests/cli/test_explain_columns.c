@@ -145,20 +145,20 @@ static void words(void **state)
     const char *const on = " --device avx512 --threads 2";
     outcome o = spry("explain %s%s --columns 8", GRID, on);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "  takes     csr: "));
+    assert_non_null(strstr(o.out, "  takes           csr: "));
     assert_non_null(strstr(o.out, " us a product of 8 columns predicted, "));
-    assert_non_null(strstr(o.out, "  for       10 000 products of 8 columns, row by row, on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, "  for             10 000 products of 8 columns, row by row, on avx512 (fitted to "));
     release(&o);
     o = spry("explain %s%s --columns 2 --layout column --calls 1", GRID, on);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "  for       1 product of 2 columns, column by column, on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, "  for             1 product of 2 columns, column by column, on avx512 (fitted to "));
     release(&o);
     o = spry("explain %s%s --columns 1", GRID, on);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "  for       10 000 products of 1 column on avx512 (fitted to "));
+    assert_non_null(strstr(o.out, "  for             10 000 products of 1 column on avx512 (fitted to "));
     assert_null(strstr(o.out, " a product of "));
     release(&o);
-    expect("explain " GRID " --device avx512", 0, "  for       10 000 products on avx512 (fitted to ", NULL);
+    expect("explain " GRID " --device avx512", 0, "  for             10 000 products on avx512 (fitted to ", NULL);
     expect("explain --help", 0, "--columns K", NULL);
     expect("explain --help", 0, "--layout row|column", NULL);
 }

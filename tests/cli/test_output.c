@@ -198,7 +198,7 @@ static void no_memory_to_measure_with(void **state)
     snprintf(command, sizeof command, "%s spmv $D/%s --time -o $D/y.mtx", limited, few);
     outcome o = shell(command);
     if (o.status != 0) fail_msg("status %d\n%s\n%s", o.status, o.out, o.err);
-    assert_non_null(strstr(o.out, "copy bandwidth  not measured (no memory for two arrays of 1907 MiB)"));
+    assert_non_null(strstr(o.out, "the copy bandwidth was not measured (no memory for two arrays of 1907 MiB)"));
     assert_non_null(strstr(o.out, "y written to"));
     release(&o);
     char *text = read_file("y.mtx");
@@ -221,7 +221,7 @@ static void no_memory_to_measure_with(void **state)
     snprintf(command, sizeof command, "%s bench $D/small.mtx --threads 2", limited);
     o = shell(command);
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "The copy bandwidth was not measured, so there is no roof.\n"));
+    assert_non_null(strstr(o.out, "roof: none, for the copy bandwidth was not measured\n"));
     assert_null(strstr(o.out, "nan"));
     release(&o);
     /* Arrays of the program's own choice fit. */
@@ -308,7 +308,7 @@ static pid_t start_bench(int redirected)
     const int out = redirected ? open(in_folder("records"), O_WRONLY | O_CREAT | O_TRUNC, 0600) : null;
     snprintf(json, sizeof json, redirected ? "--json" : "--json=%s", in_folder("records"));
     dup2(out, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
+    dup2(redirected ? null : open(in_folder("messages"), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
     execl(SPRY_CLI, "spry", "bench", json, "--formats", "csr", matrix, matrix, matrix, matrix, matrix, matrix, matrix,
           matrix, matrix, matrix, (char *)NULL);
@@ -352,6 +352,13 @@ static void interrupted_benchmark(void **state)
         assert_true(WIFSIGNALED(status));
         assert_int_equal(WTERMSIG(status), number);
         assert_true(lines >= 1 && count_records() >= lines);
+        if (s < 2) { /* what was kept is said */
+            char *messages = read_file("messages");
+            assert_non_null(strstr(messages, " of 10 matrices "));
+            assert_non_null(strstr(messages, "kept in "));
+            free(messages);
+        }
+        unlink(in_folder("messages"));
         assert_int_equal(count_files(), before + 1);
         unlink(in_folder("records"));
     }

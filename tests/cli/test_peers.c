@@ -124,8 +124,7 @@ static void wrong_peer_is_found_out(void **state)
         assert_string_equal(text_of(find(records, "format", "csr"), "status"), "ok");
         cJSON_Delete(records);
     }
-    expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "csr_wrong               wrong: alpha 1, beta 0: 1 rows",
-           NULL);
+    expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "wrong  csr_wrong: alpha 1, beta 0: 1 rows", NULL);
     expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 7, expected 6", NULL);
     unsetenv("SPRY_PEER_DIR");
 }

@@ -209,14 +209,14 @@ static void mistakes(void **state)
         {"spgemm $D/p.mtx $D/q.mtx --transpose-a", "the matrix has 3 rows, expected 2, as many as"},
         {"spgemm - -", "A and B are both '-'"},
         {"spgemm $D/square.mtx --memory-limit", "--memory-limit needs a value: BYTES"},
-        {"spgemm $D/square.mtx --memory-limit 4GB",
-         "--memory-limit is '4GB', expected a number of bytes, or one with K"},
+        {"spgemm $D/square.mtx --memory-limit 4TB",
+         "--memory-limit is '4TB', expected a number of bytes, or one with a unit: kB, MB, GB (powers of 1000), KiB"},
         {"spgemm $D/square.mtx --memory-limit G", "--memory-limit is 'G'"},
         {"spgemm $D/square.mtx --memory-limit 1..5M", "--memory-limit is '1..5M'"},
         {"spgemm $D/square.mtx --memory-limit -1", "--memory-limit is '-1'"},
         {"spgemm $D/square.mtx --memory-limit 0", "--memory-limit is 0, expected 1 byte"},
         {"spgemm $D/square.mtx --memory-limit 9999999999G", "expected 1 byte to 2^62"},
-        {"spgemm $D/square.mtx --device gpu", "--device is 'gpu', expected one of: auto, cpu, cuda"},
+        {"spgemm $D/square.mtx --device gqu", "--device is 'gqu', expected one of: auto, cpu, cuda"},
         {"spgemm $D/square.mtx --verify=all", "--verify is 'all', expected one of: random, exact"},
         {"spgemm $D/square.mtx --kernel spgemm_nothing_cpu", "spgemm_nothing_cpu"},
         {"spgemm $D/square.mtx --kernel csr_plain_cpu", "csr_plain_cpu"},
@@ -271,7 +271,7 @@ static void benchmark_records(void **state)
     assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(records, 0), "products"));
     assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(records, 0), "stages"));
     cJSON_Delete(records);
-    expect("bench gen:grid5,x=10,y=10 --op spgemm --device cpu 2>/dev/null", 0, "2148 products", NULL);
+    expect("bench gen:grid5,x=10,y=10 --op spgemm --device cpu 2>/dev/null", 0, "2 148 products", NULL);
     expect("bench gen:grid5,x=10,y=10 --op spgemm --cold --ordering rcm 2>/dev/null", 0, "cold", NULL);
 }
 
@@ -343,7 +343,7 @@ static void wrong_peers_are_found_out(void **state)
         assert_null(find(records, "kernel", "csr_wrong"));
         cJSON_Delete(records);
     }
-    expect("bench gen:grid5,x=10,y=10 --op spgemm --peers 2>/dev/null", 1, "spgemm_unsorted *", NULL);
+    expect("bench gen:grid5,x=10,y=10 --op spgemm --peers 2>/dev/null", 1, "spgemm_unsorted, unsorted", NULL);
     unsetenv("SPRY_PEER_DIR");
 }
 

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,35 @@ typedef struct terminal {
     char text[MOST_TEXT];
     size_t used;
 } terminal;
+
+/* The shell's command, "$SPRY ...", on a pseudo-terminal of that kind and width. */
+static void start_on(terminal *t, const char *command, const char *kind, int width)
+{
+    const struct winsize size = {.ws_row = 40, .ws_col = (unsigned short)width};
+    t->used = 0;
+    t->text[0] = '\0';
+    t->master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(t->master >= 0 && grantpt(t->master) == 0 && unlockpt(t->master) == 0);
+    assert_int_equal(ioctl(t->master, TIOCSWINSZ, &size), 0);
+    const char *name = ptsname(t->master);
+    assert_non_null(name);
+    t->child = fork();
+    if (t->child == 0) {
+        setsid();
+        const int end = open(name, O_RDWR);
+        for (int fd = 0; fd < 3; fd++) dup2(end, fd);
+        setenv("LC_ALL", "C.UTF-8", 1);
+        setenv("TERM", kind, 1);
+        setenv("SPRY", SPRY_CLI, 1);
+        setenv("D", folder(), 1);
+        setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
+        unsetenv("COLUMNS");
+        unsetenv("NO_COLOR");
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    assert_true(t->child > 0);
+}
 
 /* `spry info FILE` on a pseudo-terminal; with standard error on it, or in a file of folder(). */
 static void start(terminal *t, const char *file, int with_err)
@@ -108,14 +138,13 @@ static void long_step(void **state)
     const int pipe = open_pipe();
     start(&t, "pipe", 1);
     wait_for_progress(&t);
-    assert_true(listen_for(&t, 300)); /* shown once */
-    assert_string_equal(t.text, CLEAR "reading ...");
+    assert_true(listen_for(&t, 200)); /* shown twice a second, and with seconds only from the second one on */
+    assert_memory_equal(t.text, CLEAR "reading ...", strlen(CLEAR "reading ..."));
     close_pipe(pipe, MATRIX "2 2 2\n1 1 1\n2 2 1\n");
     assert_int_equal(finish(&t), 0);
-    static const char begin[] = CLEAR "reading ..." CLEAR;
-    assert_memory_equal(t.text, begin, sizeof begin - 1);
-    assert_null(strchr(t.text + sizeof begin - 1, '\033'));
-    assert_null(strstr(t.text + sizeof begin - 1, "reading"));
+    const char *last = strrchr(t.text, '\033');
+    assert_memory_equal(t.text, CLEAR "reading ...", strlen(CLEAR "reading ..."));
+    assert_null(strstr(last, "reading"));
     assert_non_null(strstr(t.text, "2 x 2, 2 entries"));
 }
 
@@ -128,9 +157,8 @@ static void before_a_message(void **state)
     wait_for_progress(&t);
     close_pipe(pipe, MATRIX "2 2 2\n1 1 1\n3 1 1\n");
     assert_int_equal(finish(&t), 2);
-    static const char begin[] = CLEAR "reading ..." CLEAR "spry info: ";
-    assert_memory_equal(t.text, begin, sizeof begin - 1);
-    assert_null(strchr(t.text + sizeof begin - 1, '\033'));
+    assert_memory_equal(t.text, CLEAR "reading ...", strlen(CLEAR "reading ..."));
+    assert_memory_equal(strrchr(t.text, '\033'), "\033[Kspry info: ", strlen("\033[Kspry info: "));
 }
 
 /* In less than a second nothing is shown. */
@@ -161,13 +189,126 @@ static void error_in_a_file(void **state)
     free(err);
 }
 
+/* A step that lasts tells for how long. */
+static void seconds(void **state)
+{
+    (void)state;
+    static terminal t;
+    const int pipe = open_pipe();
+    start(&t, "pipe", 1);
+    for (int wait = 0; wait < 200 && !strstr(t.text, "reading ... 3 s"); wait++) assert_true(listen_for(&t, 100));
+    assert_non_null(strstr(t.text, CLEAR "reading ... 2 s" CLEAR));
+    close_pipe(pipe, MATRIX "2 2 2\n1 1 1\n2 2 1\n");
+    assert_int_equal(finish(&t), 0);
+}
+
+/* Columns that are seen of the longest line: what steers the terminal and bytes that continue a character are none. */
+static int longest_line(const char *text)
+{
+    int longest = 0, length = 0;
+    for (const char *c = text; *c; c++) {
+        if (*c == '\033')
+            c += strcspn(c, "mK"); /* to the end of what steers */
+        else if (*c == '\n' || *c == '\r')
+            length = 0;
+        else if (((unsigned char)*c & 0xc0) != 0x80)
+            length++;
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+/* No line is wider than the terminal; a wide one shows more columns. */
+static void widths(void **state)
+{
+    (void)state;
+    static terminal t;
+    static const char *const commands[] = {
+        "$SPRY kernels",
+        "$SPRY kernels --long",
+        "$SPRY devices",
+        "$SPRY info gen:rmat16,scale=9",
+        "$SPRY explain gen:grid5,x=50,y=50",
+        "$SPRY spmv gen:grid5,x=50,y=50 --time",
+        "$SPRY spgemm gen:grid5,x=20,y=20 --verify",
+        "$SPRY pagerank gen:rmat16,scale=9",
+        "$SPRY solve gen:laplace5,x=20,y=20 --time",
+        "$SPRY bench gen:grid5,x=50,y=50 gen:rmat16,scale=9 --formats all --runs 2",
+        "$SPRY bench gen:grid5,x=20,y=20 --op spgemm --runs 2",
+        "$SPRY bench gen:laplace5,x=20,y=20 --op cg --runs 2",
+    };
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+        for (int width = 80; width <= 200; width += 120) {
+            char command[256];
+            snprintf(command, sizeof command, "%s 2>/dev/null", commands[c]);
+            start_on(&t, command, "xterm-256color", width);
+            assert_int_equal(finish(&t), 0);
+            if (longest_line(t.text) > width)
+                fail_msg("%s at %d columns: a line of %d", commands[c], width, longest_line(t.text));
+        }
+    start_on(&t, "$SPRY kernels --format csr", "xterm", 80);
+    assert_int_equal(finish(&t), 0);
+    assert_non_null(strstr(t.text, "left out: types, indices"));
+    start_on(&t, "$SPRY kernels --format csr", "xterm", 200);
+    assert_int_equal(finish(&t), 0);
+    assert_null(strstr(t.text, "left out"));
+    assert_non_null(strstr(t.text, "bf16:f32"));
+}
+
+/* The fastest is bold where that can be seen, marked everywhere, and nothing steers what is no terminal. */
+static void bold(void **state)
+{
+    (void)state;
+    static terminal t;
+    static const char bench[] = "$SPRY bench gen:grid5,x=50,y=50 --formats csr,coo --device cpu --runs 2 2>/dev/null";
+    start_on(&t, bench, "xterm", 80);
+    assert_int_equal(finish(&t), 0);
+    assert_non_null(strstr(t.text, "\033[1m* "));
+    start_on(&t, bench, "dumb", 80);
+    assert_int_equal(finish(&t), 0);
+    assert_null(strchr(t.text, '\033'));
+    assert_non_null(strstr(t.text, "\n* "));
+    outcome o = spry("bench gen:grid5,x=50,y=50 --formats csr,coo --device cpu --runs 2");
+    assert_null(strchr(o.out, '\033'));
+    assert_non_null(strstr(o.out, "\n* "));
+    release(&o);
+}
+
+/* Whatever a command waits for, Ctrl-C ends it by the signal, and it says what is kept. */
+static void interrupts(void **state)
+{
+    (void)state;
+    static terminal t;
+    static const char *const commands[] = {
+        "info $D/pipe",           "spmv $D/pipe -o $D/y.mtx",    "spgemm $D/pipe -o $D/c.mtx",  "pagerank $D/pipe",
+        "solve $D/pipe",          "convert $D/pipe -o $D/c.mtx", "reorder $D/pipe -o $D/c.mtx", "explain $D/pipe",
+        "bench $D/pipe --runs 2", "tune $D/pipe -o $D/t",
+    };
+    const int before = count_files();
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        char command[256];
+        int status = 0;
+        const int pipe = open_pipe();
+        snprintf(command, sizeof command, "exec $SPRY %s", commands[c]);
+        start_on(&t, command, "dumb", 80);
+        for (int wait = 0; wait < 300 && !strstr(t.text, " ..."); wait++) listen_for(&t, 100);
+        assert_int_equal(kill(t.child, SIGINT), 0);
+        listen_for(&t, 60000);
+        assert_int_equal(waitpid(t.child, &status, 0), t.child);
+        close(t.master);
+        close_pipe(pipe, "");
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+        if (!strstr(t.text, ": interrupted: ")) fail_msg("%s: %s", commands[c], t.text);
+        assert_int_equal(count_files(), before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_step),
-        cmocka_unit_test(before_a_message),
-        cmocka_unit_test(short_step),
-        cmocka_unit_test(error_in_a_file),
+        cmocka_unit_test(seconds),    cmocka_unit_test(widths),          cmocka_unit_test(bold),
+        cmocka_unit_test(interrupts), cmocka_unit_test(long_step),       cmocka_unit_test(before_a_message),
+        cmocka_unit_test(short_step), cmocka_unit_test(error_in_a_file),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -111,7 +111,8 @@ static void search(void **state)
 static void command(void **state)
 {
     (void)state;
-    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --what sizes --format csr2 -o $D/t.tuning --json",
+    expect("tune --accept-disturbed gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --what sizes --format csr2 -o "
+           "$D/t.tuning --json",
            0, "\"levels\":2", "wrote ");
     char *table = read_file("t.tuning");
     assert_non_null(table);
@@ -133,7 +134,7 @@ static void command(void **state)
     unsetenv("SPRY_TUNING");
     expect("tune $D/none.mtx", 2, NULL, "none.mtx");
     expect("tune --device cuda --format csr2", 2, NULL, "there csr2 has no sizes to fit");
-    expect("tune --device gpu", 2, NULL, "--device is 'gpu', expected one of: cpu, cuda");
+    expect("tune --device gqu", 2, NULL, "--device is 'gqu', expected one of: cpu, cuda");
     expect("tune $D/small.mtx -o $D/small.mtx", 2, NULL, "small.mtx");
     setenv("SPRY_CUDA_PLUGIN", "/none/such.so", 1);
     expect("tune $D/small.mtx --device cuda", 1, NULL, "--device cuda: ");
@@ -145,8 +146,9 @@ static void rates(void **state)
 {
     (void)state;
     char name[512];
-    expect("tune gen:grid5,x=40,y=40 gen:rgg,scale=10 --threads 1 --what rates --runs 2 -o $D/r.tuning", 0,
-           "2 matrices and types, ", "wrote ");
+    expect("tune --accept-disturbed gen:grid5,x=40,y=40 gen:rgg,scale=10 --threads 1 --what rates --runs 2 -o "
+           "$D/r.tuning",
+           0, "2 matrices and types, ", "wrote ");
     char *table = read_file("r.tuning");
     assert_non_null(table);
     assert_int_equal(strncmp(table, "spry-tuning 3\nclass ", 20), 0);
@@ -159,19 +161,22 @@ static void rates(void **state)
     unsetenv("SPRY_TUNING");
     expect("bench gen:rgg,scale=10 --threads 1 --device cpu --runs 2 --formats csr,sell,packed --json=$D/r.jsonl", 0,
            "packed", "note: ");
-    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --class avx2 -o $D/f.tuning", 0, "3 times", "wrote ");
+    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.jsonl --class avx2 -o $D/f.tuning", 0, "3 times",
+           "wrote ");
     table = read_file("f.tuning");
     assert_non_null(table);
     assert_non_null(strstr(table, "class avx2 cpu\n"));
     assert_non_null(strstr(table, "fitted to records of 1 file, 20"));
     free(table);
-    expect("tune gen:grid5,x=9,y=9 --from $D/r.jsonl", 1, NULL, "nothing to fit");
-    expect("tune gen:grid5,x=9,y=9 --from $D/none.jsonl", 2, NULL, "none.jsonl cannot be read");
+    expect("tune --accept-disturbed gen:grid5,x=9,y=9 --from $D/r.jsonl", 1, NULL, "nothing to fit");
+    expect("tune --accept-disturbed gen:grid5,x=9,y=9 --from $D/none.jsonl", 2, NULL, "none.jsonl cannot be read");
     expect("tune --from $D/r.jsonl", 2, NULL, "name the matrices");
     expect("tune --class h200", 2, NULL, "--class without --from");
-    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --class abacus", 2, NULL, "no device class \"abacus\"");
-    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --what sizes", 2, NULL, "records tell rates alone");
-    expect("tune gen:rgg,scale=10 --from $D/r.tuning", 2, NULL, "line 1 is no JSON object");
+    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.jsonl --class abacus", 2, NULL,
+           "no device class \"abacus\"");
+    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.jsonl --what sizes", 2, NULL,
+           "records tell rates alone");
+    expect("tune --accept-disturbed gen:rgg,scale=10 --from $D/r.tuning", 2, NULL, "line 1 is no JSON object");
 }
 
 int main(void)
