@@ -32,13 +32,13 @@ def comment_text(lines):
     """The text of a comment's lines, without its stars and its common indentation."""
     text = "\n".join(lines).strip()
     text = text.removeprefix("/*").removesuffix("*/")
+    starred = re.search(r"\n\s*\* ", text)
     rows = []
     for row in text.split("\n"):
-        row = re.sub(r"^\s*\* ?", "", row) if "\n *" in text else row
+        # Without stars the lines that follow are indented as the code is.
+        row = re.sub(r"^\s*\* ?", "", row) if starred else row.strip()
         rows.append(row.rstrip())
     rows[0] = rows[0].strip()
-    if "\n *" not in text:  # lines that follow are indented as the code is
-        rows = rows[:1] + [row.strip() for row in rows[1:]]
     return "\n".join(rows).strip("\n")
 
 

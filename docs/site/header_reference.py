@@ -119,7 +119,7 @@ class HeaderReference(Directive):
         if item.kind in ("heading", "small heading"):
             return [item.comment, ("-" if item.kind == "heading" else "~") * len(item.comment)]
         if item.kind == "text":
-            return text.render(item.comment)
+            return text.render(re.sub(r"^Spry: .*\n|^SPDX-.*\n", "", item.comment, flags=re.M))
         kind = "type" if item.kind == "opaque" else item.kind
         name = item.declarations[0] or f"@{nodes.make_id(item.members[0].declaration)}".replace("-", "_")
         lines = [f".. c:{kind}:: " + (name if kind in ("struct", "enum") else item.declarations[0])]

@@ -29,7 +29,8 @@ class Picture:
 
     def cell(self, x, y, text="", fill=EMPTY, width=SIDE, dashed=False):
         dash = ' stroke-dasharray="3 3"' if dashed else ""
-        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{SIDE}" fill="{fill}" stroke="{LINE}"{dash}/>')
+        self.parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{SIDE}" fill="{fill}" '
+                          f'stroke="{LINE}"{dash}/>')
         if text != "":
             self.text(x + width / 2, y + SIDE / 2 + 5, text, "middle")
         self.grow(x + width, y + SIDE)

@@ -9,8 +9,9 @@ trap 'rm -rf "$work"' EXIT
 count=0 failed=0
 for page in "$root"/docs/how-to/*.md; do
     # A block a file: page, number of its first line.
-    awk -v to="$work/${page##*/}" '/^```c$/ { file = to "." NR + 1 ".c"; next } /^```$/ { file = "" } file { print > file }' \
-        "$page"
+    awk -v to="$work/${page##*/}" '/^```c$/ { file = to "." NR + 1 ".c"; next }
+        /^```$/ { file = "" }
+        file { print > file }' "$page"
 done
 for snippet in "$work"/*.c; do
     count=$((count + 1))
