@@ -1,7 +1,7 @@
 /*
  * Prints the tables of the documentation from the library's descriptors, as Markdown:
  *     spry_tables formats | kernels
- * tests/install/tables.sh puts them into README.md and docs/kernels.md, and a test compares them.
+ * tests/install/tables.sh puts them into docs/reference/formats.md and docs/kernels.md, and a test compares them.
  * Nothing that depends on this machine is printed.
  */
 #include <spry/tools.h>

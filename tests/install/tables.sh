@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# tables.sh --check|--write ROOT PROGRAM: the tables of formats and kernels in README.md and docs/kernels.md
+# tables.sh --check|--write ROOT PROGRAM: the tables of docs/reference/formats.md and docs/kernels.md
 # against what the library's descriptors say. They stand between the lines <!-- table: NAME --> and <!-- end -->.
 set -eu
 mode=$1 root=$2 program=$3
 status=0
 
-for document in README.md docs/kernels.md; do
+for document in docs/reference/formats.md docs/kernels.md; do
     renewed=$(mktemp)
     trap 'rm -f "$renewed"' EXIT
     seen=0

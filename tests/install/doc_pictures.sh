@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# doc_pictures.sh ROOT PROGRAM: the tutorial's pictures show the arrays that the program makes, and README.md's picture
+# the figures of the results that it names.
+set -eu
+root=$1 program=$2
+if ! command -v python3 >/dev/null; then
+    echo "no python3: not tested"
+    exit 77
+fi
+python3 -B "$root/docs/tutorial/draw.py" "$program" --check
+python3 -B "$root/docs/pictures/draw_mesh.py" --check
+# Only where a picture that is wrong is found out does this say anything.
+wrong=$(mktemp -d)
+trap 'rm -rf "$wrong"' EXIT
+mkdir -p "$wrong/docs" "$wrong/examples/data"
+cp -r "$root/docs/tutorial" "$wrong/docs"
+sed 's/^5 8 58$/5 8 59/' "$root/examples/data/eight.mtx" >"$wrong/examples/data/eight.mtx"
+if python3 -B "$wrong/docs/tutorial/draw.py" "$program" --check 2>/dev/null; then
+    echo "pictures of another matrix pass as those of this one" >&2
+    exit 1
+fi
