@@ -6,8 +6,12 @@ build=$1 prefix=$2 cmake=$3
 rm -rf "$prefix"
 "$cmake" --install "$build" --prefix "$prefix" >/dev/null
 
-status=0
-for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/formats.md \
+status=0 of_program=()
+if [ -x "$prefix/bin/spry" ]; then
+    of_program=(share/man/man1/spry.1 share/man/man1/spry-spmv.1 share/bash-completion/completions/spry)
+fi
+for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/README.md \
+    share/doc/*/docs/formats.md share/doc/*/docs/tutorial/01-sparse-matrices.md "${of_program[@]}" \
     'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
     'lib*/pkgconfig/spry.pc'; do

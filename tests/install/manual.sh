@@ -12,12 +12,18 @@ has()
     return 1
 }
 
+options_of()
+{
+    "$program" "$1" --help |
+        sed -n '/^Options:/,/^Examples:/s/^ \{2,6\}\(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p'
+}
+
 status=0
 commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(wc -w <<<"$commands")" -ge 13 ] || { echo "no list of commands" >&2; exit 1; }
 for command in $commands; do
     page=$share/man/man1/spry-$command.1
-    for option in $("$program" "$command" --help | sed -n '/^Options:/,/^Examples:/s/^ \{2,6\}\(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p'); do
+    for option in $(options_of "$command"); do
         grep -q -- "Fl .*\\\\-$option" "$page" || { echo "$page lacks --$option" >&2; status=1; }
         grep -q -- "--$option[ ']" "$share/bash-completion/completions/spry" ||
             { echo "completion lacks --$option of $command" >&2; status=1; }
