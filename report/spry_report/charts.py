@@ -51,8 +51,9 @@ def bars(rows, slug, title, description):
 def _log_ticks(axis, label=lambda value: f"{value:g}"):
     from matplotlib import ticker
     low, high = axis.get_view_interval()
-    few = low > 0 and high / low < 40
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5) if few else (1,), numticks=8))
+    ratio = high / low if low > 0 else math.inf
+    subs = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8) if ratio < 4 else (1, 2, 5) if ratio < 40 else (1,)
+    axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_locator(ticker.NullLocator())
 
@@ -62,7 +63,7 @@ def curves(named, others, slug, title, description, xlabel, ylabel, xmax):
     Steps over a logarithmic axis from 1 on: named: [(label, points)], in colours and dashes, others: [points], pale
     behind them. points: [(x, y from there on), ...], rising.
     """
-    figure, axes = svg.canvas(PANEL + 60, 300, 46, 14, 10, 42)
+    figure, axes = svg.canvas(PANEL + 60, 300, 60, 22, 10, 42)
     axes.set_xscale("log")
     axes.set_xlim(1, xmax)
     axes.set_ylim(0, 1.03)
@@ -151,6 +152,21 @@ MARKS = {
 }
 
 
+def _number_points(axes, points):
+    """The number of its matrix beside each mark, where there is room; marks count as taken places."""
+    places = [axes.transData.transform((x, y)) for _, _, x, y in points]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places]
+    for (number, _, x, y), (at_x, at_y) in zip(points, places):
+        width = 6.2 * len(str(number))
+        for dx, dy in ((6, -4), (-6 - width, -4), (-width / 2, 7), (-width / 2, -15), (5, 5), (5, -13), (-5 - width, 5),
+                       (-5 - width, -13)):
+            box = (at_x + dx, at_y + dy, at_x + dx + width, at_y + dy + 9)
+            if all(box[2] < t[0] or box[0] > t[2] or box[3] < t[1] or box[1] > t[3] for t in taken):
+                taken.append(box)
+                axes.annotate(str(number), (x, y), (dx, dy), textcoords="offset points", fontsize=9, color=svg.INK)
+                break
+
+
 def roofline(points, copies, slug, title, description):
     """points: [(number, kind, flops a byte, GFLOP/s)]; the roof is intensity times the copy bandwidth."""
     if not points:
@@ -165,16 +181,11 @@ def roofline(points, copies, slug, title, description):
     axes.set_ylim(min(rates) / 1.3, max(rates) * 1.3)
     for copy in copies[:4]:
         axes.plot([low, high], [low * copy, high * copy], color=svg.BAD, linestyle=(0, (4, 2)), linewidth=1.2)
-    label_at = {}
     for number, kind, x, y in points:
-        axes.plot([x], [y], linestyle="", **MARKS[kind])
-        if number not in label_at or y > label_at[number][1]:
-            label_at[number] = (x, y)
-    for number, (x, y) in label_at.items():
-        axes.annotate(str(number), (x, y), (6, 2), textcoords="offset points", fontsize=9, color=svg.INK)
-    digits = lambda value: f"{value:.3g}"
-    _log_ticks(axes.xaxis, digits)
-    _log_ticks(axes.yaxis, digits)
+        axes.plot([x], [y], linestyle="", zorder=3, **MARKS[kind])
+    _number_points(axes, points)
+    for axis in (axes.xaxis, axes.yaxis):
+        _log_ticks(axis, lambda value: f"{value:.3g}")
     axes.set_xlabel("operations a byte of plain CSR")
     axes.set_ylabel("GFLOP/s")
     return svg.render(figure, slug, title, description)

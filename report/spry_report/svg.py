@@ -60,7 +60,7 @@ def _clean(text):
     text = re.sub(r"<path d=\"[^\"]*\" style=\"fill: none\"/>\n?", "", text)
     head, *parts = re.split(r"(<image [^>]*>)", text, flags=re.S)
     parts = [head] + parts
-    return "".join(part if part.startswith("<image") else re.sub(r"-?\d+\.\d{3,}", _round, part) for part in parts)
+    return "".join(part.replace("\n", "") if part.startswith("<image") else re.sub(r"-?\d+\.\d{3,}", _round, part) for part in parts)
 
 
 def _colour(text):
@@ -89,8 +89,7 @@ def render(figure, slug, title, description):
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = _without_groups(_own_ids(_colour(_clean(out.getvalue())), slug))
     width, height = (round(size * 72) for size in figure.get_size_inches())
-    about = (f"<title id=\"{slug}-title\">{html.escape(title)}</title>"
-             f"<desc id=\"{slug}-desc\">{html.escape(description)}</desc>")
-    head = (f"<svg role=\"img\" aria-labelledby=\"{slug}-title {slug}-desc\" viewBox=\"0 0 {width} {height}\" "
+    about = f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>"
+    head = (f"<svg role=\"img\" aria-label=\"{html.escape(title + '. ' + description)}\" viewBox=\"0 0 {width} {height}\" "
             f"width=\"{width}\" height=\"{height}\" xmlns=\"http://www.w3.org/2000/svg\">{about}")
     return re.sub(r"<svg [^>]*>", lambda _: head, text, count=1).strip()
