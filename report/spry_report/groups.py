@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .measures import geometric_mean
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Subject:
     """A matrix in a file."""
     matrix: str
@@ -20,7 +20,7 @@ class Subject:
     label: str
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Competitor:
     label: str
     peer: bool
@@ -72,6 +72,19 @@ class Group:
         self.cells = {}
         self.slug = ""
         self.repeated = 0
+        self._best, self._ranked = {}, []
+
+    def finish(self, number):
+        """To be called when all cases are in: leaves out what never ran, and ranks the rest."""
+        self.slug = f"g{number}"
+        timed = [place for place, case in self.cells.items() if case.ran]
+        for subject, competitor in timed:
+            time = self.cells[subject, competitor].time_us
+            self._best[subject] = min(time, self._best.get(subject, time))
+        ran = {competitor for _, competitor in timed}
+        self.subjects = [subject for subject in self.subjects if subject in self._best]
+        self.competitors = [competitor for competitor in self.competitors if competitor in ran]
+        self._ranked = sorted(self.competitors, key=lambda c: (-self.count_ran(c), self.mean_factor(c), c.label))
 
     def case(self, subject, competitor):
         return self.cells.get((subject, competitor))
@@ -86,10 +99,7 @@ class Group:
 
     def factor(self, subject, competitor):
         time = self.time(subject, competitor)
-        return None if time is None else time / self.best_time(subject)
-
-    def best_time(self, subject):
-        return min(t for t in (self.time(subject, c) for c in self.competitors) if t is not None)
+        return None if time is None else time / self._best[subject]
 
     def best(self, subject, choose=lambda competitor: True):
         """The fastest competitor of those chosen; None where none ran."""
@@ -112,8 +122,7 @@ class Group:
 
     def ranked(self):
         """Those that ran everywhere by their mean, then those that ran at more places than others."""
-        return sorted((c for c in self.competitors if self.count_ran(c)),
-                      key=lambda c: (-self.count_ran(c), self.mean_factor(c), c.label))
+        return self._ranked
 
     def best_of_formats(self):
         """Of each format of ours the kernel that ranks first, all peers, and auto: in the order of ranks."""
@@ -192,9 +201,7 @@ def make_groups(cases, sources):
         else:
             group.cells[place] = case
     for number, group in enumerate(groups.values(), 1):
-        group.slug = f"g{number}"
-        group.subjects = [s for s in group.subjects if any(group.time(s, c) is not None for c in group.competitors)]
-        group.competitors = [c for c in group.competitors if any(group.time(s, c) is not None for s in group.subjects)]
+        group.finish(number)
     return list(groups.values())
 
 

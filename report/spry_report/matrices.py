@@ -74,14 +74,19 @@ def describe(program, subject, folder, generated):
     return about, None
 
 
-def describe_all(program, subjects, folder):
-    """{matrix: as describe}, of each name once, two at a time."""
-    if not program:
-        return {subject.matrix: (None, "There is no program to ask for its picture.") for subject in subjects}
-    generated = generators(program)
+def start(program, subjects, folder):
+    """
+    Begins to ask about each matrix once, two at a time. What comes back is a function that waits for the answers:
+    {matrix: as describe}.
+    """
     first = {}
     for subject in subjects:
         first.setdefault(subject.matrix, subject)
-    with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda s: describe(program, s, folder, generated), first.values())
-        return dict(zip(first, found))
+    if not program:
+        none = (None, "There is no picture: no program was named that could be asked.")
+        return lambda: {name: none for name in first}
+    generated = generators(program)
+    pool = ThreadPoolExecutor(2)
+    found = [pool.submit(describe, program, subject, folder, generated) for subject in first.values()]
+    pool.shutdown(wait=False)
+    return lambda: {name: answer.result() for name, answer in zip(first, found)}
