@@ -83,9 +83,12 @@ static int cannot_draw(const char *python, int why)
 {
     static const char get[] = "'apt-get install python3-matplotlib' gets both, and SPRY_PYTHON names another Python";
     if (why == NO_MATPLOTLIB)
-        return cli_usage_error("a report needs Matplotlib, which %s does not have: %s", python, get);
-    if (why == OLD_PYTHON) return cli_usage_error("a report needs Python 3.9 or later, %s is older: %s", python, get);
-    return cli_usage_error("a report needs Python with Matplotlib, and %s cannot be run: %s", python, get);
+        cli_message("a report needs Matplotlib, which %s does not have: %s", python, get);
+    else if (why == OLD_PYTHON)
+        cli_message("a report needs Python 3.9 or later, %s is older: %s", python, get);
+    else
+        cli_message("a report needs Python with Matplotlib, and %s cannot be run: %s", python, get);
+    return CLI_USAGE;
 }
 
 /* SPRY_PYTHON alone where it is set; else python3 of PATH, or the system's where that one has no Matplotlib. */
@@ -122,10 +125,12 @@ static int find_folder(renderer *r)
         if (written < (int)sizeof r->folder && access(path, R_OK) == 0) return CLI_GO_ON;
     }
     if (named && named[0])
-        return cli_usage_error("SPRY_REPORT_DIR is '%s', which has no __main__.py: expected the folder report/", named);
-    return cli_usage_error("the renderer of reports was not found in %.*s/" SPRY_INSTALLED_REPORT
-                           ": install Spry whole, or name its folder report/ by SPRY_REPORT_DIR",
-                           here, r->program);
+        cli_message("SPRY_REPORT_DIR is '%s', which has no __main__.py: expected the folder report/", named);
+    else
+        cli_message("the renderer of reports was not found in %.*s/" SPRY_INSTALLED_REPORT
+                    ": install Spry whole, or name its folder report/ by SPRY_REPORT_DIR",
+                    here, r->program);
+    return CLI_USAGE;
 }
 
 static int find_renderer(renderer *r)
@@ -445,5 +450,5 @@ const cli_command cli_report =
      .options = options,
      .least = 1,
      .most = MOST_FILES,
-     .positional = "files of JSON lines",
+     .positional = "a FILE of JSON lines",
      .run = run};

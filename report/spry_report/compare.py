@@ -3,10 +3,12 @@ Whether a run is slower than an earlier one, beyond what noise explains. docs/re
 
 Each case is matched with the same case of the old run. Its ratio, new time over old time, is judged against its noise:
 what the medians of both runs may be off by, and how far ratios of all cases lie apart, since two runs of one program
-differ by more than their batches do. A copy bandwidth that fell is the machine's doing: a case has to be slower both as
-measured and after that is taken off.
+differ by more than their batches do. A copy bandwidth that fell is the machine's doing, and so are a few per cent that
+all cases have in common: these are taken off before a case is judged. What all have in common and is more shows in the
+means.
 """
 import math
+import statistics
 from dataclasses import dataclass, field
 
 from . import words
@@ -14,7 +16,8 @@ from .groups import operation
 from .measures import mean_interval, quantile_for, scatter, standard_error
 
 LEAST = 0.05       # slower by less is never called a regression
-LEAST_MEAN = 0.03  # the same of a mean over matrices
+LEAST_MEAN = 0.04  # the same of a mean over matrices
+COMMON = 0.04      # two runs as wholes may differ by that much for no reason that can be told
 FLOOR = 0.01       # two runs differ by that much, even where their spreads are less
 UNKNOWN = 0.02     # the noise of a case whose record tells no spread
 ALARMS = 0.02      # chance of one false alarm among all cases of a run
@@ -112,14 +115,18 @@ def _judge_times(pairs, drift):
     """Slower or faster, of cases that both runs have times of."""
     if not pairs:
         return
-    between = max(FLOOR, scatter([pair.change for pair in pairs])) if len(pairs) >= 8 else FLOOR
+    changes = [pair.change for pair in pairs]
+    between, common = FLOOR, 0.0
+    if len(pairs) >= 8:  # of few cases the scatter is known badly, and so is what all have in common
+        between = max(FLOOR, scatter(changes) * (1 + 1.2 / math.sqrt(len(pairs))))
+        common = max(-COMMON, min(statistics.median(changes), COMMON))
     deviations = quantile_for(ALARMS / len(pairs))
     for pair in pairs:
         pair.noise = deviations * math.sqrt(_own_noise(pair.old) ** 2 + _own_noise(pair.new) ** 2 + between ** 2)
         beyond = max(pair.noise, math.log1p(LEAST))
-        if min(pair.change, pair.change - drift) > beyond:
+        if pair.change - (max(drift, common) if drift > 0 else common) > beyond:
             pair.verdict = "slower"
-        elif max(pair.change, pair.change - drift) < -beyond:
+        elif pair.change - (min(drift, common) if drift < 0 else common) < -beyond:
             pair.verdict = "faster"
 
 

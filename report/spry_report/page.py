@@ -93,6 +93,11 @@ def _range(numbers, show=words.count):
     return show(numbers[0]) if len(numbers) == 1 else f"{show(numbers[0])} to {show(numbers[-1])}"
 
 
+def _rates(numbers):
+    found = _range(numbers, words.three_digits)
+    return f"{found} GB/s" if found else None
+
+
 def _bytes(number):
     return f"{words.three_digits(number / 1e9)} GB" if number >= 1e9 else f"{words.three_digits(number / 1e6)} MB"
 
@@ -110,7 +115,7 @@ def _device_facts(device, cases):
     if device.get("cache_bytes"):
         pairs.append(("last-level cache", _bytes(device["cache_bytes"])))
     pairs.append(("threads", _range(case.threads for case in ours)))
-    pairs.append(("copy bandwidth, measured", _range((case.copy_gbps for case in cases), words.gbps)))
+    pairs.append(("copy bandwidth, measured", _rates(case.copy_gbps for case in cases)))
     return element("div", facts(pairs), class_="card")
 
 

@@ -48,9 +48,9 @@ def table(caption, heads, rows, classes=None, about=None):
         first = element("th", row[0], scope="row", class_=heads[0][1])
         rest = [element("td", cell, class_=kind) for cell, (_, kind, _) in zip(row[1:], heads[1:])]
         body.append(element("tr", first, *rest, class_=(classes[number] or None) if classes else None))
-    inner = element("table", element("caption", caption, *([" ", element("span", about)] if about else [])),
+    inner = element("table", element("caption", element("span", caption), *([" ", element("span", about)] if about else [])),
                     element("thead", element("tr", *cells)), Html("<tbody>\n" + "\n".join(body) + "\n</tbody>"))
-    return Html(str(element("div", inner, class_="box", tabindex="0", role="region", aria_label=caption)) + "\n")
+    return Html(str(element("div", inner, class_="box wide" if len(heads) > 10 else "box", tabindex="0", role="region", aria_label=caption)) + "\n")
 
 
 def figure(picture, caption, class_=None):
