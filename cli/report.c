@@ -1,7 +1,7 @@
 /*
- * spry report: HTML from the JSON lines of spry bench, and a verdict beside an earlier run. Both are made by the renderer
- * in report/, a Python program: it writes HTML to its standard output and one JSON line of what came out to another
- * descriptor, so that no other process has to know how the program writes files, messages and records.
+ * spry report: HTML from the JSON lines of spry bench, and a verdict beside an earlier run. Both are made by the
+ * renderer in report/, a Python program. It writes HTML to its standard output and one JSON line of what came out to
+ * another descriptor, so that files, messages and records are written as in all other commands.
  */
 #include "cli/report.h"
 

@@ -11,8 +11,8 @@
 int cli_report_check(const char *html);
 
 /*
- * Draws the JSON lines in the file `records` as `html`, which appears when it is complete. The records are said to be of
- * this machine. matrices: where files of matrices lie, NULL: where SPRY_MATRIX_DIR tells. CLI_OK, or an exit status
+ * Draws the JSON lines in the file `records` as `html`, which appears when it is complete. The records are said to be
+ * of this machine. matrices: where files of matrices lie, NULL: where SPRY_MATRIX_DIR tells. CLI_OK, or an exit status
  * after a message.
  */
 int cli_report_write(const char *html, const char *records, const char *matrices);

@@ -6,7 +6,8 @@ from .measures import profile_steps
 
 PANEL = 360  # pixels: the width of a phone; wider pages put panels side by side
 ROW = 17     # pixels of a bar with its name
-SERIES_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
+SERIES_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)),
+                 (0, (3, 1.5)), (0, (8, 2)), (0, (4, 1, 1, 1, 1, 1)))
 
 
 def shorten(text, most):
@@ -19,8 +20,8 @@ def shorten(text, most):
 
 def bars(rows, slug, title, description):
     """
-    rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first. The longer a bar,
-    the faster; peers are outlined, so that they differ in print, too.
+    rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first. The longer a
+    bar, the faster; peers are outlined, so that they differ in print, too.
     """
     if not rows:
         return None
@@ -148,7 +149,8 @@ MARKS = {
     "ours": {"marker": "o", "markersize": 7.5, "markerfacecolor": svg.OURS, "markeredgecolor": svg.OURS},
     "peer": {"marker": "^", "markersize": 8, "markerfacecolor": svg.PAPER, "markeredgecolor": svg.PEER,
              "markeredgewidth": 1.6},
-    "auto": {"marker": "x", "markersize": 6.5, "markeredgecolor": svg.AUTO, "markeredgewidth": 2},
+    "auto": {"marker": "x", "markersize": 6.5, "markerfacecolor": svg.AUTO, "markeredgecolor": svg.AUTO,
+             "markeredgewidth": 2},
 }
 
 
@@ -226,7 +228,8 @@ def histogram(buckets, slug, title, description):
         return None
     figure, axes = svg.canvas(254, 190, 46, 8, 8, 52)
     axes.bar(range(len(buckets)), [b["rows"] for b in buckets], 0.8, color=svg.OURS)
-    names = [f"{b['from']:g}" if b["from"] == b["to"] else f"{_short(b['from'])}\u2013{_short(b['to'])}" for b in buckets]
+    names = [f"{b['from']:g}" if b["from"] == b["to"]
+        else f"{_short(b['from'])}\u2013{_short(b['to'])}" for b in buckets]
     axes.set_xticks(range(len(buckets)))
     many = len(buckets) > 5
     axes.set_xticklabels(names, rotation=40 if many else 0, ha="right" if many else "center", fontsize=9,

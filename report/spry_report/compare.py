@@ -137,7 +137,8 @@ def _mean(name, pairs, drift):
         matrices.setdefault(pair.new.matrix, []).append(pair.change)
     mean, half = mean_interval([math.fsum(changes) / len(changes) for changes in matrices.values()])
     beyond = math.inf if half is None else max(half, math.log1p(LEAST_MEAN))
-    verdict = "slower" if min(mean, mean - drift) > beyond else "faster" if max(mean, mean - drift) < -beyond else "same"
+    verdict = "slower" if min(mean, mean - drift) > beyond else "faster" if max(mean,
+                              mean - drift) < -beyond else "same"
     return Mean(name, len(matrices), mean, half, verdict)
 
 
@@ -160,10 +161,12 @@ def _decide(c):
     means = [mean for mean in c.means if mean.verdict == "slower"]
     reasons = []
     if broken:
-        reasons.append(f"{words.some(len(broken), 'case')} that ran before {'are' if len(broken) > 1 else 'is'} wrong or "
+        are = "are" if len(broken) > 1 else "is"
+        reasons.append(f"{words.some(len(broken), 'case')} that ran before {are} wrong or "
                        "failed now")
     if slower:
-        reasons.append(f"{words.some(len(slower), 'case')} {'are' if len(slower) > 1 else 'is'} slower beyond the noise")
+        are = "are" if len(slower) > 1 else "is"
+        reasons.append(f"{words.some(len(slower), 'case')} {are} slower beyond the noise")
     if means:
         reasons.append("the mean is slower beyond its interval of "
                        + words.listed([mean.name for mean in means], 3))
@@ -192,7 +195,8 @@ def compare(old_cases, new_cases):
     timed = [pair for pair in c.pairs if not _judge_status(pair)]
     if abs(c.drift) > math.log(OTHER_MACHINE):
         c.status = "incomparable"
-        c.reason = (f"the copy bandwidth is {words.gbps(c.copy_new)} and was {words.gbps(c.copy_old)}: another machine, or "
+        c.reason = (f"the copy bandwidth is {words.gbps(c.copy_new)} and was {words.gbps(c.copy_old)}: another "
+                    "machine, or "
                     "one that was busy")
         for pair in c.pairs:
             pair.verdict, pair.why = "not judged", "another machine"
@@ -229,8 +233,8 @@ def case_name(case):
 def _pair_line(pair):
     if not (pair.old.ran and pair.new.ran):
         return f"  {case_name(pair.new)}: {pair.why}"
-    return (f"  {change(pair.change):>9}  {case_name(pair.new)}: {pair.old.time_us:.4g} us, now {pair.new.time_us:.4g} us; "
-            f"noise {100 * math.expm1(pair.noise):.1f} %")
+    return (f"  {change(pair.change):>9}  {case_name(pair.new)}: {pair.old.time_us:.4g} us, "
+            f"now {pair.new.time_us:.4g} us; noise {100 * math.expm1(pair.noise):.1f} %")
 
 
 def _part(title, lines):

@@ -1,7 +1,7 @@
 """
 Cases in groups that are compared with each other: one operation, type and device. In a group, rows are competitors
-(kernels of ours, peers, and auto), and columns are subjects: a matrix as one file has it, since times of two runs are not
-compared.
+(kernels of ours, peers, and auto), and columns are subjects: a matrix as one file has it, since times of two runs are
+not compared.
 """
 from dataclasses import dataclass
 

@@ -56,7 +56,8 @@ def describe(program, subject, folder, generated):
     place = find(subject.matrix, folder, generated)
     if place is None:
         if folder:
-            return None, f"There is no picture: no file of that name is in the folder {os.path.basename(os.path.abspath(folder))}."
+            folder = os.path.basename(os.path.abspath(folder))
+            return None, f"There is no picture: no file of that name is in the folder {folder}."
         return None, "There is no picture: the folder of its file was not named (--matrices, SPRY_MATRIX_DIR)."
     try:
         lines = _run(program, "info", place, "--json", "--picture", str(PICTURE))

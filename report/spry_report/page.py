@@ -5,7 +5,7 @@ import re
 from . import charts, compare, matrices, sections, words
 from .groups import make_groups
 from .measures import geometric_mean
-from .parts import Html, code, element, facts, figure, join, paragraph, section, slug, table
+from .parts import Html, code, element, facts, figure, join, paragraph, section, table
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -57,7 +57,8 @@ def _beside_peers(group):
     mean, won = geometric_mean(ratios), sum(ratio > 1 for ratio in ratios)
     if len(ratios) == 1:
         return f"Spry\u2019s best was {mean:.2f} times as fast as the best of other libraries."
-    return (f"Spry\u2019s best kernel was faster than the best of other libraries on {won} of {len(ratios)} matrices, and "
+    return (f"Spry\u2019s best kernel was faster than the best of other libraries on {won} of {len(ratios)} "
+            "matrices, and "
             f"{mean:.2f} times as fast on average (from {min(ratios):.2f} to {max(ratios):.2f}).")
 
 
@@ -73,7 +74,8 @@ def _heading(groups, cases, comparison):
     disturbed = sum(bool(case.disturbed) for case in ran)
     if disturbed:
         found.append(paragraph(element("strong", "Other programs disturbed this run: "),
-                               f"{disturbed} of {words.some(len(ran), 'case')} ran while others had a share of the processors. "
+                               f"{disturbed} of {words.some(len(ran), 'case')} ran while others had a share of "
+                               "the processors. "
                                "They are marked \u2020; their times are rough.", class_="warning"))
     bad = sum(case.status in ("wrong", "failed") for case in cases)
     if bad:
@@ -133,19 +135,25 @@ def _machine(cases, here, sources):
     told = None if here else paragraph("Records tell no more of a machine. A report that is made with the benchmark "
                                        "itself (", code("spry bench --report"), ") says what the processor is.")
     return section("machine", "Machine and method", element("div", *devices, element("div", about, class_="card"),
-                                                            class_="cards"), *([told] if told else []), *_method(states))
+                                                            class_="cards"),
+                   *([told] if told else []), *_method(states))
 
 
 def _method(states):
     caches = {("warm",): "Caches are warm: what fits into them stays there. ",
               ("cold",): "Caches are cold: they are flushed before each run. "}
     return [paragraph(
-        "Each kernel multiplies the same matrix with the same vectors. It is warmed up, then timed in batches, which take "
-        "turns with those of the other kernels, so that what changes on the machine changes for all. The time is the median "
+        "Each kernel multiplies the same matrix with the same vectors. It is warmed up, then timed in batches, "
+        "which take "
+        "turns with those of the other kernels, so that what changes on the machine changes for all. The time "
+        "is the median "
         "of the batches. ", caches.get(tuple(states), ""), "Set-up is timed apart."), paragraph(
-        "Every result is checked in the same run, row by row, against the bound on rounding errors; a kernel that is wrong "
-        "has no time here. The copy bandwidth is that of a plain copy of large arrays, measured in the same run. GB/s count "
-        "the bytes of the matrix as plain CSR and of both vectors once, whatever the format stores. Times of two runs are "
+        "Every result is checked in the same run, row by row, against the bound on rounding errors; a kernel "
+        "that is wrong "
+        "has no time here. The copy bandwidth is that of a plain copy of large arrays, measured in the same "
+        "run. GB/s count "
+        "the bytes of the matrix as plain CSR and of both vectors once, whatever the format stores. Times of "
+        "two runs are "
         "never divided by each other.")]
 
 
@@ -157,7 +165,8 @@ def _comparison(c):
     for pair in sorted((p for p in c.pairs if p.verdict in order),
                        key=lambda p: (order[p.verdict], -abs(p.change) if p.old.ran and p.new.ran else 0)):
         timed = pair.old.ran and pair.new.ran
-        rows.append([compare.case_name(pair.new), pair.verdict, words.time(pair.old.time_us), words.time(pair.new.time_us),
+        rows.append([compare.case_name(pair.new), pair.verdict, words.time(pair.old.time_us),
+                     words.time(pair.new.time_us),
                      compare.change(pair.change) if timed else "\u2013",
                      f"\u00b1 {compare.change(pair.noise)[1:]}" if timed else pair.why])
         classes.append("bad" if pair.verdict in ("broken", "slower") else "good")
@@ -174,7 +183,8 @@ def _comparison(c):
         found.append(table("Mean change over matrices",
                            [("class", "t", None), ("matrices", "n", None), ("change", "n", None),
                             ("interval of 99 %", "t", None), ("verdict", "t", None)],
-                           [[m.name, m.matrices, compare.change(m.mean), compare.interval(m), m.verdict] for m in c.means],
+                           [[m.name, m.matrices, compare.change(
+                               m.mean), compare.interval(m), m.verdict] for m in c.means],
                            ["bad" if m.verdict == "slower" else "" for m in c.means]))
     for title, cases in (("New: not in the earlier run", c.new), ("Vanished: in the earlier run alone", c.vanished)):
         if cases:
@@ -189,12 +199,14 @@ def _matrix(number, subject, about, why):
     size = f"{words.count(subject.rows)} \u00d7 {words.count(subject.cols)}"
     found = [element("h3", code(subject.matrix)),
              facts([("size", size), ("entries", words.count(subject.nnz)), ("row lengths", subject.class_),
-                    ("longest row", words.count(about["max_row"]) if about and about.get("max_row") is not None else None),
+                    ("longest row", words.count(about["max_row"])
+                     if about and about.get("max_row") is not None else None),
                     ("mean", f"{about['mean_row']:.3g}" if about and about.get("mean_row") is not None else None)])]
     if about is None:
         return element("article", *found, paragraph(why), class_="card matrix")
     picture = charts.spy(about["picture"], about["rows"], about["cols"], f"spy{number}",
-                         f"Structure of {subject.matrix}", "Where its entries lie: rows downwards, columns to the right; "
+                         f"Structure of {subject.matrix}", "Where its entries lie: rows downwards, columns to "
+                                                           "the right; "
                          "darker parts have more entries.")
     lengths = charts.histogram(about.get("histogram") or [], f"lengths{number}", f"Row lengths of {subject.matrix}",
                                "How many rows have how many entries.")
@@ -224,7 +236,8 @@ def _absent_rows(cases):
     for case in cases:
         found.setdefault((case.status, re.sub(r"\d+(\.\d+)?", "#", _plain_reason(case))), []).append(case)
     rows, classes = [], []
-    for (status, _), members in sorted(found.items(), key=lambda item: ("wrong", "failed", "skipped").index(item[0][0])):
+    order = ("wrong", "failed", "skipped")
+    for (status, _), members in sorted(found.items(), key=lambda item: order.index(item[0][0])):
         reasons = list(dict.fromkeys(_plain_reason(case) for case in members))
         why = reasons[0] + (f" (and {len(reasons) - 1} more with other numbers)" if len(reasons) > 1 else "")
         kernels = dict.fromkeys(case.kernel or case.format or "not known" for case in members)
@@ -245,9 +258,9 @@ def _absent(cases):
     found = [paragraph("A case is skipped where a kernel cannot do it or would waste memory, wrong where the check "
                        "refused its result, and failed where it could not finish.")]
     if rows:
-        found.append(table("Cases without a time", [("status", "t", None), ("cases", "n", None), ("kernels", "t", None),
-                                                    ("matrices", "t", None), ("types", "t", None), ("reason", "t", None)],
-                           rows, classes))
+        heads = [("status", "t", None), ("cases", "n", None), ("kernels", "t", None), ("matrices", "t", None),
+                 ("types", "t", None), ("reason", "t", None)]
+        found.append(table("Cases without a time", heads, rows, classes))
     if timeless:
         found.append(paragraph(f"{words.some(len(timeless), 'case')} ran, but the record has no time."))
     return section("absent", "What did not run", *found)
@@ -262,7 +275,9 @@ def _read(name):
 
 def _notes(groups):
     repeated = sum(group.repeated for group in groups)
-    return paragraph(f"{words.some(repeated, 'case')} stood more than once in a file: the first counts.") if repeated else None
+    if not repeated:
+        return None
+    return paragraph(f"{words.some(repeated, 'case')} stood more than once in a file: the first counts.")
 
 
 def make(cases, regrets, sources, comparison, arguments):

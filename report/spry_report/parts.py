@@ -48,9 +48,11 @@ def table(caption, heads, rows, classes=None, about=None):
         first = element("th", row[0], scope="row", class_=heads[0][1])
         rest = [element("td", cell, class_=kind) for cell, (_, kind, _) in zip(row[1:], heads[1:])]
         body.append(element("tr", first, *rest, class_=(classes[number] or None) if classes else None))
-    inner = element("table", element("caption", element("span", caption), *([" ", element("span", about)] if about else [])),
+    said = [element("span", words) for words in (caption, about) if words]
+    inner = element("table", element("caption", join(said, " ")),
                     element("thead", element("tr", *cells)), Html("<tbody>\n" + "\n".join(body) + "\n</tbody>"))
-    return Html(str(element("div", inner, class_="box wide" if len(heads) > 10 else "box", tabindex="0", role="region", aria_label=caption)) + "\n")
+    class_ = "box wide" if len(heads) > 10 else "box"
+    return Html(str(element("div", inner, class_=class_, tabindex="0", role="region", aria_label=caption)) + "\n")
 
 
 def figure(picture, caption, class_=None):
@@ -65,7 +67,8 @@ def section(id_, title, *content):
 
 def facts(pairs):
     """A list of what is known: [(name, value)]; what is None is left out."""
-    return element("dl", *[join([element("dt", name), element("dd", value)]) for name, value in pairs if value is not None])
+    return element("dl", *[join([element("dt", name), element("dd", value)])
+                           for name, value in pairs if value is not None])
 
 
 # ---- legends ----------------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ def _parse(line, place, is_last):
         record = json.loads(line, parse_constant=_no_number)
     except ValueError as error:
         if is_last:
-            raise Refused(f"{place}: the last line is cut off: the run was interrupted in it; remove the line") from error
+            raise Refused(f"{place}: the last line is cut off: the run was interrupted in it; "
+                          "remove the line") from error
         raise Refused(f"{place}: no JSON: {error}") from error
     except RecursionError as error:
         raise Refused(f"{place}: no record of spry bench: too deeply nested") from error
@@ -91,7 +92,8 @@ def _check_kinds(record, place):
         if value is None:
             continue
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise Refused(f"{place}: \"{name.rstrip('_')}\" is {json.dumps(value)[:40]}: expected {_WORDS[kind]} or null")
+            raise Refused(
+                f"{place}: \"{name.rstrip('_')}\" is {json.dumps(value)[:40]}: expected {_WORDS[kind]} or null")
         if kind == (int, float) and not abs(value) < 1e300:
             raise Refused(f"{place}: \"{name.rstrip('_')}\" is out of range")
 

@@ -44,7 +44,8 @@ def _summary_table(group, sources):
     heads = [("kernel", "t", None), ("all", "n", "geometric mean over all matrices of the time over the fastest")]
     heads += [(name, "n", f"the same over {words.some(len(members), 'matrix', 'matrices')}")
               for name, members in lists.items()]
-    heads += [("worst", "n", "the same of the matrix where it is slowest"), ("won", "n", "matrices where it was the fastest"),
+    heads += [("worst", "n", "the same of the matrix where it is slowest"),
+              ("won", "n", "matrices where it was the fastest"),
               ("ran", "n", "matrices where it ran and was right")]
     rows, classes = [], []
     total = len(group.subjects)
@@ -67,7 +68,8 @@ def _summary_table(group, sources):
 
 def summary(groups, sources):
     return section("summary", "Summary", paragraph(
-        "A kernel\u2019s time on a matrix is divided by the fastest time on that matrix; the table has the geometric means "
+        "A kernel\u2019s time on a matrix is divided by the fastest time on that matrix; the table has the "
+        "geometric means "
         "of these factors. Matrices are regular where the lengths of their rows have a variance of at most 10."),
         *each_group(groups, lambda group: _summary_table(group, sources)))
 
@@ -89,7 +91,7 @@ def _mean_bars(group, name, subjects, slug):
     best = rows[0][1] if rows else None
     bars = [(c.label, c.kind, max(mean / best, 1.0 if n == 0 else 1.0001), tail, d)
             for n, (_, mean, c, tail, d) in enumerate(rows)]
-    title = f"Mean over {words.some(len(subjects), f'{name} matrix' if name else 'matrix', f'{name} matrices' if name else 'matrices')}"
+    title = "Mean over " + words.some(len(subjects), f"{name} matrix".strip(), f"{name} matrices".strip())
     picture = charts.bars(bars, slug, f"{title}: {group.title}", _describe_bars(bars))
     return figure(picture, title, "panel mean") if picture else None
 
@@ -132,7 +134,8 @@ def _bars(group):
 
 def bars(groups):
     return section("bars", "Matrix by matrix", paragraph(
-        "A longer bar is a faster kernel; the fastest has the full length. Of each of Spry\u2019s formats the best kernel is "
+        "A longer bar is a faster kernel; the fastest has the full length. Of each of Spry\u2019s formats the "
+        "best kernel is "
         "shown. Behind a bar stand its time and how many times that of the fastest it is."), BAR_LEGEND,
         *each_group(groups, _bars))
 
@@ -176,8 +179,10 @@ def _profile(group):
 def profiles(groups):
     content = each_group(groups, _profile)
     return section("profile", "Performance profile", paragraph(
-        "How many of the matrices a kernel does within a factor of the fastest. A line that is higher is better: at the left "
-        "edge stands how often it is the fastest, further right how far it falls behind elsewhere. A matrix that it could "
+        "How many of the matrices a kernel does within a factor of the fastest. A line that is higher is "
+        "better: at the left "
+        "edge stands how often it is the fastest, further right how far it falls behind elsewhere. A matrix "
+        "that it could "
         "not do counts as never."), *content) if content else None
 
 
@@ -204,8 +209,8 @@ def _roofline(group):
             if case and case.gbps and case.gflops:
                 points.append((number, kind, case.gflops / case.gbps, case.gflops))
     copies = group.copy_gbps()
-    keys = [("mark-ours", "the best of Spry"), ("mark-csr", "Spry\u2019s best on plain CSR"), ("mark-peer", "the best peer"),
-            ("mark-auto", "auto")]
+    keys = [("mark-ours", "the best of Spry"), ("mark-csr", "Spry\u2019s best on plain CSR"),
+            ("mark-peer", "the best peer"), ("mark-auto", "auto")]
     seen = {kind for _, marks in rows for kind in marks}
     marks_legend = legend([(k, t) for k, t in keys if k[5:] in seen] + ([("roof", "copy bandwidth")] if copies else []))
     picture = charts.bandwidth(rows, copies, f"{group.slug}-bandwidth", f"Bandwidth: {group.title}",
@@ -216,7 +221,8 @@ def _roofline(group):
     if points and max(intensities) > 1.02 * min(intensities):
         picture = charts.roofline(points, copies, f"{group.slug}-roofline", f"Roofline: {group.title}",
                                   "GFLOP/s over operations a byte, under the roof that the copy bandwidth makes.")
-        matrices = join([join([element("b", n), "\u00a0", code(s.label)]) for n, s in enumerate(group.subjects, 1)], ", ")
+        matrices = join([join([element("b", n), "\u00a0", code(s.label)])
+                        for n, s in enumerate(group.subjects, 1)], ", ")
         found.append(figure(picture, join(["The line is what the copy bandwidth allows. Matrices: ", matrices, "."]),
                             "chart"))
     return element("div", *found, class_="beside") if found else None
@@ -225,7 +231,8 @@ def _roofline(group):
 def rooflines(groups):
     content = each_group(groups, _roofline)
     return section("roofline", "Roofline", paragraph(
-        "A product reads its matrix once, so the bandwidth of memory bounds it. A mark right of the line (above it, in the "
+        "A product reads its matrix once, so the bandwidth of memory bounds it. A mark right of the line (above "
+        "it, in the "
         "second picture) is no mistake: caches held the matrix, or its format is smaller than plain CSR."),
         *content) if content else None
 
@@ -266,7 +273,8 @@ def _cheapest(group):
             mean, number = min(means)
             rows.append(["many" if calls is None else words.count(calls), name_of(ours[number]), words.factor(mean)])
     return table(f"What to take for how many calls: {group.title}",
-                 [("calls", "n", None), ("least cost on average", "t", None), ("of csr\u2019s cost", "n", None)], rows, None,
+                 [("calls", "n", None), ("least cost on average", "t", None), ("of csr\u2019s cost", "n", None)],
+                 rows, None,
                  f"Set-up and calls, over those of {csr.label}.") if rows else None
 
 
@@ -291,8 +299,10 @@ def _break_even(group):
 def break_evens(groups):
     content = each_group(groups, _break_even)
     return section("break-even", "Break-even", paragraph(
-        "A format costs time before its first product. The number of calls tells after how many products this has paid, "
-        "against the fastest of Spry\u2019s csr kernels on the same matrix. Never: its products are not faster. One kernel "
+        "A format costs time before its first product. The number of calls tells after how many products this "
+        "has paid, "
+        "against the fastest of Spry\u2019s csr kernels on the same matrix. Never: its products are not faster. "
+        "One kernel "
         "of each format is shown, the best on average."), *content) if content else None
 
 
@@ -349,5 +359,6 @@ def _told(regrets):
 def regrets_of_auto(groups, regrets):
     content = each_group(groups, _regret) + _told(regrets)
     return section("regret", "Regret of auto", paragraph(
-        "What is lost by leaving the choice to auto: its time over the fastest of Spry\u2019s deterministic kernels in the "
+        "What is lost by leaving the choice to auto: its time over the fastest of Spry\u2019s deterministic "
+        "kernels in the "
         "same run. 1.00\u00d7 is no loss. Noise alone makes losses of a few per cent."), *content) if content else None

@@ -60,7 +60,8 @@ def _clean(text):
     text = re.sub(r"<path d=\"[^\"]*\" style=\"fill: none\"/>\n?", "", text)
     head, *parts = re.split(r"(<image [^>]*>)", text, flags=re.S)
     parts = [head] + parts
-    return "".join(part.replace("\n", "") if part.startswith("<image") else re.sub(r"-?\d+\.\d{3,}", _round, part) for part in parts)
+    return "".join(part.replace("\n", "") if part.startswith("<image") else re.sub(r"-?\d+\.\d{3,}", _round, part)
+                   for part in parts)
 
 
 def _colour(text):
@@ -90,6 +91,7 @@ def render(figure, slug, title, description):
     text = _without_groups(_own_ids(_colour(_clean(out.getvalue())), slug))
     width, height = (round(size * 72) for size in figure.get_size_inches())
     about = f"<title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>"
-    head = (f"<svg role=\"img\" aria-label=\"{html.escape(title + '. ' + description)}\" viewBox=\"0 0 {width} {height}\" "
-            f"width=\"{width}\" height=\"{height}\" xmlns=\"http://www.w3.org/2000/svg\">{about}")
+    head = (f"<svg role=\"img\" aria-label=\"{html.escape(title + '. ' + description)}\" "
+            f"viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" "
+            f"xmlns=\"http://www.w3.org/2000/svg\">{about}")
     return re.sub(r"<svg [^>]*>", lambda _: head, text, count=1).strip()

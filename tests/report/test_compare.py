@@ -110,7 +110,8 @@ class Noise(unittest.TestCase):
 
     def test_seven_per_cent_of_all_is_found(self):
         random_ = random.Random(4)
-        found = sum(compare(noisy(random_), noisy(random_, scale=1.07)).status == "regression" for _ in range(self.TRIALS))
+        found = sum(compare(noisy(random_), noisy(random_, scale=1.07)).status == "regression"
+                    for _ in range(self.TRIALS))
         self.assertGreaterEqual(found, 0.95 * self.TRIALS)
 
 

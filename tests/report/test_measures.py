@@ -16,7 +16,8 @@ class Measures(unittest.TestCase):
 
     def test_profile(self):
         factors = [1, 1.5, None, 3]  # None: it failed there, so it is never within any factor
-        self.assertEqual([measures.profile(factors, at) for at in (1, 1.49, 1.5, 3, 1e9)], [0.25, 0.25, 0.5, 0.75, 0.75])
+        self.assertEqual([measures.profile(factors, at) for at in (1, 1.49, 1.5, 3, 1e9)],
+                         [0.25, 0.25, 0.5, 0.75, 0.75])
         self.assertEqual(measures.profile_steps(factors), [(1, 0.25), (1.5, 0.5), (3, 0.75)])
 
     def test_break_even(self):
