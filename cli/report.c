@@ -24,6 +24,7 @@ enum { NO_MATPLOTLIB = 3, OLD_PYTHON = 4, NOT_FOUND = 127 }; /* what a trial of 
 typedef struct renderer {
     char program[4096], folder[4096]; /* spry itself, report/ */
     const char *python;
+    int is_spry; /* 0: a test's program, which cannot be asked about matrices */
 } renderer;
 
 /* What is drawn. NULL: none. */
@@ -116,6 +117,7 @@ static int find_folder(renderer *r)
     r->program[length > 0 ? length : 0] = '\0';
     const char *const slash = strrchr(r->program, '/');
     const int here = slash ? (int)(slash - r->program) : 0;
+    r->is_spry = slash && strncmp(slash + 1, "spry", 4) == 0;
     const int count = named && named[0] ? 1 : (int)(sizeof places / sizeof *places);
     for (int p = 0; p < count; p++) {
         const int written = named && named[0]
@@ -163,7 +165,7 @@ static const char **make_arguments(const renderer *r, const job *j)
     arguments[a++] = "-B"; /* leaves no byte code in the folder */
     arguments[a++] = r->folder;
     arguments[a++] = "--result=3";
-    if (r->program[0]) {
+    if (r->is_spry) {
         arguments[a++] = "--program";
         arguments[a++] = r->program;
     }
