@@ -26,24 +26,19 @@ def _best_time(group, choose):
 
 
 def _who_won(group):
-    """What of ours was the fastest, and by how much against the best on plain CSR."""
-    ours = [c for c in group.ranked() if c.kind == "ours"] or [c for c in group.ranked() if not c.peer]
+    """What was the fastest of all, and by how much against Spry's best on plain CSR."""
     where = f"over {words.some(len(group.subjects), 'matrix', 'matrices')} ({group.title})" \
         if len(group.subjects) > 1 else f"on {group.subjects[0].label} ({group.title})"
-    if not ours:
-        best = group.ranked()[0]
-        return join([code(best.label), f", of another library, was the fastest {where}."])
-    best, csr = ours[0], next((c for c in ours if c.format == "csr"), None)
-    start = join(["Of Spry\u2019s kernels ", code(best.label), f" was the fastest {where}"])
-    if csr is None or len(ours) == 1:
-        return join([start, "."])
-    if csr == best:
-        return join([start, ": no other format was faster than plain CSR on average."])
-    ratios = _ratio(group, lambda s: group.time(s, best), lambda s: group.time(s, csr))
+    best = group.ranked()[0]
+    csr = next((c for c in group.ranked() if c.kind == "ours" and c.format == "csr"), None)
+    start = join([code(best.label), ", of another library," if best.peer else None, f" was the fastest {where}"])
+    if best == csr:
+        return join([start, ": nothing was faster than plain CSR on average." if len(group.competitors) > 1 else "."])
+    ratios = _ratio(group, lambda s: group.time(s, best), lambda s: group.time(s, csr)) if csr else []
     if not ratios:
         return join([start, "."])
-    mean = geometric_mean(ratios)
-    return join([start, f": {mean:.2f} times as fast on average as ", code(csr.label), ", the best on plain CSR."])
+    return join([start, f": {geometric_mean(ratios):.2f} times as fast on average as ", code(csr.label),
+                 ", Spry\u2019s best on plain CSR."])
 
 
 def _beside_peers(group):
@@ -55,11 +50,11 @@ def _beside_peers(group):
         return join(["No other library was measured beside it; the fastest most often was ", code(winner.label),
                      f", on {group.won(winner)} of {total}."])
     mean, won = geometric_mean(ratios), sum(ratio > 1 for ratio in ratios)
+    how = f"{mean:.2f} times as fast" if mean >= 1 else f"{1 / mean:.2f} times as slow"
     if len(ratios) == 1:
-        return f"Spry\u2019s best was {mean:.2f} times as fast as the best of other libraries."
-    return (f"Spry\u2019s best kernel was faster than the best of other libraries on {won} of {len(ratios)} "
-            "matrices, and "
-            f"{mean:.2f} times as fast on average (from {min(ratios):.2f} to {max(ratios):.2f}).")
+        return f"Spry\u2019s best was {how} as the best of other libraries."
+    return (f"Spry\u2019s best kernel was faster than the best of other libraries on {won} of {len(ratios)} matrices, "
+            f"and {how} on average (from {min(ratios):.2f} to {max(ratios):.2f} times as fast).")
 
 
 def _heading(groups, cases, comparison):
@@ -143,18 +138,13 @@ def _method(states):
     caches = {("warm",): "Caches are warm: what fits into them stays there. ",
               ("cold",): "Caches are cold: they are flushed before each run. "}
     return [paragraph(
-        "Each kernel multiplies the same matrix with the same vectors. It is warmed up, then timed in batches, "
-        "which take "
-        "turns with those of the other kernels, so that what changes on the machine changes for all. The time "
-        "is the median "
-        "of the batches. ", caches.get(tuple(states), ""), "Set-up is timed apart."), paragraph(
-        "Every result is checked in the same run, row by row, against the bound on rounding errors; a kernel "
-        "that is wrong "
-        "has no time here. The copy bandwidth is that of a plain copy of large arrays, measured in the same "
-        "run. GB/s count "
-        "the bytes of the matrix as plain CSR and of both vectors once, whatever the format stores. Times of "
-        "two runs are "
-        "never divided by each other.")]
+        "Each kernel multiplies the same matrix with the same vectors. It is warmed up, then timed in batches, which "
+        "take turns with those of the other kernels, so that what changes on the machine changes for all. The time is "
+        "the median of the batches. ", caches.get(tuple(states), ""), "Set-up is timed apart."), paragraph(
+        "Every result is checked in the same run, row by row, against the bound on rounding errors; a kernel that is "
+        "wrong has no time here. The copy bandwidth is that of a plain copy of large arrays, measured in the same run. "
+        "GB/s count the bytes of the matrix as plain CSR and of both vectors once, whatever the format stores. Times "
+        "of two runs are never divided by each other.")]
 
 
 # ---- compared with an earlier run -------------------------------------------------------------------
@@ -207,10 +197,10 @@ def _matrix(number, subject, about, why):
     picture = charts.spy(about["picture"], about["rows"], about["cols"], f"spy{number}",
                          f"Structure of {subject.matrix}", "Where its entries lie: rows downwards, columns to "
                                                            "the right; "
-                         "darker parts have more entries.")
+                         "parts in a stronger colour have more entries.")
     lengths = charts.histogram(about.get("histogram") or [], f"lengths{number}", f"Row lengths of {subject.matrix}",
                                "How many rows have how many entries.")
-    shown = [figure(picture, "Entries; the darker, the more") if picture else None,
+    shown = [figure(picture, "Where entries lie; the stronger, the more") if picture else None,
              figure(lengths, "Rows by length") if lengths else None]
     return element("article", *found, *[part for part in shown if part], class_="card matrix")
 

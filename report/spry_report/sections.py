@@ -68,9 +68,8 @@ def _summary_table(group, sources):
 
 def summary(groups, sources):
     return section("summary", "Summary", paragraph(
-        "A kernel\u2019s time on a matrix is divided by the fastest time on that matrix; the table has the "
-        "geometric means "
-        "of these factors. Matrices are regular where the lengths of their rows have a variance of at most 10."),
+        "A kernel\u2019s time on a matrix is divided by the fastest time on that matrix; the table has the geometric "
+        "means of these factors. Matrices are regular where the lengths of their rows have a variance of at most 10."),
         *each_group(groups, lambda group: _summary_table(group, sources)))
 
 
@@ -134,9 +133,8 @@ def _bars(group):
 
 def bars(groups):
     return section("bars", "Matrix by matrix", paragraph(
-        "A longer bar is a faster kernel; the fastest has the full length. Of each of Spry\u2019s formats the "
-        "best kernel is "
-        "shown. Behind a bar stand its time and how many times that of the fastest it is."), BAR_LEGEND,
+        "A longer bar is a faster kernel; the fastest has the full length. Of each of Spry\u2019s formats the best "
+        "kernel is shown. Behind a bar stand its time, and that over the fastest time."), BAR_LEGEND,
         *each_group(groups, _bars))
 
 
@@ -179,11 +177,9 @@ def _profile(group):
 def profiles(groups):
     content = each_group(groups, _profile)
     return section("profile", "Performance profile", paragraph(
-        "How many of the matrices a kernel does within a factor of the fastest. A line that is higher is "
-        "better: at the left "
-        "edge stands how often it is the fastest, further right how far it falls behind elsewhere. A matrix "
-        "that it could "
-        "not do counts as never."), *content) if content else None
+        "How many of the matrices a kernel does within a factor of the fastest. A line that is higher is better: at "
+        "the left edge stands how often it is the fastest, further right how far it falls behind elsewhere. A matrix "
+        "that it could not do counts as never."), *content) if content else None
 
 
 # ---- roofline ---------------------------------------------------------------------------------------
@@ -231,9 +227,8 @@ def _roofline(group):
 def rooflines(groups):
     content = each_group(groups, _roofline)
     return section("roofline", "Roofline", paragraph(
-        "A product reads its matrix once, so the bandwidth of memory bounds it. A mark right of the line (above "
-        "it, in the "
-        "second picture) is no mistake: caches held the matrix, or its format is smaller than plain CSR."),
+        "A product reads its matrix once, so the bandwidth of memory bounds it. A mark right of the line (above it, in "
+        "the second picture) is no mistake: caches held the matrix, or its format is smaller than plain CSR."),
         *content) if content else None
 
 
@@ -299,11 +294,9 @@ def _break_even(group):
 def break_evens(groups):
     content = each_group(groups, _break_even)
     return section("break-even", "Break-even", paragraph(
-        "A format costs time before its first product. The number of calls tells after how many products this "
-        "has paid, "
-        "against the fastest of Spry\u2019s csr kernels on the same matrix. Never: its products are not faster. "
-        "One kernel "
-        "of each format is shown, the best on average."), *content) if content else None
+        "A format costs time before its first product. The number of calls tells after how many products this has "
+        "paid, against the fastest of Spry\u2019s csr kernels on the same matrix. Never: its products are not faster. "
+        "One kernel of each format is shown, the best on average."), *content) if content else None
 
 
 # ---- regret of auto ---------------------------------------------------------------------------------
