@@ -1,0 +1,6 @@
+"""Run as `python3 report ...` by the command `spry report`; see spry_report/main.py."""
+import sys
+
+from spry_report.main import main
+
+sys.exit(main())

@@ -1,0 +1,216 @@
+"""
+Cases in groups that are compared with each other: one operation, type and device. In a group, rows are competitors
+(kernels of ours, peers, and auto), and columns are subjects: a matrix as one file has it, since times of two runs are
+not compared.
+"""
+from dataclasses import dataclass
+
+from .measures import geometric_mean
+
+
+@dataclass(eq=False)
+class Subject:
+    """A matrix in a file."""
+    matrix: str
+    source: int
+    class_: str
+    rows: float
+    cols: float
+    nnz: float
+    label: str
+
+
+@dataclass(eq=False)
+class Competitor:
+    label: str
+    peer: bool
+    is_auto: bool
+    format: str
+
+    @property
+    def kind(self):
+        return "peer" if self.peer else "auto" if self.is_auto else "ours"
+
+
+def operation(case):
+    """Its name, with the columns and the layout of products that have several."""
+    if case.columns is None:
+        return case.op or "not known"
+    return f"{case.op} of {case.columns:g} columns" + (f", {case.layout}-major" if case.layout else "")
+
+
+def group_key(case):
+    return (operation(case), case.type, case.device, case.index, case.state)
+
+
+def _name(case, with_threads):
+    """The kernel, and what its name does not tell of how it ran."""
+    if case.is_auto:
+        name = "auto" if case.policy in (None, "cost") else f"auto ({case.policy})"
+    else:
+        name = case.kernel or case.format or "not known"
+        if ":" in (case.format or "") or case.format == "plan":
+            name += f" [{case.format}]"
+    if case.ordering not in (None, "none"):
+        name += f" after {case.ordering}"
+    if with_threads and case.threads is not None:
+        name += f", {case.threads:g} thread" + ("s" if case.threads != 1 else "")
+    return name
+
+
+def case_key(case):
+    """What one case is within a run, but for the number of threads."""
+    return group_key(case) + (case.source, case.matrix, _name(case, False), bool(case.peer))
+
+
+class Group:
+    """Cases by (subject, competitor)."""
+
+    def __init__(self, key, title):
+        self.key, self.title = key, title
+        self.subjects, self.competitors = [], []
+        self.cells = {}
+        self.slug = ""
+        self.repeated = 0
+        self._best, self._ranked = {}, []
+
+    def finish(self, number):
+        """To be called when all cases are in: leaves out what never ran, and ranks the rest."""
+        self.slug = f"g{number}"
+        timed = [place for place, case in self.cells.items() if case.ran]
+        for subject, competitor in timed:
+            time = self.cells[subject, competitor].time_us
+            self._best[subject] = min(time, self._best.get(subject, time))
+        ran = {competitor for _, competitor in timed}
+        self.subjects = [subject for subject in self.subjects if subject in self._best]
+        self.competitors = [competitor for competitor in self.competitors if competitor in ran]
+        self._ranked = sorted(self.competitors, key=lambda c: (-self.count_ran(c), self.mean_factor(c), c.label))
+
+    def case(self, subject, competitor):
+        return self.cells.get((subject, competitor))
+
+    def time(self, subject, competitor):
+        case = self.case(subject, competitor)
+        return case.time_us if case and case.ran else None
+
+    def factors(self, competitor, subjects=None):
+        """Its time over the best of each subject; None where it has none."""
+        return [self.factor(subject, competitor) for subject in (self.subjects if subjects is None else subjects)]
+
+    def factor(self, subject, competitor):
+        time = self.time(subject, competitor)
+        return None if time is None else time / self._best[subject]
+
+    def best(self, subject, choose=lambda competitor: True):
+        """The fastest competitor of those chosen; None where none ran."""
+        timed = [(self.time(subject, c), n) for n, c in enumerate(self.competitors) if choose(c)]
+        timed = [(time, n) for time, n in timed if time is not None]
+        return self.competitors[min(timed)[1]] if timed else None
+
+    def won(self, competitor, subjects=None):
+        """How often it was the fastest; auto wins with the kernel that it took, so both may win."""
+        return sum(factor is not None and factor <= 1 for factor in self.factors(competitor, subjects))
+
+    def was_tried(self, competitor):
+        return all(self.case(subject, competitor) for subject in self.subjects)
+
+    def mean_factor(self, competitor, subjects=None):
+        return geometric_mean(f for f in self.factors(competitor, subjects) if f is not None)
+
+    def count_ran(self, competitor, subjects=None):
+        return sum(f is not None for f in self.factors(competitor, subjects))
+
+    def ranked(self):
+        """Those that ran everywhere by their mean, then those that ran at more places than others."""
+        return self._ranked
+
+    def best_of_formats(self):
+        """Of each format of ours the kernel that ranks first, all peers, and auto: in the order of ranks."""
+        found, formats = [], set()
+        for competitor in self.ranked():
+            if competitor.kind == "ours":
+                if competitor.format in formats:
+                    continue
+                formats.add(competitor.format)
+            found.append(competitor)
+        return found
+
+    def copy_gbps(self):
+        """The copy bandwidths that its runs measured, in order, each once."""
+        return sorted({case.copy_gbps for case in self.cells.values() if case.copy_gbps})
+
+
+def _titles(keys):
+    """What tells the groups apart, in words; index pairs and cold or warm where they differ."""
+    all_indices, all_states = {key[3] for key in keys}, {key[4] for key in keys if key[4]}
+    titles = {}
+    for key in keys:
+        op, type_, device, index, state = key
+        parts = [op, type_, device]
+        if len(all_indices) > 1:
+            parts.append(f"{index} bits")
+        if len(all_states) > 1 and state:
+            parts.append(f"{state} caches")
+        titles[key] = ", ".join(part for part in parts if part)
+    return titles
+
+
+def _needs_threads(cases):
+    """What was measured with several numbers of threads: its group and name."""
+    threads = {}
+    for case in cases:
+        threads.setdefault(case_key(case), set()).add(case.threads)
+    return {(group_key(case), _name(case, False)) for case in cases if len(threads[case_key(case)]) > 1}
+
+
+def _label(case, places, sources):
+    """Of a matrix that several files have, the file stands behind the name."""
+    return f"{case.matrix} ({sources[case.source]})" if len(places[case.matrix]) > 1 else case.matrix
+
+
+def make_groups(cases, sources):
+    """All groups with a time in them, in the order of first appearance. sources: names of the files."""
+    timed = [case for case in cases if case.op and case.matrix]
+    several = _needs_threads(timed)
+    places = {}
+    for case in timed:
+        places.setdefault(case.matrix, set()).add(case.source)
+    keys = list(dict.fromkeys(group_key(case) for case in timed if case.ran))
+    titles = _titles(keys)
+    groups = {key: Group(key, titles[key]) for key in keys}
+    subjects, competitors = {}, {}
+    for case in timed:
+        key = _home(case, groups)
+        if key is None:
+            continue
+        group = groups[key]
+        name = _name(case, (group_key(case), _name(case, False)) in several)
+        subject_key = (key, case.source, case.matrix)
+        if subject_key not in subjects:
+            subjects[subject_key] = Subject(case.matrix, case.source, case.class_, case.rows, case.cols, case.nnz,
+                                            _label(case, places, sources))
+            group.subjects.append(subjects[subject_key])
+        competitor_key = (key, name, bool(case.peer))
+        if competitor_key not in competitors:
+            format_ = (case.format or "").split(":")[0]
+            competitors[competitor_key] = Competitor(name, bool(case.peer), case.is_auto, format_)
+            group.competitors.append(competitors[competitor_key])
+        place = (subjects[subject_key], competitors[competitor_key])
+        if place in group.cells:
+            group.repeated += 1
+        else:
+            group.cells[place] = case
+    for number, group in enumerate(groups.values(), 1):
+        group.finish(number)
+    return list(groups.values())
+
+
+def _home(case, groups):
+    """The group of a case. One that did not run may not know its state: then the first group that fits otherwise."""
+    key = group_key(case)
+    if key in groups:
+        return key
+    if case.ran:
+        return None
+    fits = [k for k in groups if all(a in (None, b) for a, b in zip(key, k))]
+    return fits[0] if fits else None

@@ -1,0 +1,93 @@
+"""What matrices look like, asked of `spry info`: their picture and row lengths."""
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+PICTURE = 64  # parts a side
+SECONDS = 60  # a matrix may take
+ENDINGS = (".mtx", ".mtx.gz", ".spry", "")
+
+
+def _run(program, *arguments):
+    """The JSON objects that the program prints, or an exception that tells why there are none."""
+    try:
+        done = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise LookupError(f"spry {arguments[0]} took longer than {SECONDS} seconds") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise LookupError(f"spry {arguments[0]} could not be run: {error}") from error
+    try:
+        return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+    except ValueError as error:
+        raise LookupError(f"spry {arguments[0]} printed no JSON") from error
+
+
+def generators(program):
+    """Names of generated matrices; none where the program cannot tell."""
+    try:
+        return {line.get("name") for line in _run(program, "gen", "--list", "--json")}
+    except LookupError:
+        return set()
+
+
+def devices(program):
+    """The machine's devices, as `spry devices` has them."""
+    try:
+        return [line for line in _run(program, "devices", "--json") if line.get("name")]
+    except LookupError:
+        return []
+
+
+def find(name, folder, generated):
+    """What `spry info` is asked for, or None."""
+    if name.split(",")[0] in generated:
+        return "gen:" + name
+    for ending in ENDINGS if folder else ():
+        path = os.path.join(folder, name + ending)
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+def describe(program, subject, folder, generated):
+    """(what spry info says, None) or (None, why it does not)."""
+    place = find(subject.matrix, folder, generated)
+    if place is None:
+        if folder:
+            folder = os.path.basename(os.path.abspath(folder))
+            return None, f"There is no picture: no file of that name is in the folder {folder}."
+        return None, "There is no picture: the folder of its file was not named (--matrices, SPRY_MATRIX_DIR)."
+    try:
+        lines = _run(program, "info", place, "--json", "--picture", str(PICTURE))
+    except LookupError as error:
+        return None, f"There is no picture: {error}."
+    if not lines or not isinstance(lines[0].get("picture"), list):
+        reason = lines[0].get("reason") if lines else None
+        return None, f"There is no picture: {reason or 'spry info did not tell of it'}."
+    about = lines[0]
+    for size in ("rows", "cols", "nnz"):
+        expected = getattr(subject, size)
+        if expected is not None and about.get(size) != expected:
+            return None, (f"A matrix of this name was found, but it is another one: {size} is {about.get(size)}, "
+                          f"the record has {expected:g}.")
+    return about, None
+
+
+def start(program, subjects, folder):
+    """
+    Begins to ask about each matrix once, two at a time. What comes back is a function that waits for the answers:
+    {matrix: as describe}.
+    """
+    first = {}
+    for subject in subjects:
+        first.setdefault(subject.matrix, subject)
+    if not program:
+        none = (None, "There is no picture: no program was named that could be asked.")
+        return lambda: {name: none for name in first}
+    generated = generators(program)
+    pool = ThreadPoolExecutor(2)
+    found = [pool.submit(describe, program, subject, folder, generated) for subject in first.values()]
+    pool.shutdown(wait=False)
+    return lambda: {name: answer.result() for name, answer in zip(first, found)}

@@ -1,0 +1,110 @@
+"""Pieces of HTML: escaped texts, tables, figures, legends, sections."""
+import html
+import re
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+
+def text(value):
+    """A value within an element."""
+    return value if isinstance(value, Html) else Html(html.escape(str(value), quote=True))
+
+
+def join(pieces, between=""):
+    return Html(between.join(text(piece) for piece in pieces if piece is not None))
+
+
+def element(tag, *content, **attributes):
+    """<tag class="..." ...>content</tag>; class_ stands for class, aria_label for aria-label."""
+    words = "".join(f' {name.rstrip("_").replace("_", "-")}="{html.escape(str(value), quote=True)}"'
+                    for name, value in attributes.items() if value is not None)
+    return Html(f"<{tag}{words}>{join(content)}</{tag}>")
+
+
+def paragraph(*content, **attributes):
+    return element("p", *content, **attributes)
+
+
+def code(name):
+    """A name; it may break behind underscores and commas."""
+    return Html("<code>" + re.sub(r"([_,:])", r"\1<wbr>", html.escape(str(name))) + "</code>")
+
+
+def slug(name):
+    """A name as part of an id."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
+
+
+def table(caption, heads, rows, classes=None, about=None):
+    """
+    A table that scrolls within its own box. heads: [(text, "n" for numbers, "t" for texts, title or None)]; the first
+    cell of a row is its head. classes: of each row. about: a sentence beside the caption.
+    """
+    cells = [element("th", head, scope="col", class_=kind, title=title) for head, kind, title in heads]
+    body = []
+    for number, row in enumerate(rows):
+        first = element("th", row[0], scope="row", class_=heads[0][1])
+        rest = [element("td", cell, class_=kind) for cell, (_, kind, _) in zip(row[1:], heads[1:])]
+        body.append(element("tr", first, *rest, class_=(classes[number] or None) if classes else None))
+    said = [element("span", words) for words in (caption, about) if words]
+    inner = element("table", element("caption", join(said, " ")),
+                    element("thead", element("tr", *cells)), Html("<tbody>\n" + "\n".join(body) + "\n</tbody>"))
+    class_ = "box wide" if len(heads) > 10 else "box"
+    return Html(str(element("div", inner, class_=class_, tabindex="0", role="region", aria_label=caption)) + "\n")
+
+
+def figure(picture, caption, class_=None):
+    """A picture with what is said under it."""
+    return Html(str(element("figure", Html(picture), element("figcaption", caption), class_=class_)) + "\n")
+
+
+def section(id_, title, *content):
+    return Html(str(element("section", element("h2", title, id=f"{id_}-title"), *content, id=id_,
+                            aria_labelledby=f"{id_}-title")) + "\n")
+
+
+def facts(pairs):
+    """A list of what is known: [(name, value)]; what is None is left out."""
+    return element("dl", *[join([element("dt", name), element("dd", value)])
+                           for name, value in pairs if value is not None])
+
+
+# ---- legends ----------------------------------------------------------------------------------------
+
+_KEYS = {
+    "ours": '<rect class="ours" x="1" y="2" width="18" height="8"/>',
+    "peer": '<rect class="peer" x="2" y="2.7" width="16.5" height="6.6"/>',
+    "auto": '<rect class="auto" x="1" y="2" width="18" height="8"/>',
+    "mark-csr": '<circle class="open" cx="10" cy="6" r="3.6"/>',
+    "mark-ours": '<circle class="ours" cx="10" cy="6" r="4"/>',
+    "mark-peer": '<path class="peer" d="M10 1.6 14.2 10H5.8z"/>',
+    "mark-auto": '<path class="cross" d="M6.5 2.5l7 7m0-7l-7 7"/>',
+    "roof": '<path class="roof" d="M0 6H20"/>',
+}
+_DASHES = ("", "9 4", "2 3", "10 4 2 4", "5 3", "14 4", "7 2 2 2 2 2")
+
+
+def _key(drawing):
+    return Html(f'<svg class="key" viewBox="0 0 20 12" width="20" height="12" aria-hidden="true">{drawing}</svg>')
+
+
+def legend(entries):
+    """entries: [(name of a key, text)]."""
+    return element("ul", *[element("li", _key(_KEYS[name]), " ", words) for name, words in entries], class_="legend")
+
+
+def line_legend(labels, others=None):
+    """The lines of a picture in their order; others: a text for the pale ones."""
+    items = []
+    for number, label in enumerate(labels):
+        line = (f'<path d="M0 6H20" fill="none" stroke-width="2" stroke-dasharray="{_DASHES[number % len(_DASHES)]}" '
+                f'style="stroke: var(--series{number % len(_DASHES) + 1})"/>')
+        items.append(element("li", _key(line), " ", label))
+    if others:
+        items.append(element("li", _key('<path class="pale" d="M0 6H20"/>'), " ", others))
+    return element("ul", *items, class_="legend")
+
+
+BAR_LEGEND = legend([("ours", "Spry"), ("auto", "Spry, format chosen by auto"), ("peer", "another library")])

@@ -1,0 +1,203 @@
+"""The page as HTML: what is in it, whether it is sound, needs no network, and comes out the same again."""
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+VOID = {"meta", "wbr", "br", "hr", "img", "link", "input"}
+
+
+class Checker(html.parser.HTMLParser):
+    """Keeps what a page must get right."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.targets, self.faults, self.headings = [], [], [], [], []
+        self.tables = self.captions = self.pictures = 0
+        self.text = []
+
+    def handle_starttag(self, tag, attributes):
+        about = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        self._take(tag, about)
+
+    def handle_startendtag(self, tag, attributes):
+        self._take(tag, dict(attributes))
+
+    def _take(self, tag, about):
+        if "id" in about:
+            self.ids.append(about["id"])
+        for name in ("href", "src", "xlink:href"):
+            value = about.get(name)
+            if value and value.startswith("#"):
+                self.targets.append(value[1:])
+            elif value and not value.startswith("data:image/png;base64,"):
+                self.faults.append(f"<{tag} {name}={value[:60]}>")
+        self.targets += re.findall(r"url\(#([^)]+)\)", " ".join(str(value) for value in about.values()))
+        self.targets += (about.get("aria-labelledby") or "").split()
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        self.tables += tag == "table"
+        self.captions += tag == "caption"
+        if tag == "svg" and about.get("aria-hidden") != "true":
+            self.pictures += 1
+            if about.get("role") != "img" or not about.get("aria-label"):
+                self.faults.append("a picture without a text in its place")
+        if tag in ("script", "link", "iframe", "object"):
+            self.faults.append(f"<{tag}>")
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes another element")
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def make_page(records, *options, regrets=()):
+    """The renderer as the program calls it; (status, page, result)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        result = os.path.join(folder, "result")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(support.lines(records) + support.lines({"regret": regret} for regret in regrets))
+        with open(result, "wb") as out:
+            os.set_inheritable(out.fileno(), True)
+            done = subprocess.run([sys.executable, "-B", support.REPORT, "--result", str(out.fileno()), *options, path],
+                                  capture_output=True, close_fds=False, check=False)
+        with open(result, encoding="utf-8") as file:
+            told = json.load(file)
+    if done.stderr:
+        raise AssertionError(done.stderr.decode())
+    return done.returncode, done.stdout.decode(), told
+
+
+def check(page):
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    return checker
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.status, cls.page, cls.result = make_page(support.small_run())
+        cls.checker = check(cls.page)
+
+    def assert_sound(self, page):
+        checker = check(page)
+        self.assertEqual(checker.faults, [])
+        self.assertEqual(checker.open, [])
+        self.assertEqual(sorted(checker.ids), sorted(set(checker.ids)), "an id stands twice")
+        self.assertEqual(set(checker.targets) - set(checker.ids), set(), "a link to nothing")
+        self.assertEqual(checker.tables, checker.captions)
+        self.assertEqual(checker.headings[0], 1)
+        self.assertEqual(checker.headings.count(1), 1)
+        for before, after in zip(checker.headings, checker.headings[1:]):
+            self.assertLessEqual(after, before + 1, "a heading skips a level")
+        drawn = page.partition("</style>")[2] or page
+        for colour in re.findall(r"#[0-9a-f]{6}\b", drawn):
+            self.fail(f"the colour {colour} follows neither light nor dark")
+        for address in re.findall(r"@import|https?://[^\s\"<]*", page):
+            self.assertEqual(address, "http://www.w3.org/2000/svg")
+
+    def test_it_is_sound(self):
+        self.assertEqual((self.status, self.result["exit"]), (0, 0))
+        self.assert_sound(self.page)
+        self.assertGreaterEqual(self.checker.pictures, 7)  # means, three matrices, profile, bandwidth, roofline, paid
+
+    def test_a_checker_finds_faults(self):
+        for page in ('<p id="a"></p><p id="a"></p><h1>x</h1>', '<h1><a href="#x">x</a></h1>', "<h1>x</h1><table></table>",
+                     "<h1>x</h1><h3>y</h3>", '<h1>x</h1><script src="http://x/"></script>', "<h1>x</h1><svg></svg>",
+                     "<h1>x</p>", '<h1 style="color: #050505">x</h1>'):
+            with self.subTest(page=page), self.assertRaises(AssertionError):
+                self.assert_sound(page)
+
+    def test_tidy(self):
+        if not shutil.which("tidy"):
+            self.skipTest("tidy is not installed")
+        for page in (self.page, make_page([support.record(time_us=None, status="failed", reason="no memory")])[1]):
+            done = subprocess.run(["tidy", "-q", "-e"], input=page, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_it_comes_out_the_same_again(self):
+        self.assertTrue(make_page(support.small_run())[1] == self.page, "it differs")
+
+    def test_what_won(self):
+        text = re.sub(r"\s+", " ", "".join(self.checker.text))
+        # sell and csr: 1, 1, 2 and 2, 1, 1 times the best: the same mean, and the name decides.
+        self.assertIn("csr_avx2_cpu was the fastest over 3 matrices (spmv, f64, cpu): nothing was faster", text)
+        # 200 us of the peer over 50, 100 and 100 us.
+        self.assertIn("on 3 of 3 matrices, and 2.52 times as fast on average (from 2.00 to 4.00 times as fast)", text)
+        self.assertIn("1 of 12 cases ran while others had a share", text)
+
+    def test_what_did_not_run(self):
+        text = "".join(self.checker.text)
+        self.assertIn("row 7 is off by 3 bounds", text)
+        self.assertIn("format ell would take 1000 bytes (and 2 more with other numbers)", text)
+        self.assertIn("1 case gave a wrong result or failed", text)
+
+    def test_regret_of_auto(self):
+        rows = re.findall(r"<tr[^>]*><th[^>]*><code>(?:one|two|three)</code></th>.*?auto_<wbr>took.*?</tr>", self.page)
+        self.assertEqual([re.findall(r">([\d.]+)\u00d7<", row)[-1] for row in rows], ["2.20", "1.10", "1.10"])
+
+    def test_hostile_names(self):
+        bad = '<script>alert("x")</script>&amp;$a_b$"\'\u202e'
+        run = [support.record(matrix=m + bad, kernel=k + bad, reason=bad, type="f64", format=k, time_us=10.0 + n)
+               for n, (m, k) in enumerate((("a", "csr"), ("a", "sell"), ("b", "csr"), ("b", "sell")))]
+        run.append(support.record(matrix=bad, kernel=bad, status="skipped", time_us=None, reason=bad))
+        page = make_page(run)[1]
+        self.assert_sound(page)
+        self.assertTrue("&lt;script&gt;" in page)
+
+    def test_every_field_may_be_unknown(self):
+        empty = {name: None for name in support.DEFAULTS}
+        run = [{**empty, "op": "spmv", "matrix": "m", "device": "cpu", "type": "f64", "status": "ok", "time_us": 5.0},
+               {**empty, "status": "failed"}, {**empty, "status": "ok", "op": "cg", "matrix": "m", "device": "cpu",
+                                               "type": "f64"}]
+        self.assert_sound(make_page(run)[1])
+
+    def test_nothing_ran(self):
+        page = make_page([support.record(time_us=None, status="skipped", reason="no GPU")])[1]
+        self.assert_sound(page)
+        self.assertTrue("No case ran" in page)
+
+    def test_regrets_of_a_run(self):
+        about = {"op": "spmv", "type": "f64", "device": "cpu", "policy": "cost"}
+        regrets = [{**about, "matrix": "m", "calls": 10, "loss": 2}, {**about, "matrix": "n", "calls": 10, "loss": 8},
+                   {**about, "matrix": "n", "calls": 0, "loss": None}]
+        page = make_page([support.record()], regrets=regrets)[1]
+        self.assert_sound(page)
+        row = '<th scope="row" class="n">10</th><td class="n">2</td><td class="n">4.00\u00d7</td>'
+        self.assertTrue(row in page, "the mean of 2 and 8")
+
+    def test_compared(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as old:
+            old.write(support.lines([{**r, "time_us": r["time_us"] and r["time_us"] / 2} for r in support.small_run()]))
+            old.flush()
+            status, page, result = make_page(support.small_run(), "--compare", old.name)
+            self.assertEqual((status, result["exit"], result["verdict"]), (1, 1, "regression"))
+            self.assertIn("verdict: regression: ", result["text"])
+            self.assert_sound(page)
+            self.assertTrue("Cases that changed beyond their noise" in page)
+
+    def test_thirty_kernels_on_twenty_matrices(self):
+        run = [support.record(matrix=f"matrix_{m}", kernel=f"format{k}_avx512_cpu", format=f"f{k}", peer=k >= 22,
+                              time_us=100.0 + (m * 7 + k * 13) % 90, gflops=1.0 + m * 0.03, gbps=8.0, setup_us=10.0 * k)
+               for m in range(20) for k in range(30)]
+        page = make_page(run)[1]
+        self.assert_sound(page)
+        self.assertLess(len(page), 2_000_000)
+
+
+if __name__ == "__main__":
+    unittest.main()
