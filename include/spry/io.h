@@ -99,9 +99,9 @@ typedef struct spry_source_info {
     char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian"; "": not told */
     int gzip;          /* 1: the file is compressed by gzip */
     int64_t rows, cols;
-    int64_t entries;      /* in the file: one triangle of a symmetric matrix, duplicates included */
-    spry_known by_row;    /* the file has them by row, and by column within a row */
-    spry_known by_column; /* the reverse */
+    int64_t entries;       /* in the file: one triangle of a symmetric matrix, duplicates included */
+    spry_known by_row;     /* the file has them by row, and by column within a row */
+    spry_known by_column;  /* the reverse */
     spry_known duplicates; /* several entries at one position; of one triangle also an entry and its mirror image */
 } spry_source_info;
 

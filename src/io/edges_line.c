@@ -109,7 +109,8 @@ spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char 
     if (edges->weighted && !read_weight(&p, end, entry, fault)) return SPRYI_LINE_BAD;
     const spryi_word w = next_field(&p, end, 0, &there);
     if (there)
-        return spryi_bad_line(fault, "expected the end of the line after the %s, as in the first line of edges, found %s",
+        return spryi_bad_line(fault,
+                              "expected the end of the line after the %s, as in the first line of edges, found %s",
                               edges->weighted ? "weight" : "target node",
                               w.p < w.end ? show(w, end).text : "another column");
     return SPRYI_LINE_ENTRY;

@@ -235,8 +235,10 @@ static spry_status join_all(job *work, spryi_mtx_entries *entries, spry_index_ty
     spry_context *context = work->text->context;
     part **parts = NULL;
     int64_t p = 0;
-    *entries = (spryi_mtx_entries){
-        .index_type = index_type, .value_type = work->type, .count = work->count, .order = work->order};
+    *entries = (spryi_mtx_entries){.index_type = index_type,
+                                   .value_type = work->type,
+                                   .count = work->count,
+                                   .order = work->order};
     spry_status status = SPRYI_NEW(context, &parts, work->parts, "list of parts", err);
     if (status != SPRY_OK) return status;
     for (part *next = work->first; next; next = next->next) parts[p++] = next;

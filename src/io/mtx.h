@@ -24,9 +24,9 @@ typedef struct spryi_mtx {
     spryi_field field;
     spry_symmetry symmetry;
     int64_t m, n;
-    int64_t entries; /* in the file */
-    int64_t lines;   /* that the head takes */
-    int64_t aside;   /* bytes of its comments and blank lines */
+    int64_t entries;                        /* in the file */
+    int64_t lines;                          /* that the head takes */
+    int64_t aside;                          /* bytes of its comments and blank lines */
     const char *field_name, *symmetry_name; /* as the banner has them, in lower case */
 } spryi_mtx;
 

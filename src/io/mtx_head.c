@@ -196,7 +196,8 @@ spry_status spryi_mtx_check_aside(const spryi_text *text, int64_t aside, int64_t
 }
 
 /* The size line, behind comments and blank lines. */
-static spry_status find_size_line(spryi_cursor *c, spryi_mtx *head, const char **start, const char **end, spry_error *err)
+static spry_status find_size_line(spryi_cursor *c, spryi_mtx *head, const char **start, const char **end,
+                                  spry_error *err)
 {
     for (;;) {
         SPRYI_OK_OR_RETURN(spryi_cursor_next(c, start, end, err));

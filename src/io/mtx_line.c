@@ -79,11 +79,13 @@ static const char *read_value(const spryi_mtx *head, const char *p, const char *
     spryi_decimal d;
     int integer = head->field == SPRYI_INTEGER;
     if (w.p == w.end || spryi_decimal_scan(w.p, w.end, &d) != w.end) {
-        (void)spryi_bad_line(fault, "expected %s, found %s", integer ? "an integer" : "a number", spryi_mtx_show(w.p, w.end).text);
+        (void)spryi_bad_line(fault, "expected %s, found %s", integer ? "an integer" : "a number",
+                             spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     if (integer && !d.integer) {
-        (void)spryi_bad_line(fault, "expected an integer, as the banner says, found %s", spryi_mtx_show(w.p, w.end).text);
+        (void)spryi_bad_line(fault, "expected an integer, as the banner says, found %s",
+                             spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     entry->f64 = spryi_decimal_f64(&d);
@@ -113,9 +115,10 @@ spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end,
     }
     if (spryi_next_word(&(const char *){p}, end).p < end)
         return spryi_bad_line(fault, "expected the end of the line after the %s, found %s",
-                   head->field == SPRYI_FIELD_PATTERN ? "column index" : "value", spryi_mtx_show(p, end).text);
+                              head->field == SPRYI_FIELD_PATTERN ? "column index" : "value",
+                              spryi_mtx_show(p, end).text);
     if (!head->array && head->symmetry == SPRY_SKEW_SYMMETRIC && entry->i == entry->j && !(entry->f64 == 0))
         return spryi_bad_line(fault, "diagonal entry (%lld, %lld) is %g, but a skew-symmetric matrix has zeros there",
-                   (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
+                              (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
     return SPRYI_LINE_ENTRY;
 }

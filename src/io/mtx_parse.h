@@ -8,7 +8,7 @@
 typedef struct spryi_parsed {
     void *rows, *cols, *values;
     int64_t count, lines;
-    int64_t aside;   /* bytes of comments and blank lines */
+    int64_t aside; /* bytes of comments and blank lines */
     spryi_entry_order order;
     const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
 } spryi_parsed;

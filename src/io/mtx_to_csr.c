@@ -101,8 +101,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
                                   INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
-    if (!distinct || value_type != a.value_type)
-        SPRYI_TRY(spryi_merge(context, &a, value_type, 0, &repeats, err));
+    if (!distinct || value_type != a.value_type) SPRYI_TRY(spryi_merge(context, &a, value_type, 0, &repeats, err));
     status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES, head->symmetry, head->field,
                                      err);
     if (status == SPRY_OK) {

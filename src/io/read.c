@@ -40,11 +40,10 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
 }
 
 /* Options that hold for text of edges alone, or for what is sorted while it is read. */
-static spry_status refuse_options(const spryi_text *text, const spry_read_options *o, const char *kind, int sorts,
-                                  spry_error *err)
+static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
 {
-    const char *given = o->index_base != 0                ? "index_base"
-                        : o->undirected != 0              ? "undirected"
+    const char *given = o->index_base != 0                  ? "index_base"
+                        : o->undirected != 0                ? "undirected"
                         : o->drop_duplicates != 0 && !sorts ? "drop_duplicates"
                                                             : NULL;
     if (!given) return SPRY_OK;
@@ -73,7 +72,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     int64_t got = 0;
     int edges = 0;
     if (spryi_container_is(text)) {
-        SPRYI_OK_OR_RETURN(refuse_options(text, options, SPRYI_CONTAINER, 0, err));
+        SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_CONTAINER, 0, err));
         return spryi_container_read(text, A, options, err);
     }
     spry_read_options chosen = *options;
@@ -81,12 +80,12 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, sizeof head, &got, err));
     if (is_matlab(head, got)) return refuse_matlab(text, head, err);
     if (spryi_npz_is(head, got)) {
-        SPRYI_OK_OR_RETURN(refuse_options(text, options, SPRYI_NPZ, 1, err));
+        SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));
         return spryi_npz_read(text, A, &chosen, err);
     }
     SPRYI_OK_OR_RETURN(spryi_edges_are(text, &edges, err));
     if (edges) return spryi_edges_read(text, A, &chosen, err);
-    SPRYI_OK_OR_RETURN(refuse_options(text, options, SPRYI_MATRIX_MARKET " file", 1, err));
+    SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_MATRIX_MARKET " file", 1, err));
     return spryi_mtx_read(text, A, &chosen, err);
 }
 
