@@ -20,12 +20,12 @@ typedef struct download {
     const fetch_source *source;
     const fetch_hook *hook;
     CURL *curl;
-    int64_t held;             /* bytes in the file */
-    int64_t offset;           /* of them when this answer began */
-    char tag[TAG_BYTES];      /* of what is held; "": none, it cannot be continued */
-    char next[TAG_BYTES];     /* of the answer: its ETag, else its date */
-    int64_t range_start;      /* of the answer, -1: the whole file */
-    int64_t range_total;      /* -1: not told */
+    int64_t held;                /* bytes in the file */
+    int64_t offset;              /* of them when this answer began */
+    char tag[TAG_BYTES];         /* of what is held; "": none, it cannot be continued */
+    char next[TAG_BYTES];        /* of the answer: its ETag, else its date */
+    int64_t range_start;         /* of the answer, -1: the whole file */
+    int64_t range_total;         /* -1: not told */
     int begun, mismatch, number; /* number: errno of a write that failed */
 } download;
 

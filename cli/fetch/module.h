@@ -26,10 +26,10 @@ typedef struct fetch_hook {
 
 typedef struct fetch_source {
     const char *url;
-    int fd;               /* of the file that keeps what has come; what it has already is continued */
-    const char *tag;      /* path of a file that tells which version of the url that is */
-    long stall_seconds;   /* without a byte for so long it is given up */
-    int may_be_file;      /* file:// is allowed, too */
+    int fd;             /* of the file that keeps what has come; what it has already is continued */
+    const char *tag;    /* path of a file that tells which version of the url that is */
+    long stall_seconds; /* without a byte for so long it is given up */
+    int may_be_file;    /* file:// is allowed, too */
 } fetch_source;
 
 /* reason: a line for people, where it is not FETCH_DONE. */
