@@ -51,9 +51,17 @@ static spry_status refuse_options(const spry_read_options *o, const char *kind, 
                       sorts || given[0] != 'd' ? "edge lists" : "text and npz files", kind);
 }
 
+/* The first bytes of a file, no more than tell what it is: of a pipe no more may be there yet. */
+static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, got, err));
+    const int64_t more = *got < 2 ? 0 : memcmp(head, "PK", 2) == 0 ? 4 : memcmp(head, "MA", 2) == 0 ? 10 : 0;
+    return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
+}
+
 static int is_matlab(const char *head, int64_t bytes)
 {
-    return bytes >= 128 && memcmp(head, "MATLAB ", 7) == 0;
+    return bytes == 10 && memcmp(head, "MATLAB ", 7) == 0;
 }
 
 /* Files of these are known, so that it can be told what to do with them. */
@@ -68,7 +76,7 @@ static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_
 /* What a file is tells its content; but edges begin with anything, so these go by the file's name. */
 static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
-    char head[128];
+    char head[10];
     int64_t got = 0;
     int edges = 0;
     if (spryi_container_is(text)) {
@@ -77,7 +85,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     }
     spry_read_options chosen = *options;
     if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
-    SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, sizeof head, &got, err));
+    SPRYI_OK_OR_RETURN(peek(text, head, &got, err));
     if (is_matlab(head, got)) return refuse_matlab(text, head, err);
     if (spryi_npz_is(head, got)) {
         SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));

@@ -372,7 +372,7 @@ static void test_no_file(void **state)
 {
     (void)state;
     expect_file_error(temporary_path("missing.mtx"), "cannot be opened: No such file or directory");
-    expect_file_error(temporary_folder(), "is a directory, expected a Matrix Market file");
+    expect_file_error(temporary_folder(), "is a directory, expected a file with a matrix");
     const char *path = temporary_file("closed.mtx", "x", 1);
     expect_file_error(temporary_path("closed.mtx/x"), "cannot be opened: Not a directory");
     assert_int_equal(0, chmod(path, 0));
