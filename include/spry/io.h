@@ -48,7 +48,7 @@ typedef struct spry_read_options {
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * An edge list is text, gzip or not, whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz), and which is none of
- * the others. A line has two or three columns, as many as all lines: source, target and maybe a weight, apart by blanks,
+ * the others. All lines have two columns or all have three: source, target and maybe a weight, apart by blanks,
  * tabs, a comma or a semicolon. The nodes' numbers are whole; the largest tells how many rows and columns there are.
  * A[source][target] becomes the weight, 1 where there is none. Lines that begin with # or %, and blank ones, are passed
  * over; the first other line may name the columns. Edges that come twice are summed as entries are.

@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) spryi_entry_order spryi_order_of(co
     return order;
 }
 
-/* *all becomes the order of what was there, whose last entry is (before, beside), and a block that begins with (i, j). */
+/* *all becomes the order of what was there, whose last entry is (before, beside), and a block that starts at (i, j). */
 static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_order *block, int64_t before,
                                     int64_t beside, int64_t i, int64_t j)
 {

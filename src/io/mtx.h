@@ -137,7 +137,7 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
 /*
  * mtx_to_csr.c: entries in any order to CSR, with sorted rows, duplicates summed in file order and both halves of a
  * symmetric matrix. Takes the entries over, also on failure. options->value_type is that of the matrix: entries without
- * values count as 1. Of options->drop_duplicates entries at one position the first is kept. The matrix's source gets the
+ * values count as 1. With options->drop_duplicates the first entry of a position is kept. The matrix's source gets the
  * order and the duplicates. The result does not depend on the number of threads.
  */
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,

@@ -33,32 +33,6 @@ static spry_status index_array(spry_context *context, const spryi_mtx *head, spr
     return SPRY_OK;
 }
 
-/* Of entries at one position, which follow each other, the first stays. Returns how many were dropped. */
-static int64_t keep_first(spry_context *context, spryi_compressed *a)
-{
-    int64_t kept = 0, begin = 0;
-    for (int64_t i = 0; i < a->majors; i++) {
-        const int64_t end = a->offsets[i + 1];
-        int64_t before = -1;
-        for (int64_t k = begin; k < end; k++) {
-            const int64_t j = spryi_index_at(a->indices, a->index_type, k);
-            if (j == before) continue;
-            spryi_set_index(a->indices, a->index_type, kept, j);
-            spryi_move_value(a->values, kept++, a->values, k, a->value_type);
-            before = j;
-        }
-        begin = end;
-        a->offsets[i + 1] = kept;
-    }
-    const int64_t dropped = a->nnz - kept;
-    a->nnz = kept;
-    a->distinct = 1;
-    if (dropped == 0) return 0;
-    spryi_shrink(context, &a->indices, kept * (int64_t)spry_index_type_bytes(a->index_type));
-    if (a->values) spryi_shrink(context, &a->values, kept * (int64_t)spry_type_bytes(a->value_type));
-    return dropped;
-}
-
 static spry_known known(int holds)
 {
     return holds ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
@@ -71,7 +45,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     spryi_compressed a = {0};
     spry_index_type offset_type = options->offset_type;
     const spry_type value_type = options->value_type;
-    int64_t duplicates = 0, repeats = 0;
+    int64_t duplicates = 0;
     if (head->array) SPRYI_TRY(index_array(context, head, e, err));
     const spryi_entry_order order = e->order;
     if (value_type == SPRY_PATTERN) { /* values of an array only told where zeros are */
@@ -94,20 +68,21 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     e->rows = e->cols = e->values = NULL;
     const int distinct = e->order.strict && head->symmetry == SPRY_GENERAL;
     SPRYI_TRY(spryi_group(context, &a, &entries, e->index_type, err));
-    if (options->drop_duplicates && !distinct) duplicates = keep_first(context, &a);
     if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                   "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz,
                                   INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
-    if (!distinct || value_type != a.value_type) SPRYI_TRY(spryi_merge(context, &a, value_type, 0, &repeats, err));
+    if (!distinct || value_type != a.value_type)
+        SPRYI_TRY(spryi_merge(context, &a, value_type, options->drop_duplicates ? SPRYI_KEEP_FIRST : SPRYI_SUM_ALL,
+                              &duplicates, err));
     status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES, head->symmetry, head->field,
                                      err);
     if (status == SPRY_OK) {
         (*A)->source.by_row = known(order.by_row);
         (*A)->source.by_column = known(order.by_column);
-        (*A)->source.duplicates = known(duplicates + repeats > 0);
+        (*A)->source.duplicates = known(duplicates > 0);
     }
 done:
     spryi_mtx_release(context, e);
