@@ -1,6 +1,6 @@
 /*
- * libFuzzer target: archives of scipy.sparse.save_npz. Check sums are compared at the end of each array, so what is made
- * of changed bytes is looked at before.
+ * libFuzzer target: archives of scipy.sparse.save_npz. Check sums are compared at the end of each array, so bytes
+ * that were changed are looked at before.
  */
 #include "reading.h"
 

@@ -1,6 +1,6 @@
 /*
- * Files of scipy.sparse.save_npz: those that SciPy wrote (tests/fuzz/corpus/npz), and archives made here, which are wrong
- * in one thing each. Without minizip in the library: that it says so.
+ * Files of scipy.sparse.save_npz: those that SciPy wrote (tests/fuzz/corpus/npz), and archives made here, each wrong in one
+ * thing. Skipped where the library was built without minizip.
  */
 #include "files.h"
 #include "spry/io.h"
