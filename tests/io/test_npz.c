@@ -1,6 +1,6 @@
 /*
- * Files of scipy.sparse.save_npz: those that SciPy wrote (tests/fuzz/corpus/npz), and archives made here, each wrong in one
- * thing. Skipped where the library was built without minizip.
+ * Files of scipy.sparse.save_npz: those that SciPy wrote (tests/fuzz/corpus/npz), and archives made here, each wrong
+ * in one thing. Skipped where the library was built without minizip.
  */
 #include "files.h"
 #include "spry/io.h"
