@@ -111,7 +111,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
-    cli_reorder, cli_solve, cli_spgemm, cli_tune, cli_explain, cli_report;
+    cli_reorder, cli_solve, cli_spgemm, cli_tune, cli_explain, cli_report, cli_fetch;
 
 /*
  * Goes through argv (argv[0] is the command's name) and puts values where they belong in the arguments. Positional

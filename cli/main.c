@@ -6,7 +6,7 @@
 
 static const cli_command *const commands[] = {&cli_info,    &cli_spmv,    &cli_spgemm,  &cli_pagerank, &cli_solve,
                                               &cli_bench,   &cli_convert, &cli_reorder, &cli_gen,      &cli_devices,
-                                              &cli_kernels, &cli_tune,    &cli_explain, &cli_report};
+                                              &cli_kernels, &cli_tune,    &cli_explain, &cli_report,   &cli_fetch};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *out)

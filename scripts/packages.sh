@@ -46,7 +46,10 @@ need_build_tools()
     command -v pkg-config >/dev/null || need pkg-config "finds libraries"
     has_module zlib || need zlib1g-dev "reads .mtx.gz"
     compiles c gcc -fsyntax-only <<<'#include <xxhash.h>' || need libxxhash-dev "checksums of containers"
+    compiles c gcc -fsyntax-only <<<'#include <minizip/unzip.h>' || need libminizip-dev "reads .npz of SciPy"
     has_module libpng || need libpng-dev "pictures of spry reorder"
+    has_module libcurl || need libcurl4-openssl-dev "spry fetch"
+    has_module libarchive || need libarchive-dev "spry fetch"
     has_module libcjson || need libcjson-dev "JSON records of the benchmark"
 }
 

@@ -28,10 +28,17 @@ typedef struct spry_read_options {
      * SPRY_TOO_LARGE, as soon as the file's head tells. error.value is what is needed at least. 0: no limit.
      */
     int64_t memory_limit_bytes;
+    /* Of these three each is 0 or 1. Where a file is of another kind than they are for: SPRY_INVALID_ARGUMENT. */
+    int index_base;      /* edge lists: the number of the first node, which becomes row and column 0 */
+    int drop_duplicates; /* of entries at one position the first in the file counts; 0: their sum. Not of containers */
+    int undirected;      /* edge lists: each edge is entered both ways, one from a node to itself once */
 } spry_read_options;
 
 /*
- * Reads a Matrix Market file (.mtx; gzip is recognised by its content) into an owned CSR matrix: sorted, duplicates
+ * Reads a file with a matrix: Matrix Market, an edge list, SciPy's .npz or a container. What it is tells its content;
+ * an edge list its name, see below. docs/files.md has an example of each.
+ *
+ * Matrix Market (.mtx; gzip is recognised by its content) becomes an owned CSR matrix: sorted, duplicates
  * summed, both halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
  * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
  * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
@@ -39,6 +46,16 @@ typedef struct spry_read_options {
  *
  * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
+ *
+ * An edge list is text, gzip or not, whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz), and which is none of
+ * the others. All lines have two columns or all have three: source, target and maybe a weight, apart by blanks,
+ * tabs, a comma or a semicolon. The nodes' numbers are whole; the largest tells how many rows and columns there are.
+ * A[source][target] becomes the weight, 1 where there is none. Lines that begin with # or %, and blank ones, are passed
+ * over; the first other line may name the columns. Edges that come twice are summed as entries are.
+ *
+ * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
+ * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. SPRY_UNSUPPORTED: of
+ * complex values, or where the library was built without minizip. MATLAB's files are SPRY_UNSUPPORTED, with a hint.
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
@@ -63,12 +80,33 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_open(spry_context *context, spr
                                                       const spry_read_options *options, spry_error *err);
 
 /*
- * The same of `bytes` bytes of Matrix Market text (or gzip of it), or of a container, in memory; `name` stands for the
- * file in messages. Nothing of the bytes is kept.
+ * The same of the `bytes` bytes of a file in memory; `name` stands for the file in messages, and tells an edge list by
+ * its ending. Nothing of the bytes is kept.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text,
                                                              size_t bytes, const char *name,
                                                              const spry_read_options *options, spry_error *err);
+
+/*
+ * What the file that A was read from said of itself, where A now is sorted, of other types and of another layout.
+ * Matrices that are made of others, as by spry_matrix_convert, come from nowhere, as those of the caller's arrays.
+ */
+typedef struct spry_source_info {
+    size_t struct_size;
+    char kind[32];     /* "Matrix Market", "edge list", "SciPy npz", "container", "generated"; "": from nowhere */
+    char layout[96];   /* "coordinate", "array"; "2 columns"; "csr", "coo", ...; a container's with its parameters */
+    char field[32];    /* values as the file names them: "real", "integer", "pattern", "f32", "float64"; "": not told */
+    char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian"; "": not told */
+    int gzip;          /* 1: the file is compressed by gzip */
+    int64_t rows, cols;
+    int64_t entries;       /* in the file: one triangle of a symmetric matrix, duplicates included */
+    spry_known by_row;     /* the file has them by row, and by column within a row */
+    spry_known by_column;  /* the reverse */
+    spry_known duplicates; /* several entries at one position; of one triangle also an entry and its mirror image */
+} spry_source_info;
+
+/* Numbers that the file does not tell are -1. */
+SPRY_API spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info, spry_error *err);
 
 typedef struct spry_write_options {
     size_t struct_size;

@@ -336,14 +336,14 @@ static inline int64_t count_repeats(const spryi_compressed *a, int64_t i)
     return a->index_type == SPRY_I32 ? repeats_as(a, i, SPRY_I32) : repeats_as(a, i, SPRY_I64);
 }
 
-static void merge_major(const spryi_compressed *to, const spryi_compressed *a, int64_t i)
+static void merge_major(const spryi_compressed *to, const spryi_compressed *a, int64_t i, spryi_duplicates what)
 {
     int64_t at = to->offsets[i];
     for (int64_t k = a->offsets[i], last = a->offsets[i + 1]; k < last; at++) {
         int64_t j = spryi_index_at(a->indices, a->index_type, k);
         double sum = spryi_value_at(a->values, a->value_type, k);
         for (k++; k < last && spryi_index_at(a->indices, a->index_type, k) == j; k++)
-            sum += spryi_value_at(a->values, a->value_type, k);
+            if (what == SPRYI_SUM_ALL) sum += spryi_value_at(a->values, a->value_type, k);
         spryi_set_index(to->indices, to->index_type, at, j);
         spryi_set_value(to->values, to->value_type, at, sum);
     }
@@ -370,7 +370,7 @@ static spry_status change_values(spry_context *context, spryi_compressed *a, spr
     return SPRY_OK;
 }
 
-spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, int keep_duplicates,
+spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, spryi_duplicates what,
                         int64_t *duplicates, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -384,7 +384,7 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(+ : repeats)
     for (int64_t i = 0; i < (a->distinct ? 0 : a->majors); i++) repeats += count_repeats(a, i);
     if (duplicates) *duplicates = repeats;
-    if (repeats == 0 || keep_duplicates)
+    if (repeats == 0 || what == SPRYI_KEEP_ALL)
         return value_type == a->value_type ? SPRY_OK : change_values(context, a, value_type, err);
 
     made.nnz = a->nnz - repeats;
@@ -397,7 +397,7 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     {
         SPRYI_DEFAULT_FLOATS;
 #pragma omp for schedule(dynamic, 1024)
-        for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i);
+        for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i, what);
     }
     made.labels = a->labels;
     a->labels = NULL;

@@ -71,11 +71,12 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
 
 /*
- * Sums the entries of sorted a at one position (in stored order, in f64, rounded once) and changes the value
- * type; a pattern's entries count as 1, and into a pattern positions alone survive. Does nothing when there is
- * nothing to do. *duplicates (may be NULL) tells how many entries lie where an earlier one does.
+ * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first, and
+ * changes the value type; a pattern's entries count as 1, and into a pattern positions alone survive. Does nothing when
+ * there is nothing to do. *duplicates (may be NULL) tells how many entries lie where an earlier one does.
  */
-spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, int keep_duplicates,
+typedef enum spryi_duplicates { SPRYI_SUM_ALL = 0, SPRYI_KEEP_ALL = 1, SPRYI_KEEP_FIRST = 2 } spryi_duplicates;
+spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, spryi_duplicates what,
                         int64_t *duplicates, spry_error *err);
 
 /*

@@ -111,7 +111,7 @@ spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const 
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, value_type, 1, NULL, err));
+    SPRYI_TRY(spryi_merge(context, &c, value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
 done:
     spryi_compressed_clear(context, &c);

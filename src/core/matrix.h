@@ -26,6 +26,16 @@ typedef struct spryi_stored {
     spry_matrix *csr; /* NULL: nobody has asked yet */
 } spryi_stored;
 
+/* Where a matrix was read from, and what that said of itself: spry_matrix_get_source. All zero: from nowhere. */
+typedef struct spryi_source {
+    const char *kind; /* constants, NULL: none */
+    const char *field, *symmetry;
+    char layout[96];
+    int gzip;
+    int64_t rows, cols, entries; /* -1: not told */
+    spry_known by_row, by_column, duplicates;
+} spryi_source;
+
 struct spry_matrix {
     spry_context *context;
     _Atomic int references;
@@ -37,6 +47,7 @@ struct spry_matrix {
     void *mapping;             /* of the file that holds the arrays, or NULL */
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: a's arrays are the matrix; else they are NULL, and a tells sizes and types */
+    spryi_source source;
 };
 #endif
 

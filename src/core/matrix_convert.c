@@ -157,7 +157,8 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     SPRYI_TRY(resolve_options(&o, &A->a, err));
     SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
     const int is_told = o.rounding && o.value_type != SPRY_PATTERN;
-    SPRYI_TRY(spryi_merge(context, &a, is_told ? SPRY_F64 : o.value_type, o.keep_duplicates, &duplicates, err));
+    SPRYI_TRY(spryi_merge(context, &a, is_told ? SPRY_F64 : o.value_type,
+                          o.keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL, &duplicates, err));
     if (is_told) SPRYI_TRY(round_values(context, &a, o.value_type, &told, err));
     int merged = duplicates > 0 && !o.keep_duplicates;
     /* Sums of the two halves may have been rounded differently: the claim is dropped. */

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/container.h"
+#include "io/source.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -402,6 +403,24 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
     return SPRY_OK;
 }
 
+static void tell_source(const spryi_container_head *h, spry_layout layout, spryi_source *source)
+{
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    const spry_known ordered = (spry_known)h->sorted;
+    source->kind = SPRYI_CONTAINER;
+    source->field = spry_type_name((spry_type)h->value_type);
+    source->symmetry = symmetries[h->symmetry];
+    snprintf(source->layout, sizeof source->layout, "%s%s%s", h->layout, h->parameters[0] ? ":" : "", h->parameters);
+    source->rows = h->rows;
+    source->cols = h->cols;
+    source->entries = h->nnz;
+    if (layout == SPRY_CSC)
+        source->by_column = ordered;
+    else if (layout > SPRY_LAYOUT_DEFAULT)
+        source->by_row = ordered;
+    source->duplicates = h->unique == SPRY_NOT_KNOWN ? SPRY_NOT_KNOWN : SPRY_KNOWN_NO + SPRY_KNOWN_YES - h->unique;
+}
+
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     spry_matrix *made = NULL;
@@ -423,6 +442,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
                                   file.head.layout));
     }
     SPRYI_TRY(convert(&made, options, err));
+    tell_source(&file.head, layout, &made->source);
     *A = made;
     made = NULL;
 done:

@@ -7,6 +7,7 @@
 #include "core/float_env.h"
 #include "core/memory.h"
 #include "io/decimal.h"
+#include "io/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -272,7 +273,23 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "offset_type", options->offset_type, err);
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "index_type", options->index_type, err);
     if (status == SPRY_OK) status = spryi_check_memory_limit_option("generate", options->memory_limit_bytes, err);
+    const char *of_files = options->index_base        ? "index_base"
+                           : options->drop_duplicates ? "drop_duplicates"
+                           : options->undirected      ? "undirected"
+                                                      : NULL;
+    if (status == SPRY_OK && of_files)
+        status = spryi_fail(err, SPRY_INVALID_ARGUMENT, of_files, "generate: %s is for files", of_files);
     return status;
+}
+
+static void tell_source(spry_matrix *A)
+{
+    A->source = (spryi_source){.kind = SPRYI_GENERATED,
+                               .rows = A->a.rows,
+                               .cols = A->a.cols,
+                               .entries = A->a.nnz,
+                               .by_row = SPRY_KNOWN_YES,
+                               .duplicates = SPRY_KNOWN_NO};
 }
 
 spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
@@ -290,5 +307,7 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     if (status != SPRY_OK) return status;
     spryi_memory_limit limit;
     spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
-    return spryi_end_memory_limit(&limit, spryi_generate(&g, A, &o, err), err);
+    status = spryi_end_memory_limit(&limit, spryi_generate(&g, A, &o, err), err);
+    if (status == SPRY_OK) tell_source(*A);
+    return status;
 }

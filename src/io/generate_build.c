@@ -74,7 +74,7 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     }
     if (kind->loose) {
         SPRYI_OK_OR_RETURN(spryi_sort(g->context, a, err));
-        SPRYI_OK_OR_RETURN(spryi_merge(g->context, a, a->value_type, 0, NULL, err));
+        SPRYI_OK_OR_RETURN(spryi_merge(g->context, a, a->value_type, SPRYI_SUM_ALL, NULL, err));
     }
     return SPRY_OK;
 }
@@ -100,7 +100,7 @@ static spry_status build_list(spryi_generation *g, spryi_compressed *a, spry_err
     g->work[0] = g->work[1] = NULL;
     release_work(g);
     SPRYI_OK_OR_RETURN(spryi_group(g->context, a, &entries, a->index_type, err));
-    return spryi_merge(g->context, a, SPRY_PATTERN, 0, NULL, err);
+    return spryi_merge(g->context, a, SPRY_PATTERN, SPRYI_SUM_ALL, NULL, err);
 }
 
 /* ---- new labels ------------------------------------------------------------------------------ */

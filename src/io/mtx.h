@@ -14,7 +14,9 @@
 #define SPRYI_MTX_H
 
 #include "core/matrix.h"
+#include "io/entry_order.h"
 #include "io/text.h"
+#include "spry/io.h"
 
 typedef struct spryi_mtx {
     const char *name; /* of the file, in messages */
@@ -22,10 +24,25 @@ typedef struct spryi_mtx {
     spryi_field field;
     spry_symmetry symmetry;
     int64_t m, n;
-    int64_t entries; /* in the file */
-    int64_t lines;   /* that the head takes */
-    int64_t aside;   /* bytes of its comments and blank lines */
+    int64_t entries;                        /* in the file */
+    int64_t lines;                          /* that the head takes */
+    int64_t aside;                          /* bytes of its comments and blank lines */
+    const char *field_name, *symmetry_name; /* as the banner has them, in lower case */
 } spryi_mtx;
+
+/* Lines one after the other, across blocks. */
+typedef struct spryi_cursor {
+    spryi_text *text;
+    spryi_block *block;
+    const char *p;
+    int64_t line; /* number of the latest line */
+} spryi_cursor;
+
+/* The next line; *end == NULL: there is none. */
+spry_status spryi_cursor_next(spryi_cursor *c, const char **start, const char **end, spry_error *err);
+
+/* 1: the text begins with the format's banner, whatever else is wrong with it. */
+int spryi_mtx_is_banner(const char *p, const char *end);
 
 /*
  * SPRY_BAD_FILE where the text comes from a feed and more than SPRYI_ASIDE_BYTES bytes of it were comments and blank
@@ -53,6 +70,9 @@ typedef struct spryi_fault {
 /* Takes the line p..end (without its newline) apart. fault may be NULL; it is set for a bad line. */
 spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
                           spryi_fault *fault);
+
+/* SPRYI_LINE_BAD, and what is wrong into fault, if there is one. */
+spryi_line spryi_bad_line(spryi_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The word at p for a message: short, in quotes, nothing unprintable; "the end of the line" where there is none. */
 typedef struct spryi_shown {
@@ -105,7 +125,7 @@ typedef struct spryi_mtx_entries {
     spry_type value_type; /* SPRY_PATTERN: no values */
     int64_t count;
     void *rows, *cols, *values; /* array: rows and cols are NULL, values hold all of it */
-    int sorted;                 /* by row, then by column, each position once */
+    spryi_entry_order order;
 } spryi_mtx_entries;
 
 /* Allocates and fills; value_type SPRY_PATTERN checks values and drops them. On failure nothing is left. */
@@ -116,10 +136,24 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
 
 /*
  * mtx_to_csr.c: entries in any order to CSR, with sorted rows, duplicates summed in file order and both halves of a
- * symmetric matrix. Takes the entries over, also on failure. value_type is that of the matrix: entries without values
- * count as 1. The result does not depend on the number of threads.
+ * symmetric matrix. Takes the entries over, also on failure. options->value_type is that of the matrix: entries without
+ * values count as 1. With options->drop_duplicates the first entry of a position is kept. The matrix's source gets the
+ * order and the duplicates. The result does not depend on the number of threads.
  */
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
-                             spry_index_type offset_type, spry_type value_type, spry_error *err);
+                             const spry_read_options *options, spry_error *err);
+
+/* The type that values are read as: 16-bit ones are rounded once, with all entries of a position. */
+static inline spry_type spryi_read_as(spry_type value_type)
+{
+    return value_type != SPRY_PATTERN && spryi_value_slot(value_type) < 0 ? SPRY_F64 : value_type;
+}
+
+/* mtx_read.c: a whole file. */
+spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
+
+/* The type of the indices of an m x n matrix that options ask for; SPRY_BAD_FILE where it cannot hold them. */
+spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_options *options, spry_index_type *type,
+                                      spry_error *err);
 
 #endif

@@ -70,7 +70,7 @@ static spry_status claim_range(job *work, const spryi_block *block, const spryi_
     if (from->count > 0 && !work->head->array) {
         const spry_index_type type = work->entries->index_type;
         const int64_t i = spryi_index_at(from->rows, type, 0), j = spryi_index_at(from->cols, type, 0);
-        work->entries->sorted &= from->sorted && (i > work->last_i || (i == work->last_i && j > work->last_j));
+        spryi_order_join(&work->entries->order, &from->order, work->last_i, work->last_j, i, j);
         work->last_i = spryi_index_at(from->rows, type, from->count - 1);
         work->last_j = spryi_index_at(from->cols, type, from->count - 1);
     }
@@ -213,7 +213,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
     *entries = (spryi_mtx_entries){.index_type = index_type,
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
                                    .count = head->entries,
-                                   .sorted = 1};
+                                   .order = SPRYI_ALL_ORDERS};
     if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* tells where zeros are */
     job work = {.text = text,
                 .head = head,

@@ -10,16 +10,7 @@ enum { LOOK_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 
 #define BANNER "'%%%%MatrixMarket matrix coordinate real general'"
 
-/* Lines one after the other, across blocks. */
-typedef struct cursor {
-    spryi_text *text;
-    spryi_block *block;
-    const char *p;
-    int64_t line; /* number of the latest line */
-} cursor;
-
-/* *end == NULL: no more lines. */
-static spry_status next_line(cursor *c, const char **start, const char **end, spry_error *err)
+spry_status spryi_cursor_next(spryi_cursor *c, const char **start, const char **end, spry_error *err)
 {
     *start = *end = NULL;
     while (c->p == c->block->end) {
@@ -75,9 +66,23 @@ static spry_status check_banner(const spryi_mtx *head, int object, int field, in
     return SPRY_OK;
 }
 
+static const char *const banners[] = {"%%matrixmarket", NULL};
+
+/* Behind a byte order mark, if there is one. */
+static spryi_word first_word(const char **p, const char *end)
+{
+    if (end - *p >= 3 && memcmp(*p, "\xef\xbb\xbf", 3) == 0) *p += 3;
+    return spryi_next_word(p, end);
+}
+
+int spryi_mtx_is_banner(const char *p, const char *end)
+{
+    end = spryi_line_end(p, end);
+    return which(first_word(&p, end), banners) >= 0;
+}
+
 static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, spry_error *err)
 {
-    static const char *const banners[] = {"%%matrixmarket", NULL};
     static const char *const objects[] = {"matrix", "vector", NULL};
     static const char *const layouts[] = {"coordinate", "array", NULL};
     static const char *const fields[] = {"real", "double", "integer", "pattern", "complex", NULL};
@@ -86,8 +91,7 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     static const spry_symmetry kinds[] = {SPRY_GENERAL, SPRY_SYMMETRIC, SPRY_SKEW_SYMMETRIC, SPRY_SYMMETRIC};
     int object, field, symmetry;
 
-    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
-    spryi_word w = spryi_next_word(&p, end);
+    spryi_word w = first_word(&p, end);
     if (which(w, banners) < 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected a banner such as " BANNER ", found %s", spryi_mtx_show(w.p, w.end).text);
@@ -101,6 +105,8 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, "expected the end of the banner, found %s",
                                spryi_mtx_show(w.p, w.end).text);
     SPRYI_OK_OR_RETURN(check_banner(head, object, field, symmetry, err));
+    head->field_name = fields[field];
+    head->symmetry_name = symmetries[symmetry];
     head->field = meaning[field];
     head->symmetry = kinds[symmetry];
     return SPRY_OK;
@@ -190,10 +196,11 @@ spry_status spryi_mtx_check_aside(const spryi_text *text, int64_t aside, int64_t
 }
 
 /* The size line, behind comments and blank lines. */
-static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start, const char **end, spry_error *err)
+static spry_status find_size_line(spryi_cursor *c, spryi_mtx *head, const char **start, const char **end,
+                                  spry_error *err)
 {
     for (;;) {
-        SPRYI_OK_OR_RETURN(next_line(c, start, end, err));
+        SPRYI_OK_OR_RETURN(spryi_cursor_next(c, start, end, err));
         if (!*end)
             return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
                                    "the file ends before its size line, expected '%s'",
@@ -214,11 +221,11 @@ static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err)
 {
     const char *start, *end;
-    cursor c = {text, block, NULL, 0};
+    spryi_cursor c = {text, block, NULL, 0};
     block->text = block->end = NULL;
     *head = (spryi_mtx){.name = text->name};
 
-    SPRYI_OK_OR_RETURN(next_line(&c, &start, &end, err));
+    SPRYI_OK_OR_RETURN(spryi_cursor_next(&c, &start, &end, err));
     if (!end) return spryi_fail_file(err, SPRY_BAD_FILE, text->name, 0, "the file is empty, expected " BANNER);
     head->lines = 1;
     SPRYI_OK_OR_RETURN(read_banner(head, start, end, err));

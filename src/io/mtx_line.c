@@ -35,9 +35,7 @@ spryi_shown spryi_mtx_show(const char *p, const char *end)
     return shown;
 }
 
-static spryi_line bad(spryi_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static spryi_line bad(spryi_fault *fault, const char *format, ...)
+spryi_line spryi_bad_line(spryi_fault *fault, const char *format, ...)
 {
     if (fault) {
         va_list list;
@@ -59,15 +57,15 @@ static const char *read_index(const char *p, const char *end, int64_t limit, con
     int past;
     const char *stop = spryi_read_digits(digits, w.end, &value, &past);
     if (stop == digits || stop < w.end) {
-        (void)bad(fault, "expected a %s index, found %s", what, spryi_mtx_show(w.p, w.end).text);
+        (void)spryi_bad_line(fault, "expected a %s index, found %s", what, spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     if (sign == '-' || (value == 0 && !past)) {
-        (void)bad(fault, "%s index %.*s is below 1, the first %s", what, shown, w.p, what);
+        (void)spryi_bad_line(fault, "%s index %.*s is below 1, the first %s", what, shown, w.p, what);
         return NULL;
     }
     if (past || value > limit) {
-        (void)bad(fault, "%s index %.*s is past the last %s %lld", what, shown, w.p, what, (long long)limit);
+        (void)spryi_bad_line(fault, "%s index %.*s is past the last %s %lld", what, shown, w.p, what, (long long)limit);
         return NULL;
     }
     *index = value - 1;
@@ -81,11 +79,13 @@ static const char *read_value(const spryi_mtx *head, const char *p, const char *
     spryi_decimal d;
     int integer = head->field == SPRYI_INTEGER;
     if (w.p == w.end || spryi_decimal_scan(w.p, w.end, &d) != w.end) {
-        (void)bad(fault, "expected %s, found %s", integer ? "an integer" : "a number", spryi_mtx_show(w.p, w.end).text);
+        (void)spryi_bad_line(fault, "expected %s, found %s", integer ? "an integer" : "a number",
+                             spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     if (integer && !d.integer) {
-        (void)bad(fault, "expected an integer, as the banner says, found %s", spryi_mtx_show(w.p, w.end).text);
+        (void)spryi_bad_line(fault, "expected an integer, as the banner says, found %s",
+                             spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     entry->f64 = spryi_decimal_f64(&d);
@@ -99,7 +99,7 @@ spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end,
     while (start < end && spryi_is_blank(*start)) start++;
     if (start < end && *start == '%') return SPRYI_LINE_EMPTY;
     if (end - p > SPRYI_LINE_BYTES)
-        return bad(fault, "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
+        return spryi_bad_line(fault, "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
     if (start == end) return SPRYI_LINE_EMPTY;
     p = start;
     *entry = (spryi_entry){0};
@@ -114,10 +114,11 @@ spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end,
         if (!p) return SPRYI_LINE_BAD;
     }
     if (spryi_next_word(&(const char *){p}, end).p < end)
-        return bad(fault, "expected the end of the line after the %s, found %s",
-                   head->field == SPRYI_FIELD_PATTERN ? "column index" : "value", spryi_mtx_show(p, end).text);
+        return spryi_bad_line(fault, "expected the end of the line after the %s, found %s",
+                              head->field == SPRYI_FIELD_PATTERN ? "column index" : "value",
+                              spryi_mtx_show(p, end).text);
     if (!head->array && head->symmetry == SPRY_SKEW_SYMMETRIC && entry->i == entry->j && !(entry->f64 == 0))
-        return bad(fault, "diagonal entry (%lld, %lld) is %g, but a skew-symmetric matrix has zeros there",
-                   (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
+        return spryi_bad_line(fault, "diagonal entry (%lld, %lld) is %g, but a skew-symmetric matrix has zeros there",
+                              (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
     return SPRYI_LINE_ENTRY;
 }

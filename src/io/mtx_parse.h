@@ -2,13 +2,14 @@
 #ifndef SPRYI_MTX_PARSE_H
 #define SPRYI_MTX_PARSE_H
 
+#include "io/entry_order.h"
 #include "io/mtx.h"
 
 typedef struct spryi_parsed {
     void *rows, *cols, *values;
     int64_t count, lines;
-    int64_t aside;   /* bytes of comments and blank lines */
-    int sorted;      /* as spryi_mtx_entries.sorted */
+    int64_t aside; /* bytes of comments and blank lines */
+    spryi_entry_order order;
     const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
 } spryi_parsed;
 

@@ -29,16 +29,25 @@ static spry_status index_array(spry_context *context, const spryi_mtx *head, spr
         }
     }
     e->count = kept;
-    e->sorted = 0;
+    e->order = (spryi_entry_order){0, 0, 1};
     return SPRY_OK;
 }
 
+static spry_known known(int holds)
+{
+    return holds ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+}
+
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *e,
-                             spry_index_type offset_type, spry_type value_type, spry_error *err)
+                             const spry_read_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_compressed a = {0};
+    spry_index_type offset_type = options->offset_type;
+    const spry_type value_type = options->value_type;
+    int64_t duplicates = 0;
     if (head->array) SPRYI_TRY(index_array(context, head, e, err));
+    const spryi_entry_order order = e->order;
     if (value_type == SPRY_PATTERN) { /* values of an array only told where zeros are */
         spryi_release(context, e->values);
         e->values = NULL;
@@ -54,9 +63,10 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
                              .values = e->values,
                              .symmetry = head->symmetry,
                              .owned = 1,
-                             .in_order = e->sorted,
+                             .in_order = e->order.strict,
                              .local = 1};
     e->rows = e->cols = e->values = NULL;
+    const int distinct = e->order.strict && head->symmetry == SPRY_GENERAL;
     SPRYI_TRY(spryi_group(context, &a, &entries, e->index_type, err));
     if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
@@ -64,10 +74,16 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
                                   INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
-    if (!e->sorted || head->symmetry != SPRY_GENERAL || value_type != a.value_type)
-        SPRYI_TRY(spryi_merge(context, &a, value_type, 0, NULL, err));
+    if (!distinct || value_type != a.value_type)
+        SPRYI_TRY(spryi_merge(context, &a, value_type, options->drop_duplicates ? SPRYI_KEEP_FIRST : SPRYI_SUM_ALL,
+                              &duplicates, err));
     status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES, head->symmetry, head->field,
                                      err);
+    if (status == SPRY_OK) {
+        (*A)->source.by_row = known(order.by_row);
+        (*A)->source.by_column = known(order.by_column);
+        (*A)->source.duplicates = known(duplicates > 0);
+    }
 done:
     spryi_mtx_release(context, e);
     spryi_compressed_clear(context, &a);

@@ -29,8 +29,7 @@ static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int6
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-/* The first `bytes` bytes of the input, or fewer where it is shorter. */
-static spry_status peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err)
+spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err)
 {
     if (text->feed.fd >= 0) {
         spry_status status = spryi_feed_hold(&text->feed, bytes, text->name, err);
@@ -49,10 +48,10 @@ static spry_status recognise(spryi_text *text, spry_error *err)
 {
     char magic[2] = {0, 0};
     int64_t got = 0;
-    SPRYI_OK_OR_RETURN(peek(text, magic, 2, &got, err));
-    int gzip = got == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
-    if (!gzip && text->feed.fd < 0) return SPRY_OK;
-    return spryi_inflater_create(text->context, &text->inflater, gzip, err);
+    SPRYI_OK_OR_RETURN(spryi_text_peek(text, magic, 2, &got, err));
+    text->gzip = got == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
+    if (!text->gzip && text->feed.fd < 0) return SPRY_OK;
+    return spryi_inflater_create(text->context, &text->inflater, text->gzip, err);
 }
 
 static void begin(spry_context *context, spryi_text *text, const char *name)
@@ -70,7 +69,7 @@ static spry_status open_regular(spryi_text *text, const char *path, int standard
     if (fstat(fd, &facts) != 0) {
         status = spryi_fail_errno(err, text->name, "cannot be read", errno);
     } else if (S_ISDIR(facts.st_mode)) {
-        status = spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0, "is a directory, expected a Matrix Market file");
+        status = spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0, "is a directory, expected a file with a matrix");
     } else if (S_ISREG(facts.st_mode) && !standard) {
         text->bytes = facts.st_size;
         text->fd = fd;

@@ -34,6 +34,7 @@ typedef struct spryi_text {
     const char *memory;              /* the input in memory, or NULL */
     int64_t bytes;                   /* of the input, compressed or not; of a feed not known: 0 */
     struct spryi_inflater *inflater; /* NULL: plain text of a file or in memory */
+    int gzip;                        /* the text is compressed */
     pthread_mutex_t lock;
     /* guarded by lock */
     spryi_feed feed;     /* fd -1: none */
@@ -57,6 +58,9 @@ spry_status spryi_text_open(spry_context *context, spryi_text *text, const char 
 spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
                                    const char *name, spry_error *err);
 void spryi_text_close(spryi_text *text);
+
+/* The first `bytes` bytes of the input, compressed or not, or fewer where it is shorter; they are still to be read. */
+spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err);
 
 /* No more bytes of text than this can be left to hand out. Of a feed whose end is not in sight any number can. */
 int64_t spryi_text_most_left(const spryi_text *text);

@@ -41,8 +41,8 @@ static const bad_file bad_files[] = {
     {"\x7f\x45LF\x02\x01\x01\0\0\0\0\0\0\0\0\x03", 16, BAD, 1,
      "expected a banner such as " BANNER
      ", found '\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03'"},
-    {"PK\x03\x04\x14\0\0\0\x08\0\x8a\xb1mWwhatever is in this archive\n", 43, BAD, 1,
-     "expected a banner such as " BANNER ", found 'PK\\x03\\x04\\x14\\x00\\x00\\x00\\x08\\x00\\x8a\\xb1mWwhatever'"},
+    {"PK\x05\x04\x14\0\0\0\x08\0\x8a\xb1mWwhatever is in this archive\n", 43, BAD, 1,
+     "expected a banner such as " BANNER ", found 'PK\\x05\\x04\\x14\\x00\\x00\\x00\\x08\\x00\\x8a\\xb1mWwhatever'"},
     {"%%MatrixMarket\n1 1 0\n", 0, BAD, 1, "expected 'matrix' in the banner, found the end of the line"},
     {"%%MatrixMarket graph coordinate real general\n1 1 0\n", 0, BAD, 1,
      "expected 'matrix' in the banner, found 'graph'"},
@@ -372,7 +372,7 @@ static void test_no_file(void **state)
 {
     (void)state;
     expect_file_error(temporary_path("missing.mtx"), "cannot be opened: No such file or directory");
-    expect_file_error(temporary_folder(), "is a directory, expected a Matrix Market file");
+    expect_file_error(temporary_folder(), "is a directory, expected a file with a matrix");
     const char *path = temporary_file("closed.mtx", "x", 1);
     expect_file_error(temporary_path("closed.mtx/x"), "cannot be opened: Not a directory");
     assert_int_equal(0, chmod(path, 0));

@@ -30,7 +30,7 @@ static spry_status convert(spry_context *context, spryi_coo *s, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_COO, A->a.index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, request->value_type, 1, NULL, err));
+    SPRYI_TRY(spryi_merge(context, &c, request->value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_COO, SPRY_I64, 0, SPRY_GENERAL, A->field, err));
     s->a = s->owned->a;
 done:

@@ -16,7 +16,7 @@ static spry_status convert(spry_context *context, spry_matrix **csc, const spryi
     if (A->a.layout != SPRY_COO) offset_type = A->a.offset_type;
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSC, index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, request->value_type, 1, NULL, err));
+    SPRYI_TRY(spryi_merge(context, &c, request->value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csc, &c, SPRY_CSC, offset_type, 0, SPRY_GENERAL, A->field, err));
 done:
     spryi_compressed_clear(context, &c);

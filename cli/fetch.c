@@ -1,0 +1,388 @@
+/* spry fetch: matrices of the SuiteSparse Matrix Collection, into a folder that keeps them. */
+#include "cli/cli.h"
+#include "cli/fetch/module.h"
+#include "cli/json.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define COLLECTION "https://sparse.tamu.edu"
+
+typedef struct arguments {
+    const char *cache;
+    double timeout_us;
+    cli_json json;
+} arguments;
+
+static const cli_option options[] = {
+    {"cache", 0, "DIR",
+     "folder that keeps the matrices (default: SPRY_MATRIX_DIR, else\n"
+     "spry in XDG_CACHE_HOME, else ~/.cache/spry)",
+     CLI_TEXT, CLI_AT(cache)},
+    {"timeout", 0, "TIME", "give up when nothing comes for so long (default: 30s)", CLI_TIME, CLI_AT(timeout_us)},
+    CLI_JSON_OPTION("JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
+
+/* One matrix on its way. */
+typedef struct fetching {
+    const char *folder;
+    char matrix[128], group[64], name[64]; /* "HB/1138_bus" and its parts */
+    char url[1024], out[1024];
+    char part[1024], tag[1024], fresh[1024]; /* what has come; of which version it is; the result in the making */
+    const char *doing;
+    double started; /* seconds, of this step */
+    int64_t first;  /* bytes that were there when it started, -1: not known yet */
+    const char *status;
+    char reason[1280];
+    int64_t bytes; /* of out */
+} fetching;
+
+/* ---- the module ----------------------------------------------------------------------------------- */
+
+static const char installed[] = SPRY_INSTALLED_FETCH, module_file[] = "spry-fetch.so";
+
+/* Beside the program, else where it is installed; never the current directory. NULL: a message was given. */
+static const fetch_module *load_module(void)
+{
+    char program[2048], path[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    snprintf(path, sizeof path, "%s/%s", program, module_file);
+    if (access(path, F_OK) != 0) snprintf(path, sizeof path, "%s/%s/%s", program, installed, module_file);
+    if (access(path, F_OK) != 0) {
+        cli_message(
+            "this spry was built without libcurl and libarchive, by which matrices are fetched (Debian, Ubuntu: "
+            "libcurl4-openssl-dev, libarchive-dev); " COLLECTION " has them for a browser, too");
+        return NULL;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        cli_message("the module that fetches cannot be loaded: %s", dlerror());
+        return NULL;
+    }
+    /* ISO C has no conversion from object to function pointer; POSIX promises that it works. */
+    fetch_module_fn get = NULL;
+    void *symbol = dlsym(library, FETCH_ENTRY);
+    memcpy(&get, &symbol, sizeof get);
+    const fetch_module *module = get ? get() : NULL;
+    if (module && module->abi == FETCH_ABI) return module;
+    cli_message("%s is of another build: build and install it with the program", path);
+    return NULL;
+}
+
+/* ---- names and places ------------------------------------------------------------------------------ */
+
+static int is_word(const char *text, size_t length)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.";
+    return length > 0 && length < 64 && text[0] != '.' && text[0] != '-' && strspn(text, allowed) >= length;
+}
+
+/* "GROUP/NAME", or the collection's page of it. */
+static int take_name(fetching *f, const char *text)
+{
+    static const char page[] = COLLECTION "/";
+    const char *rest = strncmp(text, page, strlen(page)) == 0 ? text + strlen(page) : text;
+    const char *slash = strchr(rest, '/');
+    if (!slash || !is_word(rest, (size_t)(slash - rest)) || !is_word(slash + 1, strlen(slash + 1)))
+        return cli_usage_error("%s: expected GROUP/NAME, as HB/1138_bus; " COLLECTION " lists them", text);
+    snprintf(f->group, sizeof f->group, "%.*s", (int)(slash - rest), rest);
+    snprintf(f->name, sizeof f->name, "%s", slash + 1);
+    snprintf(f->matrix, sizeof f->matrix, "%s/%s", f->group, f->name);
+    return CLI_GO_ON;
+}
+
+static int find_folder(const char *given, char *folder, size_t size)
+{
+    const char *named = given ? given : getenv("SPRY_MATRIX_DIR"), *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int length = 0;
+    if (named && named[0])
+        length = snprintf(folder, size, "%s", named);
+    else if (cache && cache[0] == '/') /* the specification says that others are to be ignored */
+        length = snprintf(folder, size, "%s/spry", cache);
+    else if (home && home[0] == '/')
+        length = snprintf(folder, size, "%s/.cache/spry", home);
+    else
+        return cli_usage_error("no folder for the matrices is known: --cache DIR names one");
+    return length < (int)size ? CLI_GO_ON : cli_usage_error("the name of the folder for the matrices is too long");
+}
+
+/* With the folders above it. */
+static int make_folder(const char *folder)
+{
+    char path[768];
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        (void)mkdir(path, 0777);
+        *slash = '/';
+    }
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) {
+        if (access(path, W_OK | X_OK) == 0) return CLI_GO_ON;
+    }
+    cli_message("%s: matrices cannot be kept in this folder: %s", folder, strerror(errno));
+    return CLI_USAGE;
+}
+
+/* ---- what is there already ------------------------------------------------------------------------- */
+
+/* The collection's files tell whose they are: "% name: HB/1138_bus". 0: the file tells of another. */
+static int is_of(const char *path, const char *matrix, char *other, size_t size)
+{
+    static const char mark[] = "\n% name: ";
+    char head[4096];
+    gzFile file = gzopen(path, "rb");
+    const int got = file ? gzread(file, head, sizeof head - 1) : 0;
+    if (file) (void)gzclose_r(file);
+    head[got > 0 ? got : 0] = '\0';
+    const char *name = strstr(head, mark);
+    if (!name) return 1;
+    name += strlen(mark);
+    snprintf(other, size, "%.*s", (int)strcspn(name, " \r\n"), name);
+    return strcmp(other, matrix) == 0;
+}
+
+/* 1: there is nothing to be done, or nothing that can be; the status tells which. */
+static int is_settled(fetching *f)
+{
+    static const char *const endings[] = {".mtx.gz", ".mtx"};
+    char other[128];
+    struct stat facts;
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        snprintf(f->out, sizeof f->out, "%s/%s%s", f->folder, f->name, endings[e]);
+        if (stat(f->out, &facts) != 0) continue;
+        const int same = is_of(f->out, f->matrix, other, sizeof other);
+        f->bytes = same ? facts.st_size : -1;
+        f->status = same ? "skipped" : "failed";
+        if (same)
+            snprintf(f->reason, sizeof f->reason, "it is there already");
+        else
+            snprintf(f->reason, sizeof f->reason, "%s is there, which is %s: name another folder with --cache", f->out,
+                     other);
+        return 1;
+    }
+    snprintf(f->out, sizeof f->out, "%s/%s.mtx.gz", f->folder, f->name);
+    return 0;
+}
+
+/* ---- progress and interruption --------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number)
+{
+    interrupted = signal_number;
+}
+
+static void catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupt};
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) {
+        struct sigaction old;
+        if (sigaction(signals[s], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signals[s], &action, NULL);
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int show_progress(void *user, int64_t done, int64_t total)
+{
+    fetching *f = user;
+    char text[320];
+    if (interrupted) return 1;
+    if (f->first < 0) f->first = done;
+    const double seconds = now_s() - f->started, share = total > 0 ? (double)done / (double)total : 0;
+    const double rate = seconds > 0 ? (double)(done - f->first) / seconds : 0;
+    int length = snprintf(text, sizeof text, "%s: %s, %s", f->matrix, f->doing, cli_bytes(done).s);
+    if (total > 0) length += snprintf(text + length, sizeof text - (size_t)length, " (%.0f%%)", 100 * share);
+    if (total > 0 && rate > 0 && seconds > 0.5)
+        snprintf(text + length, sizeof text - (size_t)length, ", %.0f s left", (double)(total - done) / rate);
+    cli_progress(text);
+    return 0;
+}
+
+static fetch_hook begin_step(fetching *f, const char *doing)
+{
+    f->doing = doing;
+    f->started = now_s();
+    f->first = -1;
+    return (fetch_hook){show_progress, f};
+}
+
+/* ---- one matrix ------------------------------------------------------------------------------------ */
+
+static void fail(fetching *f, const char *what)
+{
+    f->status = "failed";
+    snprintf(f->reason, sizeof f->reason, "%s", what);
+}
+
+/* What has come stays for the next time; that is told where there is any. */
+static void tell_kept(fetching *f, int fd)
+{
+    struct stat facts;
+    const size_t length = strlen(f->reason);
+    if (fstat(fd, &facts) != 0 || facts.st_size == 0 || access(f->tag, F_OK) != 0) return;
+    snprintf(f->reason + length, sizeof f->reason - length, "; %s are kept, and the same command continues",
+             cli_bytes(facts.st_size).s);
+}
+
+static void tell_failure(fetching *f, fetch_result result, const char *why, int fd)
+{
+    char text[1280];
+    if (result == FETCH_NOT_THERE)
+        snprintf(text, sizeof text, "%s: %s; " COLLECTION " lists all matrices", f->url, why);
+    else if (result == FETCH_STOPPED)
+        snprintf(text, sizeof text, "interrupted");
+    else
+        snprintf(text, sizeof text, "%s: %s", f->url, why);
+    fail(f, text);
+    struct stat facts;
+    const int empty = fstat(fd, &facts) == 0 && facts.st_size == 0;
+    if (result == FETCH_BAD_DATA || result == FETCH_NOT_THERE || empty) {
+        (void)unlink(f->part);
+        (void)unlink(f->tag);
+    } else {
+        tell_kept(f, fd);
+    }
+}
+
+/* The matrix out of what has come, under its name when it is complete. */
+static fetch_result unpack(fetching *f, const fetch_module *module, int fd, char *why, size_t size)
+{
+    const fetch_hook hook = begin_step(f, "unpacking");
+    struct stat facts;
+    const int out = open(f->fresh, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0) {
+        snprintf(why, size, "cannot be written: %s", strerror(errno));
+        return FETCH_FAILED;
+    }
+    fetch_result result = module->unpack(fd, f->name, out, &hook, why, size);
+    if (result == FETCH_DONE && fstat(out, &facts) == 0) f->bytes = facts.st_size;
+    if (close(out) != 0 || (result == FETCH_DONE && rename(f->fresh, f->out) != 0)) {
+        snprintf(why, size, "cannot be written: %s", strerror(errno));
+        result = FETCH_FAILED;
+    }
+    if (result != FETCH_DONE) (void)unlink(f->fresh);
+    return result;
+}
+
+static void fetch(fetching *f, const fetch_module *module, const char *base, long stall_seconds)
+{
+    char why[512] = "";
+    const int length = snprintf(f->url, sizeof f->url, "%s/%s.tar.gz", base, f->matrix);
+    snprintf(f->part, sizeof f->part, "%s/.%s.%s.tar.gz.part", f->folder, f->group, f->name);
+    snprintf(f->tag, sizeof f->tag, "%s/.%s.%s.tar.gz.tag", f->folder, f->group, f->name);
+    snprintf(f->fresh, sizeof f->fresh, "%s/.%s.mtx.gz.part", f->folder, f->name);
+    if (length >= (int)sizeof f->url) {
+        fail(f, "the address in SPRY_FETCH_URL is too long");
+        return;
+    }
+    const int fd = open(f->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        snprintf(why, sizeof why, "%.400s: cannot be written: %s", f->part, strerror(errno));
+        fail(f, why);
+        return;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        fail(f, "another process is fetching it");
+    } else {
+        const fetch_hook hook = begin_step(f, "fetching");
+        const fetch_source source = {f->url, fd, f->tag, stall_seconds, getenv("SPRY_FETCH_URL") != NULL};
+        fetch_result result = module->download(&source, &hook, why, sizeof why);
+        if (result == FETCH_DONE) result = unpack(f, module, fd, why, sizeof why);
+        if (result == FETCH_DONE) {
+            f->status = "ok";
+            (void)unlink(f->part);
+            (void)unlink(f->tag);
+        } else {
+            tell_failure(f, result, why, fd);
+        }
+    }
+    (void)close(fd);
+}
+
+static int tell(const fetching *f, cli_json *json)
+{
+    const int failed = strcmp(f->status, "failed") == 0;
+    cli_progress(NULL);
+    if (f->reason[0]) cli_message("%s%s: %s", failed ? "" : "note: ", f->matrix, f->reason);
+    if (!failed && cli_for_people(json)) {
+        printf("%s\n", f->out);
+        fflush(stdout);
+    }
+    if (!json->wanted) return failed ? CLI_UNSUCCESSFUL : CLI_OK;
+    cJSON *o = cJSON_CreateObject();
+    const int good = cli_json_text(o, "command", "fetch") && cli_json_text(o, "matrix", f->matrix) &&
+                     cli_json_text(o, "status", f->status) && cli_json_text(o, "reason", f->reason) &&
+                     cli_json_text(o, "path", failed ? NULL : f->out) &&
+                     cli_json_integer(o, "bytes", failed ? -1 : f->bytes);
+    return cli_json_line(json, o, good) && !failed ? CLI_OK : CLI_UNSUCCESSFUL;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.timeout_us = 30e6};
+    char folder[768];
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = find_folder(a.cache, folder, sizeof folder);
+    for (int m = 0; status == CLI_GO_ON && m < argc; m++) status = take_name(&(fetching){0}, argv[m]);
+    if (status == CLI_GO_ON) status = make_folder(folder);
+    if (status == CLI_GO_ON) status = cli_json_open_stream(&a.json);
+    if (status != CLI_GO_ON) return status;
+    const char *base = getenv("SPRY_FETCH_URL");
+    const fetch_module *module = NULL;
+    const long stall_seconds = a.timeout_us < 1e6 ? 1 : (long)(a.timeout_us / 1e6);
+    catch_signals();
+    status = CLI_OK;
+    for (int m = 0; m < argc && !interrupted; m++) {
+        fetching f = {.folder = folder, .bytes = -1};
+        (void)take_name(&f, argv[m]);
+        const int settled = is_settled(&f);
+        if (!settled && !module) module = load_module();
+        if (!settled && module) fetch(&f, module, base && base[0] ? base : COLLECTION "/MM", stall_seconds);
+        if (!settled && !module) fail(&f, "it cannot be fetched by this build");
+        const int told = tell(&f, &a.json);
+        status = told > status ? told : status;
+        if (!settled && !module) break;
+    }
+    return cli_json_close(&a.json, status);
+}
+
+const cli_command cli_fetch =
+    {.name = "fetch",
+     .summary = "get matrices of the SuiteSparse Matrix Collection",
+     .usage = "GROUP/NAME... [OPTIONS]",
+     .about = "Gets matrices of the SuiteSparse Matrix Collection (" COLLECTION "), keeps each as\n"
+              "NAME.mtx.gz, which every command reads, and prints where it is. One that is there already is\n"
+              "left alone. What was interrupted is continued. SPRY_FETCH_URL names another server, which has\n"
+              "GROUP/NAME.tar.gz as the collection has them in Matrix Market form.",
+     .examples = "  spry fetch HB/1138_bus\n"
+                 "  spry spmv $(spry fetch HB/1138_bus)\n"
+                 "  spry fetch Williams/cant SNAP/wiki-Vote --cache matrices\n",
+     .options = options,
+     .least = 1,
+     .most = -1,
+     .positional = "GROUP/NAME",
+     .run = run};

@@ -1,0 +1,329 @@
+/* spry fetch against a server on this machine, and against files. Skipped where the program cannot fetch. */
+#include "http_server.h"
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int port;
+
+/* What a cache has: "NAME BYTES" of what begins with a dot, too. Runs `command`, with the server's `mode` as $U. */
+static outcome fetch(const char *mode, const char *command)
+{
+    char line[2048];
+    snprintf(line, sizeof line,
+             "export SPRY_FETCH_URL=http://127.0.0.1:%d/%s no_proxy='*' C=\"$D/cache\"; unset SPRY_MATRIX_DIR; %s",
+             port, mode, command);
+    return shell(line);
+}
+
+static void empty_cache(void)
+{
+    outcome o = shell("rm -rf \"$D/cache\" \"$D/log\"");
+    release(&o);
+}
+
+static void expect_outcome(outcome o, int status, const char *in_out, const char *in_err)
+{
+    const int good = o.status == status && (in_out ? strstr(o.out, in_out) != NULL : o.out[0] == '\0') &&
+                     (in_err ? strstr(o.err, in_err) != NULL : o.err[0] == '\0');
+    if (!good)
+        print_error("status %d, expected %d\n  stdout (expected '%s'):\n%s\n  stderr (expected '%s'):\n%s\n", o.status,
+                    status, in_out ? in_out : "nothing", o.out, in_err ? in_err : "nothing", o.err);
+    release(&o);
+    assert_true(good);
+}
+
+/* The matrix is there as it was packed, and nothing beside it. */
+static void expect_matrix(void)
+{
+    expect_outcome(shell("cd \"$D/cache\" && ls -A && gzip -dc big.mtx.gz | cmp - ../big/big.mtx"), 0, "big.mtx.gz\n",
+                   NULL);
+    expect_outcome(shell("ls -A \"$D/cache\" | wc -l"), 0, "1", NULL);
+}
+
+static void expect_log(const char *text)
+{
+    char *log = read_file("log");
+    assert_non_null(log);
+    if (strcmp(log, text) != 0) print_error("expected:\n%s", text);
+    assert_string_equal(log, text);
+    free(log);
+}
+
+/* ---- what goes well -------------------------------------------------------------------------------- */
+
+static void gets_and_keeps_a_matrix(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_matrix();
+    expect_log("plain/HB/big.tar.gz - -\n");
+    /* again: nothing is asked for */
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n",
+                   "note: HB/big: it is there already");
+    expect_log("plain/HB/big.tar.gz - -\n");
+    /* the collection has some names in two groups */
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch Other/big --cache \"$C\""), 1, NULL,
+                   "big.mtx.gz is there, which is HB/big: name another folder with --cache");
+    expect_outcome(fetch("plain", "\"$SPRY\" info \"$(\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null)\""), 0,
+                   "1 000 x 1 000", NULL);
+}
+
+static void folder_follows_the_environment(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("plain", "SPRY_MATRIX_DIR=\"$C\" XDG_CACHE_HOME=\"$D/x\" \"$SPRY\" fetch HB/big"), 0,
+                   "/cache/big.mtx.gz\n", NULL);
+    empty_cache();
+    expect_outcome(fetch("plain", "XDG_CACHE_HOME=\"$C\" HOME=\"$D/x\" \"$SPRY\" fetch HB/big"), 0,
+                   "/cache/spry/big.mtx.gz\n", NULL);
+    empty_cache();
+    expect_outcome(fetch("plain", "unset XDG_CACHE_HOME; HOME=\"$C\" \"$SPRY\" fetch HB/big"), 0,
+                   "/cache/.cache/spry/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "unset XDG_CACHE_HOME HOME; \"$SPRY\" fetch HB/big"), 2, NULL,
+                   "--cache DIR names one");
+}
+
+static void follows_redirections_and_files(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("redirect", "\"$SPRY\" fetch https://sparse.tamu.edu/HB/big --cache \"$C\""), 0,
+                   "/cache/big.mtx.gz\n", NULL);
+    expect_matrix();
+    expect_log("redirect/HB/big.tar.gz - -\nplain/HB/big.tar.gz - -\n");
+    empty_cache();
+    expect_outcome(fetch("plain", "SPRY_FETCH_URL=\"file://$D\" \"$SPRY\" fetch HB/big --cache \"$C\""), 0,
+                   "/cache/big.mtx.gz\n", NULL);
+    expect_matrix();
+    expect_outcome(fetch("plain", "SPRY_FETCH_URL=\"file://$D\" \"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
+                   "there is no such file; https://sparse.tamu.edu lists all matrices");
+}
+
+static void writes_records(void **state)
+{
+    (void)state;
+    empty_cache();
+    outcome o = fetch("plain", "\"$SPRY\" fetch HB/big HB/none HB/big --cache \"$C\" --json");
+    assert_int_equal(o.status, 1);
+    assert_int_equal(count_lines(o.out), 3);
+    static const char *const statuses[] = {"ok", "failed", "skipped"};
+    for (int line = 0; line < 3; line++) {
+        cJSON *record = json_line(o.out, line);
+        assert_string_equal(cJSON_GetObjectItem(record, "command")->valuestring, "fetch");
+        assert_string_equal(cJSON_GetObjectItem(record, "matrix")->valuestring, line == 1 ? "HB/none" : "HB/big");
+        assert_string_equal(cJSON_GetObjectItem(record, "status")->valuestring, statuses[line]);
+        assert_int_equal(cJSON_IsNull(cJSON_GetObjectItem(record, "reason")), line == 0);
+        assert_int_equal(cJSON_IsString(cJSON_GetObjectItem(record, "path")), line != 1);
+        assert_int_equal(cJSON_IsNumber(cJSON_GetObjectItem(record, "bytes")), line != 1);
+        cJSON_Delete(record);
+    }
+    release(&o);
+}
+
+/* ---- what is continued ----------------------------------------------------------------------------- */
+
+/* Half of it comes, and is kept. */
+static void begin_half(void)
+{
+    empty_cache();
+    expect_outcome(fetch("cut", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
+                   "the connection ended before the file did; ");
+    expect_outcome(shell("ls -A \"$D/cache\""), 0, ".HB.big.tar.gz.part\n.HB.big.tar.gz.tag\n", NULL);
+    outcome o = shell("rm \"$D/log\"");
+    release(&o);
+}
+
+static void continues_where_it_was_cut(void **state)
+{
+    char expected[128];
+    (void)state;
+    begin_half();
+    outcome half = shell("stat -c %s \"$D/cache/.HB.big.tar.gz.part\"");
+    snprintf(expected, sizeof expected, "plain/HB/big.tar.gz bytes=%ld- \"v1\"\n", strtol(half.out, NULL, 10));
+    assert_true(strtol(half.out, NULL, 10) > 1000);
+    release(&half);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_log(expected);
+    expect_matrix();
+}
+
+static void begins_anew_where_it_cannot_continue(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"other", "deaf", "wrong"};
+    for (int m = 0; m < 3; m++) {
+        begin_half();
+        expect_outcome(fetch(modes[m], "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+        expect_matrix();
+    }
+    /* of what was begun nobody knows which version it is */
+    begin_half();
+    outcome o = shell("rm \"$D/cache/.HB.big.tar.gz.tag\"");
+    release(&o);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_log("plain/HB/big.tar.gz - -\n");
+    expect_matrix();
+    /* all of it came, but was not unpacked any more */
+    begin_half();
+    o = shell("cp \"$D/HB/big.tar.gz\" \"$D/cache/.HB.big.tar.gz.part\"");
+    release(&o);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_matrix();
+}
+
+static void interruption_keeps_what_came(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("stall",
+                         "\"$SPRY\" fetch HB/big HB/big --cache \"$C\" & "
+                         "while ! [ -s \"$C/.HB.big.tar.gz.part\" ]; do sleep 0.05; done; kill -TERM $!; wait $!"),
+                   1, NULL, "HB/big: interrupted; 1.0 kB are kept, and the same command continues");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_log("stall/HB/big.tar.gz - -\nplain/HB/big.tar.gz bytes=1000- \"v1\"\n");
+    expect_matrix();
+}
+
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("stall", "\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null & "
+                                  "while ! [ -s \"$C/.HB.big.tar.gz.part\" ]; do sleep 0.05; done; "
+                                  "\"$SPRY\" fetch HB/big --cache \"$C\"; s=$?; kill -TERM $!; wait $!; exit $s"),
+                   1, NULL, "HB/big: another process is fetching it");
+}
+
+/* ---- what goes wrong -------------------------------------------------------------------------------- */
+
+static void failures_are_told(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
+                   "/plain/HB/none.tar.gz: the server has no such file; https://sparse.tamu.edu lists all matrices");
+    expect_outcome(fetch("busy", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL, "the server answers 503\n");
+    expect_outcome(fetch("page", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL, "what came is no tar.gz\n");
+    expect_outcome(fetch("stall", "\"$SPRY\" fetch HB/big --cache \"$C\" --timeout 1s"), 1, NULL,
+                   "nothing came for 1 s; 1.0 kB are kept");
+    expect_outcome(fetch("plain", "SPRY_FETCH_URL=http://127.0.0.1:1 \"$SPRY\" fetch HB/other --cache \"$C\""), 1, NULL,
+                   "the server cannot be reached; is there a network?");
+    expect_outcome(fetch("plain", "SPRY_FETCH_URL=gopher://127.0.0.1 \"$SPRY\" fetch HB/other --cache \"$C\""), 1, NULL,
+                   "gopher");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/empty --cache \"$C\""), 1, NULL, "has no empty.mtx");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/text --cache \"$C\""), 1, NULL,
+                   "text.mtx in it is no Matrix Market file");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/flipped --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/short --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
+    /* of all these only what stalled is worth to be continued */
+    expect_outcome(shell("ls -A \"$D/cache\""), 0, ".HB.big.tar.gz.part\n.HB.big.tar.gz.tag\n", NULL);
+    expect_outcome(shell("ls -A \"$D/cache\" | wc -l"), 0, "2", NULL);
+}
+
+/* A limit of the size of files stands for a full disk. */
+static void full_disk_is_told(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("plain", "trap '' XFSZ; ulimit -f 40; \"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
+                   "cannot be written: File too large; ");
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_matrix();
+    if (geteuid() == 0) return; /* who may write anywhere */
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache /proc/spry"), 2, NULL,
+                   "cannot be kept in this folder");
+}
+
+static void mistakes_are_refused(void **state)
+{
+    static const mistake mistakes[] = {
+        {"big", "big: expected GROUP/NAME, as HB/1138_bus; https://sparse.tamu.edu lists them"},
+        {"HB/big/more", "expected GROUP/NAME"},
+        {"../big", "expected GROUP/NAME"},
+        {"HB/.big", "expected GROUP/NAME"},
+        {"HB/big HB/", "HB/: expected GROUP/NAME"},
+        {"'HB/b g'", "expected GROUP/NAME"},
+        {"", "GROUP/NAME"},
+        {"HB/big --timeout never", "--timeout"},
+    };
+    (void)state;
+    expect_mistakes("fetch", mistakes, sizeof mistakes / sizeof *mistakes);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static int make_server(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    int length = snprintf(text, sizeof text,
+                          "%%%%MatrixMarket matrix coordinate real general\n%% name: HB/big\n"
+                          "1000 1000 20000\n");
+    uint32_t random = 1;
+    for (int k = 0; k < 20000; k++) {
+        random = random * 1664525u + 1013904223u;
+        length += snprintf(text + length, sizeof text - (size_t)length, "%d %u 0.%u\n", k / 20 + 1,
+                           (unsigned)(k % 20 * 50 + 1), random);
+    }
+    outcome o = shell("cd \"$D\" && mkdir HB big empty text");
+    release(&o);
+    write_file("big/big.mtx", text);
+    write_file("big/big_b.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n");
+    write_file("empty/readme", "nothing\n");
+    write_file("text/text.mtx", "1 2 3\n4 5 6\n7 8 9\n10 11 12\n13 14 15\n");
+    o = shell("cd \"$D\" && tar -czf HB/big.tar.gz big && tar -czf HB/empty.tar.gz empty && "
+              "tar -czf HB/text.tar.gz text && mkdir flipped short && sed 's/HB.big/HB\\/flipped/' big/big.mtx "
+              ">flipped/flipped.mtx && cp flipped/flipped.mtx short/short.mtx && tar -czf HB/flipped.tar.gz flipped && "
+              "tar -cz short | head -c 100000 >HB/short.tar.gz && "
+              "printf '\\377\\377\\377\\377' | dd of=HB/flipped.tar.gz bs=1 seek=90000 conv=notrunc 2>/dev/null");
+    const int good = o.status == 0;
+    if (!good) print_error("%s", o.err);
+    release(&o);
+    char root[512], log[512];
+    snprintf(root, sizeof root, "%s", folder());
+    snprintf(log, sizeof log, "%s/log", folder());
+    port = start_server(root, log);
+    return good ? 0 : -1;
+}
+
+static int end_server(void **state)
+{
+    stop_server();
+    outcome o = shell("rm -rf \"$D\"/* \"$D\"/.[!.]*");
+    release(&o);
+    return remove_folder(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gets_and_keeps_a_matrix),
+        cmocka_unit_test(folder_follows_the_environment),
+        cmocka_unit_test(follows_redirections_and_files),
+        cmocka_unit_test(writes_records),
+        cmocka_unit_test(continues_where_it_was_cut),
+        cmocka_unit_test(begins_anew_where_it_cannot_continue),
+        cmocka_unit_test(interruption_keeps_what_came),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(full_disk_is_told),
+        cmocka_unit_test(mistakes_are_refused),
+    };
+    (void)folder(); /* here, not in a child */
+    outcome o = shell("SPRY_FETCH_URL=file:///nowhere \"$SPRY\" fetch HB/none --cache \"$D\"");
+    const int lacks = strstr(o.err, "was built without libcurl") != NULL;
+    release(&o);
+    if (lacks) return remove_folder(NULL) == 0 ? 77 : 1; /* skipped */
+    return cmocka_run_group_tests(tests, make_server, end_server);
+}
