@@ -21,6 +21,7 @@
 #include "bench/regret.h"
 #include "common/record.h"
 #include "common/text_list.h"
+#include "spry/io.h"
 #include "spry/spry.h"
 
 typedef struct bench_source {
@@ -79,11 +80,12 @@ typedef struct bench_options {
     int type_count;
     int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm", "cg" */
     int arrays_on_gpu; /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
-    spry_index_type index[2]; /* of offsets and of columns */
-    int64_t calls;            /* products that plans are told to expect; 0: many */
-    int64_t updates;          /* and updates of values */
-    const char *policy;       /* of "auto"; NULL: the library's default */
-    int64_t memory_limit;     /* bytes that a plan of ours may own, in place of the padding guard; 0: none */
+    spry_index_type index[2];  /* of offsets and of columns */
+    spry_read_options reading; /* of edge lists and duplicates; types are the benchmark's */
+    int64_t calls;             /* products that plans are told to expect; 0: many */
+    int64_t updates;           /* and updates of values */
+    const char *policy;        /* of "auto"; NULL: the library's default */
+    int64_t memory_limit;      /* bytes that a plan of ours may own, in place of the padding guard; 0: none */
     /*
      * 1: what auto loses (regret.h). All deterministic kernels and published sizes of formats run. Records tell formats
      * with their parameters, and the least set-up of three where it is short. Not with op "spgemm", orderings or fewer

@@ -204,7 +204,8 @@ static spry_type widest_type(const bench_options *o)
 static void read_source(prepared *p, spry_context *context, const bench_session *session)
 {
     const bench_options *o = session->options;
-    spry_read_options options = SPRY_INIT(spry_read_options);
+    spry_read_options options = o->reading;
+    options.struct_size = sizeof options;
     options.value_type = widest_type(o);
     options.offset_type = o->index[0];
     options.index_type = o->index[1];

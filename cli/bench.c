@@ -6,12 +6,14 @@
 #include "cli/bench_tables.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/report.h"
 #include "spry/tools.h"
 
 #include "bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef cli_bench_arguments arguments;
 
@@ -26,11 +28,12 @@ typedef struct run_state {
     record *records;
     int record_count, group; /* of these the last matrix's begin there */
     regret_report report;
-    text_list texts; /* of records that were read */
-    int matrices;    /* whose records there are, */
-    int groups;      /* and groups of records of the last of them */
-    int stopped;     /* 1: records could not be kept or written */
-    int status;      /* of matrices that could not be had */
+    text_list texts;         /* of records that were read */
+    char records_path[4096]; /* of a report without --json; "": none */
+    int matrices;            /* whose records there are, */
+    int groups;              /* and groups of records of the last of them */
+    int stopped;             /* 1: records could not be kept or written */
+    int status;              /* of matrices that could not be had */
 } run_state;
 
 /* ---- the benchmark's callbacks ------------------------------------------------------------------ */
@@ -141,10 +144,83 @@ static int report_from(run_state *run, int count, char **paths)
     return cli_json_close(json, status == CLI_GO_ON ? CLI_OK : status);
 }
 
+/* The report's records, where they have no file of their own: beside it, until it is drawn. */
+static int open_records(run_state *run)
+{
+    arguments *a = run->a;
+    if (a->report && !a->json.wanted) {
+        snprintf(run->records_path, sizeof run->records_path, "%.4080s.jsonl", a->report);
+        a->json.wanted = 1;
+        a->json.path = run->records_path;
+    }
+    return cli_json_open_stream(&a->json);
+}
+
+/* All records as JSON lines; NULL: out of memory. */
+static char *lines_of(const run_state *run)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    int good = memory != NULL;
+    for (int i = 0; good && i < run->record_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        char *line = cli_json_record(o, &run->records[i]) ? cJSON_PrintUnformatted(o) : NULL;
+        good = line && fprintf(memory, "%s\n", line) > 0;
+        cJSON_free(line);
+        cJSON_Delete(o);
+    }
+    if (memory && fclose(memory) != 0) good = 0;
+    if (good) return text;
+    free(text);
+    return NULL;
+}
+
+/* Where the matrices of the pictures lie: --matrices, else the folder of the first file. NULL: not known. */
+static const char *folder_of_matrices(const run_state *run, char *folder, size_t size)
+{
+    if (run->a->folder) return run->a->folder;
+    for (int s = 0; s < run->sources.count; s++) {
+        const char *path = run->sources.items[s].path, *slash = strrchr(path, '/');
+        if (!path[0] || strncmp(path, "gen:", 4) == 0 || cli_is_dash(path)) continue;
+        if (!slash)
+            snprintf(folder, size, ".");
+        else
+            snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+        return folder;
+    }
+    return NULL;
+}
+
+/* An exit status. What was measured is not lost where it cannot be drawn. */
+static int draw_report(const run_state *run)
+{
+    const arguments *a = run->a;
+    if (!a->report || run->record_count == 0) return CLI_OK;
+    cli_progress("drawing the report");
+    char folder[4096];
+    const char *matrices = folder_of_matrices(run, folder, sizeof folder);
+    int status;
+    if (a->json.path && !cli_is_dash(a->json.path)) {
+        status = cli_report_write(a->report, a->json.path, matrices);
+    } else {
+        char *lines = lines_of(run);
+        status = lines ? cli_report_write_text(a->report, lines, matrices) : CLI_UNSUCCESSFUL;
+        if (!lines) cli_message("out of memory for the report");
+        free(lines);
+    }
+    cli_progress(NULL);
+    if (status == CLI_OK && run->records_path[0]) unlink(run->records_path);
+    if (status != CLI_OK && run->records_path[0]) cli_message("the records are kept in %s", run->records_path);
+    if (status == CLI_OK && cli_for_people(&a->json)) printf("\nThe report is %s\n", a->report);
+    return status;
+}
+
 static int measure(run_state *run)
 {
     arguments *a = run->a;
     bench_options *o = &a->o;
+    o->reading = cli_reading(SPRY_TYPE_DEFAULT);
     o->sources = run->sources.items;
     o->source_count = run->sources.count;
     o->peers = a->want_peers ? run->peers : NULL;
@@ -159,7 +235,7 @@ static int measure(run_state *run)
     o->complain = complain;
     o->user = run;
     spry_error err = {0};
-    int status = cli_json_open_stream(&a->json);
+    int status = open_records(run);
     if (status != CLI_GO_ON) return status;
     cli_when_interrupted("no matrix was done, so there is nothing to keep");
     spry_status result = bench_run(o, &err);
@@ -169,7 +245,9 @@ static int measure(run_state *run)
     if (o->regret && !run->stopped && !finish_regret(run)) status = CLI_UNSUCCESSFUL;
     if (cli_for_people(&a->json) && !o->regret) cli_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
-    return cli_json_close(&a->json, records > status ? records : status);
+    status = cli_json_close(&a->json, records > status ? records : status);
+    records = run->stopped ? CLI_OK : draw_report(run);
+    return records > status ? records : status;
 }
 
 /* Besides the run's own context: one for each smaller number of threads, and one of one thread to prepare with. */
@@ -230,6 +308,7 @@ static int run(const cli_command *command, int argc, char **argv)
     run_state state = {.a = &a};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_bench_take_defaults(&a);
+    if (status == CLI_GO_ON && a.report) status = cli_report_check(a.report);
     if (status == CLI_GO_ON) status = a.from ? report_from(&state, argc, argv) : bench(&state, argc, argv);
     bench_release_peers(state.peers);
     for (int i = 0; i < state.fewer_count; i++) spry_context_destroy(state.fewer[i]);
@@ -264,6 +343,7 @@ const cli_command cli_bench =
                  "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench gen:laplace7,x=100,y=100,z=100 --op cg --peers\n"
+                 "  spry bench matrix.mtx.gz --formats all --peers --report report.html\n"
                  "  spry bench folder/ --regret --peers --type all --json=regret.jsonl\n"
                  "  spry bench --regret --from regret.jsonl\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",

@@ -170,6 +170,12 @@ const cli_option cli_bench_options[] = {
      CLI_FLAG, CLI_AT(o.regret)},
     {"from", 0, NULL, "with --regret: nothing is measured, the FILEs are JSON lines of earlier runs", CLI_FLAG,
      CLI_AT(from)},
+    {"report", 0, "FILE.html",
+     "a page of the run without network: tables, figures, pictures; drawn\n"
+     "by Python with Matplotlib, which is looked for before any measuring.\n"
+     "'spry report' makes one of JSON lines, or compares two runs",
+     CLI_TEXT, CLI_AT(report)},
+    CLI_READING_OPTIONS,
     {"sort", 0, "given|time", "the order of rows in tables (default: given)", CLI_CHOICE, CLI_AT(sorted)},
     {"json", 0, "FILE",
      "JSON lines to standard output (nothing else there) or FILE, each\n"

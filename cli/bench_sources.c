@@ -65,7 +65,8 @@ static int check_path(const char *path)
 
 static int is_matrix(const struct dirent *entry)
 {
-    static const char *const endings[] = {".mtx", ".mtx.gz", ".spry"};
+    static const char *const endings[] = {".mtx",      ".mtx.gz", ".spry", ".npz", ".edges",
+                                          ".edges.gz", ".el",     ".csv",  ".tsv"};
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
         if (cli_ends_with(entry->d_name, endings[e])) return 1;
     return 0;
@@ -87,7 +88,9 @@ static int add_folder(cli_sources *sources, const char *folder)
         cli_message("%s: cannot be read: %s", folder, strerror(errno));
         return CLI_USAGE;
     }
-    if (count == 0) status = cli_usage_error("%s: there is no .mtx, .mtx.gz or .spry file in this folder", folder);
+    if (count == 0)
+        status = cli_usage_error(
+            "%s: there is no matrix in this folder: .mtx, .mtx.gz, .spry, .npz, .edges, .el, .csv or .tsv", folder);
     for (int i = 0; i < count; i++) {
         char path[sizeof sources->items->path];
         const int slash = length > 0 && folder[length - 1] == '/';
@@ -148,7 +151,7 @@ static void find_made(bench_source *source, const char *folder)
     const int is_named = folder && folder[0];
     if (is_named && (found(source, folder, 0, ".spry") || found(source, folder, 0, ".mtx.gz"))) return;
     snprintf(source->reason, sizeof source->reason,
-             "there is no %.60s.spry%s%.200s: bench/unstructured/matrices.py TABLES %.200s %.60s makes it",
+             "there is no %.60s.spry%s%.120s: bench/unstructured/matrices.py TABLES %.120s %.60s makes it",
              source->name, is_named ? " in " : ", since --matrices or SPRY_MATRIX_DIR names no folder",
              is_named ? folder : "", is_named ? folder : "DIR", source->name);
 }
@@ -189,7 +192,10 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
                                    "writes its tables",
                                    suite, studies[s].seed);
     if (cli_take_word("suite", suite, suite_names, &index) != CLI_GO_ON) return CLI_USAGE;
-    if (!folder) folder = getenv("SPRY_MATRIX_DIR");
+    char usual[4096];
+    if (!folder && cli_folder_of_matrices(NULL, usual, sizeof usual) &&
+        (getenv("SPRY_MATRIX_DIR") || stat(usual, &st) == 0))
+        folder = usual; /* where spry fetch puts them */
     int status = index == UNSTRUCTURED ? append_made(sources, folder) : CLI_GO_ON;
     return status == CLI_GO_ON ? append_suite(sources, suites[index], folder) : status;
 }

@@ -3,6 +3,7 @@
 #define SPRY_CLI_H
 
 #include "common/text_list.h"
+#include "spry/io.h"
 #include "spry/spry.h"
 
 #include <stddef.h>
@@ -32,7 +33,8 @@ typedef enum cli_kind {
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
     CLI_LIST,    /* text_list, "a,b,c"; with 1 as least, an item may come again: names may have commas */
     CLI_JSON,    /* cli_json; the value may be left out */
-    CLI_OWN      /* take(state, value) */
+    CLI_OWN,     /* take(state, value) */
+    CLI_FLAG_OWN /* take(state, NULL); takes no value */
 } cli_kind;
 
 typedef struct cli_option {
@@ -58,6 +60,24 @@ typedef struct cli_option {
 #define CLI_JSON_OPTION(about)                                                                                         \
     {                                                                                                                  \
         "json", 0, "FILE", about " to standard output or FILE", CLI_JSON, CLI_AT(json)                                 \
+    }
+/* What the command line tells of the files that are read: of all of them, whatever the command (cli_reading). */
+#define CLI_READING_OPTIONS                                                                                            \
+    {"base",                                                                                                           \
+     0,                                                                                                                \
+     "0|1",                                                                                                            \
+     "of an edge list (.txt, .csv, .tsv, .edges): the number of its first\n"                                           \
+     "node (default: 0)",                                                                                              \
+     CLI_OWN,                                                                                                          \
+     .take = cli_take_base},                                                                                           \
+        {"duplicates",                                                                                                 \
+         0,                                                                                                            \
+         "sum|drop",                                                                                                   \
+         "what several entries at one place of a text file count: their sum, or\nthe first (default: sum)",            \
+         CLI_OWN,                                                                                                      \
+         .take = cli_take_duplicates},                                                                                 \
+    {                                                                                                                  \
+        "undirected", 0, NULL, "of an edge list: each edge goes both ways", CLI_FLAG_OWN, .take = cli_take_undirected  \
     }
 /* An int64_t named `at`: what plans may own, in place of the padding guard. */
 #define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
@@ -152,6 +172,12 @@ int cli_take_list(const char *option, const char *text, text_list *list); /* "a,
 int cli_take_items(const char *option, const char *text, text_list *list, int may_repeat);
 void cli_release_list(text_list *list);
 
+/* Of CLI_READING_OPTIONS, and how files are read by them: values as `type`, indices the smallest that fit. */
+int cli_take_base(void *state, const char *value);
+int cli_take_duplicates(void *state, const char *value);
+int cli_take_undirected(void *state, const char *value);
+spry_read_options cli_reading(spry_type type);
+
 /* The name nearest to a mistyped one, NULL if none is near. */
 const char *cli_nearest(const char *text, const char *const *names, int count);
 
@@ -181,6 +207,7 @@ typedef struct cli_input {
     spry_matrix *A;
     spry_arrays arrays;
     char name[256];
+    int base; /* the number of the first row where a person reads it: as in the file */
     double read_us;
 } cli_input;
 /* CLI_GO_ON, or an exit status after a message. Close in any case. */
@@ -317,6 +344,12 @@ int cli_use_choices(spry_context *context, const cli_policy *policy);
 
 /* Lists or clears the choices of a file (NULL: SPRY_CHOICES). An exit status. */
 int cli_manage_choices(const char *file, int clear, cli_json *json);
+
+/*
+ * fetch.c: the folder where matrices are kept: given, else SPRY_MATRIX_DIR, else spry/ of the user's cache folder.
+ * 0: none is known, or its name is too long.
+ */
+int cli_folder_of_matrices(const char *given, char *folder, size_t size);
 
 /* storage.c: what each format would take for A, and what "auto" picks. */
 void cli_print_storage(spry_context *context, const spry_matrix *A);

@@ -26,6 +26,7 @@ static const cli_option options[] = {
     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
     {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
      CLI_AT(format)},
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("a JSON line on what was written"),
     CLI_END_OF_OPTIONS,
 };

@@ -52,6 +52,7 @@ static const cli_option options[] = {
     {"type", 0, CLI_TYPES, "type of values and vectors, or of each (default: f64)", CLI_OWN, .take = take_types},
     {"pattern", 0, NULL, "of the matrix without its values: all are 1", CLI_FLAG, CLI_AT(pattern)},
     CLI_THREADS_OPTION("threads of a product"),
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("a JSON line"),
     CLI_END_OF_OPTIONS,
 };

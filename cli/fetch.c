@@ -104,20 +104,18 @@ static int take_name(fetching *f, const char *text)
     return CLI_GO_ON;
 }
 
-static int find_folder(const char *given, char *folder, size_t size)
+int cli_folder_of_matrices(const char *given, char *folder, size_t size)
 {
     const char *named = given ? given : getenv("SPRY_MATRIX_DIR"), *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
-    int length = 0;
+    int length = -1;
     if (named && named[0])
         length = snprintf(folder, size, "%s", named);
     else if (cache && cache[0] == '/') /* the specification says that others are to be ignored */
         length = snprintf(folder, size, "%s/spry", cache);
     else if (home && home[0] == '/')
         length = snprintf(folder, size, "%s/.cache/spry", home);
-    else
-        return cli_usage_error("no folder for the matrices is known: --cache DIR names one");
-    return length < (int)size ? CLI_GO_ON : cli_usage_error("the name of the folder for the matrices is too long");
+    return length >= 0 && length < (int)size;
 }
 
 /* With the folders above it. */
@@ -346,7 +344,8 @@ static int run(const cli_command *command, int argc, char **argv)
     arguments a = {.timeout_us = 30e6};
     char folder[768];
     int status = cli_parse(command, &argc, argv, &a);
-    if (status == CLI_GO_ON) status = find_folder(a.cache, folder, sizeof folder);
+    if (status == CLI_GO_ON && !cli_folder_of_matrices(a.cache, folder, sizeof folder))
+        status = cli_usage_error("no folder for the matrices is known, or its name is too long: --cache DIR names one");
     for (int m = 0; status == CLI_GO_ON && m < argc; m++) status = take_name(&(fetching){0}, argv[m]);
     if (status == CLI_GO_ON) status = make_folder(folder);
     if (status == CLI_GO_ON) status = cli_json_open_stream(&a.json);

@@ -22,6 +22,7 @@ static const cli_option options[] = {
      CLI_AT(type), SPRY_F32},
     {"picture", 0, "N", "in JSON, too: entries in N x N parts, fewer where sizes are smaller", CLI_INTEGER,
      CLI_AT(picture), 1, 1024},
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("one JSON object"),
     CLI_END_OF_OPTIONS,
 };
@@ -30,13 +31,15 @@ typedef struct facts {
     cli_input input;
     spry_matrix_stats s;
     spry_matrix_report r;
-    int64_t picture; /* parts a side, for JSON; 0: none */
+    spry_source_info source; /* what the file says of itself */
+    int64_t picture;         /* parts a side, for JSON; 0: none */
 } facts;
 
 /* ---- for people --------------------------------------------------------------------------------- */
 
 static const char *symmetry_text(const facts *f)
 {
+    if (f->input.arrays.nnz == 0) return "no entries, so nothing to be symmetric";
     if (f->input.arrays.symmetry == SPRY_SKEW_SYMMETRIC) return "skew-symmetric, as the file says";
     if (f->input.arrays.symmetry == SPRY_SYMMETRIC) return "symmetric, as the file says";
     if (f->s.value_symmetric == SPRY_KNOWN_YES) return "symmetric in pattern and values";
@@ -94,6 +97,27 @@ static int print_picture(const facts *f)
     return 1;
 }
 
+/* "Matrix Market, gzip: coordinate, real, symmetric; 6 entries, by column, no duplicates" */
+static void print_source(const spry_source_info *s)
+{
+    char text[512];
+    int used = snprintf(text, sizeof text, "%s%s: %s", s->kind, s->gzip == 1 ? ", gzip" : "", s->layout);
+    const char *const more[] = {s->field, s->symmetry};
+    for (int m = 0; m < 2; m++)
+        if (more[m][0]) used += snprintf(text + used, sizeof text - (size_t)used, ", %s", more[m]);
+    if (s->entries >= 0)
+        used += snprintf(text + used, sizeof text - (size_t)used, "; %s entries", cli_count(s->entries).s);
+    if (s->by_row == SPRY_KNOWN_YES || s->by_column == SPRY_KNOWN_YES)
+        used += snprintf(text + used, sizeof text - (size_t)used, ", by %s",
+                         s->by_row == SPRY_KNOWN_YES ? "row" : "column");
+    else if (s->by_row == SPRY_KNOWN_NO && s->by_column == SPRY_KNOWN_NO)
+        used += snprintf(text + used, sizeof text - (size_t)used, ", in no order");
+    if (s->duplicates != SPRY_NOT_KNOWN)
+        snprintf(text + used, sizeof text - (size_t)used, ", %s",
+                 s->duplicates == SPRY_KNOWN_YES ? "some at one place" : "no duplicates");
+    if (s->kind[0] && strcmp(s->kind, "generated") != 0) cli_print_line(stdout, "file", "%s", text);
+}
+
 static void print_facts(const facts *f)
 {
     const spry_arrays *a = &f->input.arrays;
@@ -101,8 +125,9 @@ static void print_facts(const facts *f)
     printf("%s\n", f->input.name);
     cli_print_line(stdout, "size", "%s x %s, %s entries", cli_count(a->rows).s, cli_count(a->cols).s,
                    cli_count(a->nnz).s);
+    print_source(&f->source);
     cli_print_line(stdout, "symmetry", "%s", symmetry_text(f));
-    cli_print_line(stdout, "flags", "sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits",
+    cli_print_line(stdout, "in memory", "sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits",
                    cli_known(a->sorted), cli_known(a->unique), spry_type_name(a->value_type),
                    8 * spry_index_type_bytes(a->offset_type), 8 * spry_index_type_bytes(a->index_type));
     char where[64] = ""; /* no rows, no longest one */
@@ -163,6 +188,19 @@ static int json_known(cJSON *o, const char *name, spry_known k)
     return cli_json_flag(o, name, k == SPRY_NOT_KNOWN ? -1 : k == SPRY_KNOWN_YES);
 }
 
+/* "file": an object; null where there is none. */
+static int json_source(cJSON *o, const spry_source_info *s)
+{
+    if (!s->kind[0] || strcmp(s->kind, "generated") == 0) return cJSON_AddNullToObject(o, "file") != NULL;
+    cJSON *file = cJSON_AddObjectToObject(o, "file");
+    return file && cli_json_text(file, "kind", s->kind) && cli_json_flag(file, "gzip", s->gzip == 1) &&
+           cli_json_text(file, "layout", s->layout) && cli_json_text(file, "field", s->field) &&
+           cli_json_text(file, "symmetry", s->symmetry) && cli_json_integer(file, "rows", s->rows) &&
+           cli_json_integer(file, "cols", s->cols) && cli_json_integer(file, "entries", s->entries) &&
+           json_known(file, "by_row", s->by_row) && json_known(file, "by_column", s->by_column) &&
+           json_known(file, "duplicates", s->duplicates);
+}
+
 static int json_facts(cJSON *o, const facts *f)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
@@ -182,7 +220,7 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            cli_json_integer(o, "bandwidth", s->bandwidth) && cli_json_integer(o, "profile", s->profile) &&
            cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, f->input.context, f->input.A) &&
-           json_histogram(o, s) && json_picture(o, f);
+           json_histogram(o, s) && json_picture(o, f) && json_source(o, &f->source);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -207,14 +245,17 @@ static int show(const facts *f, cli_json *json)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    facts f = {.s = SPRY_INIT(spry_matrix_stats), .r = SPRY_INIT(spry_matrix_report)};
+    facts f = {.s = SPRY_INIT(spry_matrix_stats),
+               .r = SPRY_INIT(spry_matrix_report),
+               .source = SPRY_INIT(spry_source_info)};
     spry_error err = {0};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_check_output("json", a.json.path, argv[0]);
     if (status != CLI_GO_ON) return status;
     status = cli_open_input(&f.input, argv[0], a.type, 0);
     if (status == CLI_GO_ON && (spry_matrix_check(f.input.A, &f.r, &err) != SPRY_OK ||
-                                spry_matrix_get_stats(f.input.A, &f.s, &err) != SPRY_OK))
+                                spry_matrix_get_stats(f.input.A, &f.s, &err) != SPRY_OK ||
+                                spry_matrix_get_source(f.input.A, &f.source, &err) != SPRY_OK))
         status = cli_fail(&err);
     f.picture = a.picture;
     if (status == CLI_GO_ON) status = show(&f, &a.json);

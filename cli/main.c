@@ -16,9 +16,13 @@ static void print_usage(FILE *out)
           "Commands:\n",
           out);
     for (int c = 0; c < COMMANDS; c++) fprintf(out, "  %-9s %s\n", commands[c]->name, commands[c]->summary);
-    fputs("\n'spry COMMAND --help' tells more. Where a FILE is read it may be a Matrix Market file (.mtx, .mtx.gz),\n"
-          "a container (.spry), '-' for standard input, or 'gen:NAME[,key=value...]' for a generated matrix ('spry gen "
-          "--list').\n\n"
+    fputs("\n'spry COMMAND --help' tells more. Where a FILE is read it may be\n"
+          "  .mtx                          Matrix Market; also .mtx.gz, as any text\n"
+          "  .txt .csv .tsv .edges .el     a list of edges: source, target, weight\n"
+          "  .npz                          what scipy.sparse.save_npz wrote\n"
+          "  .spry                         a container, 'spry convert' makes it\n"
+          "  gen:NAME[,key=value...]       a generated matrix, 'spry gen --list'\n"
+          "  -                             standard input\n\n"
           "Exit status: 0 ok; 1 valid, but it did not succeed; 2 bad usage or bad input.\n\n"
           "Examples:\n"
           "  spry info matrix.mtx.gz\n"

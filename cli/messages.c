@@ -143,6 +143,17 @@ static const char *nearest_name(const spry_error *err, char *nearest, size_t siz
 int cli_fail(const spry_error *err)
 {
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
+    char of_option[sizeof err->message + 16];
+    static const struct {
+        const char *field, *option;
+    } names[] = {{"index_base", "--base"}, {"undirected", "--undirected"}, {"drop_duplicates", "--duplicates drop"}};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(err->argument, names[n].field) == 0 && strstr(text, names[n].field)) {
+            const char *at = strstr(text, names[n].field);
+            snprintf(of_option, sizeof of_option, "%.*s%s%s", (int)(at - text), text, names[n].option,
+                     at + strlen(names[n].field));
+            text = of_option;
+        }
     const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
@@ -158,9 +169,18 @@ int cli_fail(const spry_error *err)
     return cli_status(err);
 }
 
+/* GROUP/NAME, which is no file: perhaps a name of the SuiteSparse Matrix Collection. */
+static int may_be_fetched(const char *file)
+{
+    const char *slash = strchr(file, '/');
+    return slash && slash > file && slash[1] && !strchr(slash + 1, '/') && !strchr(file, '.') && file[0] != '~';
+}
+
 int cli_fail_reading(const spry_error *err)
 {
     const int status = cli_fail(err);
+    if (err->status == SPRY_FILE_ERROR && may_be_fetched(err->file))
+        cli_message("'spry fetch %s' would get a matrix of that name from the SuiteSparse collection", err->file);
     return err->status == SPRY_TOO_LARGE ? CLI_USAGE : status;
 }
 
@@ -168,8 +188,7 @@ int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_
                  const spry_index_type index[2])
 {
     spry_error err = {0};
-    spry_read_options options = SPRY_INIT(spry_read_options);
-    options.value_type = type;
+    spry_read_options options = cli_reading(type);
     options.offset_type = index[0];
     options.index_type = index[1];
     cli_progress("reading");
@@ -215,16 +234,18 @@ int cli_open_context(spry_context **context, int64_t threads)
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
 {
     spry_error err = {0};
-    spry_read_options reading = SPRY_INIT(spry_read_options);
+    const spry_read_options reading = cli_reading(type);
+    spry_source_info source = SPRY_INIT(spry_source_info);
     *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
     matrix_name(input->name, sizeof input->name, path);
     int status = cli_open_context(&input->context, threads);
     if (status != CLI_GO_ON) return status;
     cli_progress("reading");
-    reading.value_type = type;
     const double start = now_us();
     if (spry_matrix_open(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
     input->read_us = now_us() - start;
+    if (spry_matrix_get_source(input->A, &source, &err) != SPRY_OK) return cli_fail(&err);
+    input->base = strcmp(source.kind, "edge list") == 0 ? reading.index_base : 1;
     return spry_matrix_get_arrays(input->A, &input->arrays, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }
 

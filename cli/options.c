@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 32 };
+enum { MOST_OPTIONS = 48 };
 enum { HELP_CODE = 1000, VERSION_CODE, FIRST_CODE }; /* getopt_long's codes: above every letter */
 
 static const cli_command *current; /* whose arguments are parsed, or were */
@@ -30,7 +30,7 @@ static int option_count(const cli_command *command)
 
 static int argument_of(const cli_option *option)
 {
-    if (option->kind == CLI_FLAG) return no_argument;
+    if (option->kind == CLI_FLAG || option->kind == CLI_FLAG_OWN) return no_argument;
     return option->kind == CLI_JSON || option->optional ? optional_argument : required_argument;
 }
 
@@ -430,6 +430,34 @@ void cli_release_list(text_list *list)
     for (int i = 0; i < list->count; i++) free(list->items[i]);
     free(list->items);
     *list = (text_list){0};
+}
+
+static spry_read_options reading = {.struct_size = sizeof(spry_read_options)};
+
+int cli_take_base(void *state, const char *value)
+{
+    (void)state;
+    return cli_take_word("base", value, "0|1", &reading.index_base);
+}
+
+int cli_take_duplicates(void *state, const char *value)
+{
+    (void)state;
+    return cli_take_word("duplicates", value, "sum|drop", &reading.drop_duplicates);
+}
+
+int cli_take_undirected(void *state, const char *value)
+{
+    (void)state, (void)value;
+    reading.undirected = 1;
+    return CLI_GO_ON;
+}
+
+spry_read_options cli_reading(spry_type type)
+{
+    spry_read_options options = reading;
+    options.value_type = type;
+    return options;
 }
 
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)

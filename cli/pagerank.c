@@ -161,8 +161,9 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
-    if (count > 0) cli_print_line(stdout, "highest ranks", "node  rank");
-    for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
+    if (count > 0)
+        printf("  highest ranks   node  rank%s\n", input->base == 0 ? "; nodes count from 0, as in the file" : "");
+    for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + input->base, top[t].rank);
     cli_print_floor(&a->shared, run);
 }
 

@@ -52,6 +52,7 @@ static const cli_option options[] = {
     {"tuning", 0, "cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs",
      "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
     CLI_THREADS_OPTION("threads"),
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("one JSON object"),
     CLI_END_OF_OPTIONS,
 };

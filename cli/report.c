@@ -387,13 +387,11 @@ static int write_json(cli_json *json, const arguments *a, const cJSON *result)
     static const char *const numbers[] = {"cases",  "matrices", "ok",   "skipped",    "bad", "disturbed",
                                           "slower", "faster",   "same", "not_judged", "new", "vanished"};
     const char *const verdict = cJSON_GetStringValue(cJSON_GetObjectItem(result, "verdict"));
-    const char *const status = !verdict || strcmp(verdict, "ok") == 0 ? "ok"
-                               : strcmp(verdict, "regression") == 0   ? "failed"
-                                                                      : "skipped";
+    const record_status status = !verdict || strcmp(verdict, "ok") == 0 ? RECORD_OK
+                                 : strcmp(verdict, "regression") == 0   ? RECORD_FAILED
+                                                                        : RECORD_SKIPPED;
     cJSON *o = cJSON_CreateObject();
-    int good = cli_json_text(o, "command", "report") && cli_json_text(o, "matrix", NULL) &&
-               cli_json_text(o, "status", status) &&
-               cli_json_text(o, "reason", cJSON_GetStringValue(cJSON_GetObjectItem(result, "reason"))) &&
+    int good = cli_json_begin(o, NULL, status, cJSON_GetStringValue(cJSON_GetObjectItem(result, "reason"))) &&
                cli_json_text(o, "out", a->out) && cli_json_text(o, "verdict", verdict);
     for (size_t n = 0; good && n < sizeof numbers / sizeof *numbers; n++)
         good = cli_json_integer(o, numbers[n], whole(result, numbers[n]));

@@ -40,6 +40,7 @@ typedef struct cli_solver {
         {"time", 0, NULL, "compare an iteration with the least that it takes", CLI_FLAG, CLI_AT(shared.time)},         \
         {"threads", 0,   "N", "threads (default: as many as OpenMP would use)", CLI_INTEGER, CLI_AT(shared.threads),   \
          1,         1024},                                                                                             \
+        CLI_READING_OPTIONS,                                                                                           \
         {"json", 0, "FILE", "one JSON line to standard output or FILE", CLI_JSON, CLI_AT(shared.json)},                \
         CLI_END_OF_OPTIONS
 

@@ -74,6 +74,7 @@ static const cli_option options[] = {
     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
      CLI_AT(index)},
     CLI_THREADS_OPTION("threads of the product"),
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("a JSON line"),
     CLI_END_OF_OPTIONS,
 };

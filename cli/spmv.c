@@ -67,6 +67,7 @@ static const cli_option options[] = {
      "devices --measure' measures it anew); 'spry bench' compares",
      CLI_FLAG, CLI_AT(time)},
     CLI_THREADS_OPTION("threads of the product"),
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("a JSON line, its times null without --time,"),
     CLI_END_OF_OPTIONS,
 };

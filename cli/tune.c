@@ -81,6 +81,7 @@ static const cli_option options[] = {
     {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
     {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
     {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
+    CLI_READING_OPTIONS,
     CLI_JSON_OPTION("JSON lines, one a matrix and format (--list: a choice),"),
     CLI_END_OF_OPTIONS,
 };
@@ -207,6 +208,7 @@ static int time_formats(tuning *t, int number, format_list *formats)
                              .type_count = 1,
                              .runs = t->a->runs,
                              .skip_bandwidth = 1,
+                             .reading = cli_reading(SPRY_TYPE_DEFAULT),
                              .context = t->context,
                              .emit = keep,
                              .progress = cli_progress,

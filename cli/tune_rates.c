@@ -114,7 +114,7 @@ static int variants_of(const tune_rates_request *r, const variant **first)
 /* Looks at a matrix for the class: c->now. */
 static int look(collected *c, const char *path, const variant *v)
 {
-    spry_read_options read = SPRY_INIT(spry_read_options);
+    spry_read_options read = cli_reading(SPRY_TYPE_DEFAULT);
     spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     spry_matrix *A = NULL;

@@ -16,7 +16,7 @@ void matrix_name(char *name, size_t size, const char *path)
     }
     const char *slash = strrchr(path, '/');
     snprintf(name, size, "%s", slash && slash[1] ? slash + 1 : path);
-    static const char *const endings[] = {".gz", ".mtx"};
+    static const char *const endings[] = {".gz", ".mtx", ".npz", ".txt", ".csv", ".tsv", ".edges", ".el"};
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         size_t length = strlen(name), cut = strlen(endings[e]);
         if (length > cut && strcmp(name + length - cut, endings[e]) == 0) name[length - cut] = '\0';

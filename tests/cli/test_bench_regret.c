@@ -205,7 +205,7 @@ static void folders(void **state)
     static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) assert_string_equal(text_of(cJSON_GetArrayItem(records, i), "matrix"), names[i]);
     cJSON_Delete(records);
-    expect("bench $D/none", 2, NULL, "none: there is no .mtx, .mtx.gz or .spry file in this folder");
+    expect("bench $D/none", 2, NULL, "none: there is no matrix in this folder");
     o = shell("rm -r $D/many $D/none");
     release(&o);
 }

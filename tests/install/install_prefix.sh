@@ -8,7 +8,8 @@ rm -rf "$prefix"
 
 status=0 of_program=()
 if [ -x "$prefix/bin/spry" ]; then
-    of_program=(share/man/man1/spry.1 share/man/man1/spry-spmv.1 share/bash-completion/completions/spry)
+    of_program=(share/man/man1/spry.1 share/man/man1/spry-spmv.1 share/bash-completion/completions/spry
+        share/spry/report/__main__.py)
 fi
 for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/README.md \
     share/doc/*/docs/formats.md share/doc/*/docs/tutorial/01-sparse-matrices.md "${of_program[@]}" \
