@@ -21,7 +21,7 @@ const char *folder(void)
     if (!own_folder[0]) {
         snprintf(own_folder, sizeof own_folder, "/tmp/spry-test-XXXXXX");
         if (!mkdtemp(own_folder)) abort();
-        setenv("XDG_CACHE_HOME", "/nonexistent", 1); /* nothing is remembered from one test to the next */
+        setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* nothing is remembered from one test to the next */
     }
     return own_folder;
 }

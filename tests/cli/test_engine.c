@@ -381,7 +381,7 @@ static void numberings(void **state)
 
 int main(void)
 {
-    setenv("XDG_CACHE_HOME", "/nonexistent", 1); /* where matrices may have been fetched to */
+    setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* where matrices may have been fetched to */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statistics),     cmocka_unit_test(names),        cmocka_unit_test(json_text),
         cmocka_unit_test(suites),         cmocka_unit_test(unstructured), cmocka_unit_test(files_of_unstructured),
