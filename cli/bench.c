@@ -326,18 +326,14 @@ const cli_command cli_bench =
     {.name = "bench",
      .summary = "measure kernels, and other libraries, side by side",
      .usage = "FILE... [--suite NAME [--matrices DIR]] [OPTIONS]",
-     .about =
-         "Multiplies with every chosen kernel, checks each result under the error bound, and times them in\n"
-         "turn: at least 20 batches of at least 1 ms. Ends with status 1 when a case is wrong or failed; one that\n"
-         "is skipped says why. Rates count, with a vector, 2 operations an entry and the bytes of plain CSR, x\n"
-         "and y once, with several columns the operations, X and Y of all of them, and bytes are the plan's\n"
-         "storage; with --op spgemm, 2 operations a product of entries and the bytes of A and C once, and bytes\n"
-         "are those of C; with --op cg and pagerank, whole solves are timed and an iteration is told: 2 operations\n"
-         "an entry, the bytes of its product and 9 or 4 numbers a row. stages of spgemm's JSON lines are us of reading "
-         "the file, converting B to columns, counting\n"
-         "C's rows, the scan of the counts, filling and sorting C; null: none, or not told apart. Roof is the\n"
-         "share of the copy bandwidth, which is measured in the same run. A FILE that is a folder stands for the\n"
-         "matrices in it.",
+     .about = "Multiplies with every chosen kernel, checks each result under the error bound, and\n"
+              "times them in turns: at least 20 batches of at least 1 ms. A FILE that is a folder\n"
+              "stands for the matrices in it. Ends with status 1 when a case is wrong or failed, or\n"
+              "when nothing could be measured; a case that is skipped says why.\n\n"
+              "Rates count 2 operations an entry and the bytes of plain CSR, x and y once (of several\n"
+              "columns all of them); roof is the share of the copy bandwidth, which is measured in the\n"
+              "same run. With --op spgemm they count 2 operations a product of entries, and A and C\n"
+              "once. With --op cg and pagerank whole solves are timed and an iteration is told.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench matrix.mtx.gz --op spmm --columns 1,8,32 --layout column --peers\n"

@@ -127,11 +127,15 @@ static void print_facts(const facts *f)
                    cli_count(a->nnz).s);
     print_source(&f->source);
     cli_print_line(stdout, "symmetry", "%s", symmetry_text(f));
-    cli_print_line(stdout, "in memory", "sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits",
-                   cli_known(a->sorted), cli_known(a->unique), spry_type_name(a->value_type),
-                   8 * spry_index_type_bytes(a->offset_type), 8 * spry_index_type_bytes(a->index_type));
+    cli_print_line(stdout, "in memory", "sorted: %s; duplicates: %s; values: %s; indices: %zu/%zu bits",
+                   cli_known(a->sorted),
+                   a->unique == SPRY_KNOWN_YES  ? "none"
+                   : a->unique == SPRY_KNOWN_NO ? "some"
+                                                : "not known",
+                   spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
+                   8 * spry_index_type_bytes(a->index_type));
     char where[64] = ""; /* no rows, no longest one */
-    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %s)", cli_count(s->longest_row + 1).s);
+    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %s)", cli_count(s->longest_row + f->input.base).s);
     cli_print_line(stdout, "row lengths", "min %s, mean %.3f, max %s%s, variance %.3f: %s", cli_count(s->min_row).s,
                    s->mean_row, cli_count(s->max_row).s, where, s->variance_row, row_length_class(s));
     cli_print_line(stdout, "empty rows", "%s", cli_count(s->empty_rows).s);
@@ -141,7 +145,7 @@ static void print_facts(const facts *f)
     cli_print_line(stdout, "profile", "%s, the same to the left, summed over rows", cli_count(s->profile).s);
     if (f->r.not_finite > 0)
         cli_print_line(stdout, "not finite", "%s values, the first in row %lld", cli_count(f->r.not_finite).s,
-                       (long long)f->r.first_not_finite_major + 1);
+                       (long long)f->r.first_not_finite_major + f->input.base);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------- */

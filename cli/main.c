@@ -22,7 +22,7 @@ static void print_usage(FILE *out)
           "  .npz                          what scipy.sparse.save_npz wrote\n"
           "  .spry                         a container, 'spry convert' makes it\n"
           "  gen:NAME[,key=value...]       a generated matrix, 'spry gen --list'\n"
-          "  -                             standard input\n\n"
+          "  -                             standard input: Matrix Market or a container\n\n"
           "Exit status: 0 ok; 1 valid, but it did not succeed; 2 bad usage or bad input.\n\n"
           "Examples:\n"
           "  spry info matrix.mtx.gz\n"

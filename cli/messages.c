@@ -231,10 +231,24 @@ int cli_open_context(spry_context **context, int64_t threads)
     return cli_fail(&err);
 }
 
+/* 1: no entry lies in the first row or column of CSR. */
+static int first_node_is_unknown(const spry_arrays *a)
+{
+    const int32_t *i32 = a->index_type == SPRY_I32 ? a->indices : NULL;
+    const int64_t *i64 = a->index_type == SPRY_I32 ? NULL : a->indices;
+    const int64_t first = a->offset_type == SPRY_I32 ? ((const int32_t *)a->offsets)[1]
+                                                     : ((const int64_t *)a->offsets)[1];
+    if (a->layout != SPRY_CSR || first > 0) return 0;
+    for (int64_t k = 0; k < a->nnz; k++)
+        if ((i32 ? i32[k] : i64[k]) == 0) return 0;
+    return 1;
+}
+
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
 {
     spry_error err = {0};
-    const spry_read_options reading = cli_reading(type);
+    spry_read_options reading = cli_reading(type);
+    if (!is_edge_list_name(path)) reading.index_base = reading.undirected = 0;
     spry_source_info source = SPRY_INIT(spry_source_info);
     *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
     matrix_name(input->name, sizeof input->name, path);
@@ -246,7 +260,10 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     input->read_us = now_us() - start;
     if (spry_matrix_get_source(input->A, &source, &err) != SPRY_OK) return cli_fail(&err);
     input->base = strcmp(source.kind, "edge list") == 0 ? reading.index_base : 1;
-    return spry_matrix_get_arrays(input->A, &input->arrays, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+    if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
+    if (input->base == 0 && input->arrays.nnz > 0 && first_node_is_unknown(&input->arrays))
+        cli_message("note: no edge has node 0; where the file counts from 1, --base 1 tells so");
+    return CLI_GO_ON;
 }
 
 void cli_close_input(cli_input *input)

@@ -1,6 +1,8 @@
 /* Options from a table: parsing, help, and values with messages that say what was expected. */
 #include "cli/cli.h"
 
+#include "common/input.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
@@ -8,9 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_OPTIONS = 48 };
 enum { HELP_CODE = 1000, VERSION_CODE, FIRST_CODE }; /* getopt_long's codes: above every letter */
+
+static spry_read_options reading = {.struct_size = sizeof(spry_read_options)}; /* by CLI_READING_OPTIONS */
+static int base_given;
 
 static const cli_command *current; /* whose arguments are parsed, or were */
 
@@ -46,7 +52,7 @@ static void print_option(FILE *out, const cli_option *option)
              : argument == required_argument ? " "
                                              : "",
              argument == no_argument ? "" : option->value, argument == optional_argument ? "]" : "");
-    fprintf(out, strlen(left) <= 28 ? "  %-28s" : "  %s\n                              ", left);
+    fprintf(out, strlen(left) < 28 ? "  %-28s" : "  %s\n                              ", left);
     /* Later lines of a help text line up with the first. */
     for (const char *c = option->help; *c; c++) {
         fputc(*c, out);
@@ -230,6 +236,18 @@ static int refuse(const cli_command *command, int code, const char *given)
     return unknown_option(command, given);
 }
 
+/* --base and --undirected need an edge list, or a folder, which may have one. */
+static int check_reading(int count, char **paths)
+{
+    const char *given = base_given ? "base" : reading.undirected ? "undirected" : NULL;
+    struct stat st;
+    if (!given) return CLI_GO_ON;
+    for (int p = 0; p < count; p++)
+        if (is_edge_list_name(paths[p]) || (stat(paths[p], &st) == 0 && S_ISDIR(st.st_mode))) return CLI_GO_ON;
+    return cli_usage_error("--%s is of edge lists, whose names end in .txt, .csv, .tsv, .edges or .el%s%s", given,
+                           count > 0 ? ", but the file is " : "", count > 0 ? paths[0] : "");
+}
+
 /* A value that may be left out stands behind '='; one that follows as a word of its own was meant so, too. */
 static int check_left_out(const cli_command *command, const cli_option *o, const char *next)
 {
@@ -276,7 +294,8 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
     memmove(argv, argv + optind, (size_t)positional * sizeof *argv);
     *count = positional;
     if (positional > 0) cli_json_set_input(argv[0]);
-    return check_positional(command, positional, argv);
+    const int status = check_positional(command, positional, argv);
+    return status == CLI_GO_ON ? check_reading(positional, argv) : status;
 }
 
 /* ---- values ------------------------------------------------------------------------------------- */
@@ -432,11 +451,10 @@ void cli_release_list(text_list *list)
     *list = (text_list){0};
 }
 
-static spry_read_options reading = {.struct_size = sizeof(spry_read_options)};
-
 int cli_take_base(void *state, const char *value)
 {
     (void)state;
+    base_given = 1;
     return cli_take_word("base", value, "0|1", &reading.index_base);
 }
 

@@ -37,8 +37,8 @@ static const cli_option options[] = {
      "where rank goes that follows no link: n weights >= 0, a Matrix Market file n x 1 (default: to all nodes alike)",
      CLI_TEXT, CLI_AT(personalised)},
     {"start", 0, "FILE", "ranks to begin with, a file as that one (default: those weights)", CLI_TEXT, CLI_AT(start)},
-    {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
-     1000000},
+    {"top", 0, "N", "show the N highest ranks, nodes as the file counts them (default: 10)", CLI_INTEGER, CLI_AT(top),
+     0, 1000000},
     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
                        "type of values and vectors; pattern: every entry counts 1, whatever its value"),
 };
@@ -162,7 +162,8 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
     if (count > 0)
-        printf("  highest ranks   node  rank%s\n", input->base == 0 ? "; nodes count from 0, as in the file" : "");
+        printf("  highest ranks   node  rank%s\n",
+               input->base == 0 ? "; nodes count from 0, as in the file" : "; nodes count from 1");
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + input->base, top[t].rank);
     cli_print_floor(&a->shared, run);
 }
@@ -196,7 +197,7 @@ static int json_line(const cli_input *input, arguments *a, const spry_pagerank_r
 {
     cJSON *o = cJSON_CreateObject();
     int good = cli_begin_to_json(o, input, &a->shared, run, err) && result_to_json(o, a, r) &&
-               cli_end_to_json(o, run) && top_to_json(o, top, count);
+               cli_end_to_json(o, run) && cli_json_integer(o, "base", input->base) && top_to_json(o, top, count);
     return cli_json_line(&a->shared.json, o, good);
 }
 

@@ -37,8 +37,8 @@ static void print_convergence(const cli_convergence *c)
     int used = 0;
     for (int d = 0; d < CLI_DECADES; d++)
         if (tells_something(c, d) && used < (int)sizeof text)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s%g after %s", used ? ", " : "", pow(10, -d),
-                             cli_count(c->reached[d]).s);
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%g after %s", used ? ", " : "residual ",
+                             pow(10, -d), cli_count(c->reached[d]).s);
     cli_print_line(stdout, "convergence", "%s", used ? text : "never below 1");
 }
 

@@ -23,6 +23,19 @@ void matrix_name(char *name, size_t size, const char *path)
     }
 }
 
+int is_edge_list_name(const char *path)
+{
+    static const char *const endings[] = {".txt", ".csv", ".tsv", ".edges", ".el"};
+    size_t length = strlen(path);
+    if (strncmp(path, "gen:", 4) == 0) return 0;
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0) length -= 3;
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const size_t cut = strlen(endings[e]);
+        if (length > cut && strncmp(path + length - cut, endings[e], cut) == 0) return 1;
+    }
+    return 0;
+}
+
 spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err)
 {
     *device = SPRY_DEVICE_DEFAULT;
@@ -34,7 +47,10 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *csr = NULL;
-    spry_status status = spry_matrix_open(context, A, path, options, err);
+    spry_read_options of_file = *options;
+    if (!is_edge_list_name(path))
+        of_file.index_base = of_file.undirected = 0; /* which are of edge lists among others */
+    spry_status status = spry_matrix_open(context, A, path, &of_file, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, &arrays, err);
     if (status != SPRY_OK || arrays.layout == SPRY_CSR) return status;
     status = spry_matrix_convert(context, &csr, *A, NULL, err);

@@ -9,6 +9,9 @@
 /* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
 void matrix_name(char *name, size_t size, const char *path);
 
+/* 1: the name of an edge list (docs/files.md), plain or gzip. */
+int is_edge_list_name(const char *path);
+
 /* spry_matrix_open into CSR, which peers take: a container may hold another layout, which is converted. */
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err);

@@ -78,7 +78,7 @@ def _parse(line, place, is_last):
         if is_last:
             raise Refused(f"{place}: the last line is cut off: the run was interrupted in it; "
                           "remove the line") from error
-        raise Refused(f"{place}: no JSON: {error}") from error
+        raise Refused(f"{place}: no JSON object: expected lines that spry bench --json=FILE wrote") from error
     except RecursionError as error:
         raise Refused(f"{place}: no record of spry bench: too deeply nested") from error
     if not isinstance(record, dict):

@@ -30,7 +30,7 @@ spry_status spryi_check_padding(const spryi_build_request *request, const char *
         return spryi_check_memory_limit(request->options, format, spryi_bytes_to_own(request, cost), err);
     if (cost->padding <= SMALL || (cost->padding - SMALL) / SPRYI_MOST_PADDING <= nnz) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", cost->bytes, 0,
-                            "format %s would take %lld bytes, %lld of %lld entries padding: refused by the padding "
+                            "format %s would take %lld bytes, %lld of %lld slots padding: refused by the padding "
                             "guard",
                             format, (long long)cost->bytes, (long long)cost->padding, (long long)(cost->padding + nnz));
 }

@@ -69,7 +69,8 @@ static void mistakes(void **state)
         {"$D/same.jsonl -o $D/old.jsonl --compare $D/old.jsonl",
          "old.jsonl', the records that are read: expected another file\n"},
         {"$D/old.jsonl --compare $D/none.jsonl", "none.jsonl: cannot be read: No such file or directory\n"},
-        {"$D/small.mtx --compare $D/old.jsonl", "small.mtx:1: no JSON: Expecting value: line 1 column 1 (char 0)\n"},
+        {"$D/small.mtx --compare $D/old.jsonl",
+         "small.mtx:1: no JSON object: expected lines that spry bench --json=FILE wrote\n"},
     };
     expect_mistakes("report", all, sizeof all / sizeof *all);
     char *kept = read_file("old.jsonl");

@@ -10,7 +10,7 @@ from spry_report.records import Refused, read_file
 GOOD = json.dumps(support.record())
 MISTAKES = (
     ("", "there is no record in it; expected JSON lines of spry bench --json"),
-    (GOOD + "\n{\"op\":\n" + GOOD + "\n", ":2: no JSON: Expecting value: line 1 column 7 (char 6)"),
+    (GOOD + "\n{\"op\":\n" + GOOD + "\n", ":2: no JSON object: expected lines that spry bench --json=FILE wrote"),
     (GOOD + "\n" + GOOD[:50], ":2: the last line is cut off: the run was interrupted in it; remove the line"),
     ("[1, 2]\n", ":1: no record of spry bench: expected a JSON object"),
     ('{"name":"x"}\n', ':1: no record of spry bench: it lacks "op"'),
@@ -25,7 +25,7 @@ MISTAKES = (
     (json.dumps(support.record(peer=1)) + "\n", ':1: "peer" is 1: expected true or false or null'),
     (json.dumps(support.record(matrix=None)) + "\n", ':1: "matrix" is not known, but the case is said to be ok'),
     (json.dumps(support.record(gbps=1)).replace('"gbps": 1', '"gbps": NaN') + "\n",
-     ":1: no JSON: NaN is no number of JSON"),
+     ":1: no JSON object: expected lines that spry bench --json=FILE wrote"),
     (json.dumps(support.record(gbps=1)).replace('"gbps": 1', '"gbps": 1e999') + "\n", ':1: "gbps" is out of range'),
     ("[" * 100000 + "\n", ":1: no record of spry bench: too deeply nested"),
 )
