@@ -325,6 +325,10 @@ static void print_time(const product *p)
                  p->copy.day[0] ? ", measured " : "", p->copy.day,
                  r->roof > 1 ? "; above 100 %: A stays in the caches" : "");
     cli_print_line(stdout, "rate", "%.2f GFLOP/s, %.1f GB/s%s", r->gflops, r->gbps, roof);
+    if (strcmp(r->device, "cpu") != 0)
+        cli_print_line(stdout, "",
+                       "x and y lie in host memory and cross the bus in each product: most of the time; "
+                       "'spry bench --device cuda' has them on the GPU");
     cli_print_disturbed(p->others);
 }
 
@@ -358,8 +362,11 @@ static void print_report(const product *p, const arguments *a)
     cli_print_line(stdout, "read in", "%s", cli_time(p->read_us).s);
     print_product(p, a);
     cli_print_line(stdout, "x", "%s", a->x ? a->x : "ones (--x FILE takes yours)");
-    cli_print_line(stdout, "kernel", "%s (format %s, %d thread%s, %s)", r->kernel, r->format, r->threads,
-                   r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
+    char where[48];
+    snprintf(where, sizeof where, "%d thread%s", r->threads, r->threads == 1 ? "" : "s");
+    if (r->threads <= 0) snprintf(where, sizeof where, "on device %.24s", r->device);
+    cli_print_line(stdout, "kernel", "%s (format %s, %s, %s)", r->kernel, r->format, where,
+                   r->deterministic == 1 ? "same bits every run" : "bits may vary");
     if (strcmp(r->ordering, "none") != 0) cli_print_line(stdout, "ordering", "%s, by the plan", r->ordering);
     if (r->reason[0]) cli_print_line(stdout, r->status == RECORD_OK ? "because" : "status", "%s", r->reason);
     cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->setup_us).s, cli_time(r->first_us).s,
