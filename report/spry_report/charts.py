@@ -226,12 +226,12 @@ def histogram(buckets, slug, title, description):
         buckets.pop()
     if not buckets:
         return None
-    figure, axes = svg.canvas(254, 190, 46, 8, 8, 52)
+    many = len(buckets) > 5  # their names are turned, and need room
+    figure, axes = svg.canvas(254, 210 if many else 190, 46, 8, 8, 72 if many else 52)
     axes.bar(range(len(buckets)), [b["rows"] for b in buckets], 0.8, color=svg.OURS)
     names = [f"{b['from']:g}" if b["from"] == b["to"]
         else f"{_short(b['from'])}\u2013{_short(b['to'])}" for b in buckets]
     axes.set_xticks(range(len(buckets)))
-    many = len(buckets) > 5
     axes.set_xticklabels(names, rotation=40 if many else 0, ha="right" if many else "center", fontsize=9,
                          rotation_mode="anchor")
     axes.set_yscale("symlog", linthresh=1)
