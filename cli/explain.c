@@ -250,8 +250,13 @@ static void print_products(const spry_explanation_info *info, const arguments *a
                  cli_is_row_major(a->layout) ? "row by row" : "column by column");
     if (info->threads > 0)
         snprintf(threads, sizeof threads, ", %d thread%s", info->threads, info->threads == 1 ? "" : "s");
-    cli_print_line(stdout, "for", "%s product%s%s on %s (fitted %s)%s", cli_count(info->calls).s,
-                   info->calls == 1 ? "" : "s", columns, info->device_class, info->fitted, threads);
+    char updates[128] = "";
+    if (a->updates > 0 && a->calls > 0)
+        snprintf(updates, sizeof updates, "%.40s products and %.40s updates: ", cli_count(a->calls).s,
+                 cli_count(a->updates).s);
+    cli_print_line(stdout, "for", "%s%s product%s%s%s on %s (fitted %s)%s", updates, cli_count(info->calls).s,
+                   info->calls == 1 ? "" : "s", updates[0] ? " a conversion" : "", columns, info->device_class,
+                   info->fitted, threads);
 }
 
 static int print_explanation(const char *name, const spry_explanation *e, const arguments *a, spry_error *err)
