@@ -233,6 +233,34 @@ static void no_memory_to_measure_with(void **state)
     release(&o);
 }
 
+static void remembered_bandwidth(void **state)
+{
+    (void)state;
+    char path[512];
+    outcome o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" devices --measure --threads 1");
+    const int measured = o.status == 0;
+    release(&o);
+    if (!measured) skip(); /* no memory for the arrays */
+    char *text = read_file("spry/bandwidth");
+    assert_non_null(text);
+    assert_non_null(strstr(text, ", 1 threads\t"));
+    free(text);
+    o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" spmv gen:grid5,x=40,y=40 --time --threads 1");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, " GB/s, measured 20"));
+    release(&o);
+    /* What is no figure does not count, and is no failure. */
+    snprintf(path, sizeof path, "%s/spry/bandwidth", folder());
+    write_file("spry/bandwidth", "garbage\n\t\t\n");
+    o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" spmv gen:grid5,x=40,y=40 --time --threads 1");
+    assert_int_equal(o.status, 0);
+    assert_null(strstr(o.out, "measured 20"));
+    release(&o);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void messages_do_not_mix(void **state)
 {
     (void)state;
@@ -450,6 +478,7 @@ int main(void)
         cmocka_unit_test(devices_and_fifos),
         cmocka_unit_test(vector_out),
         cmocka_unit_test(no_memory_to_measure_with),
+        cmocka_unit_test(remembered_bandwidth),
         cmocka_unit_test(messages_do_not_mix),
         cmocka_unit_test(strange_names),
         cmocka_unit_test(interrupted),
