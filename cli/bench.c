@@ -150,6 +150,11 @@ static int open_records(run_state *run)
     arguments *a = run->a;
     if (a->report && !a->json.wanted) {
         snprintf(run->records_path, sizeof run->records_path, "%.4080s.jsonl", a->report);
+        if (access(run->records_path, F_OK) == 0)
+            return cli_usage_error("%s is there, where the records of --report would go: 'spry report' draws those of "
+                                   "an "
+                                   "earlier run; remove it, or name another place with --json=FILE",
+                                   run->records_path);
         a->json.wanted = 1;
         a->json.path = run->records_path;
     }
@@ -280,8 +285,13 @@ static int choose_sources(run_state *run, int count, char **paths)
             cli_message("note: --part %lld/%lld is empty: there are fewer matrices", (long long)a->part,
                         (long long)a->parts);
     }
-    for (int s = 0; status == CLI_GO_ON && s < run->sources.count; s++)
+    for (int s = 0; status == CLI_GO_ON && s < run->sources.count; s++) {
         status = cli_check_output("json", a->json.path, run->sources.items[s].path);
+        if (status == CLI_GO_ON) status = cli_check_output("report", a->report, run->sources.items[s].path);
+    }
+    if (status == CLI_GO_ON) status = cli_check_two_outputs("report", a->report, "json", a->json.path);
+    if (status == CLI_GO_ON && cli_is_dash(a->report))
+        status = cli_usage_error("--report is '-': tables go to standard output, expected a FILE.html");
     return status;
 }
 

@@ -284,6 +284,8 @@ int cli_output_open(cli_output *output, const char *path);
  * and would replace it. CLI_GO_ON or CLI_USAGE.
  */
 int cli_check_output(const char *option, const char *output, const char *input);
+/* Refuses one file for two options. */
+int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path);
 /* The same of --out and --json. */
 int cli_check_outputs(const char *out, const cli_json *json, const char *input);
 /* A vector is written as plain text, and not to standard output beside records; `name` is the vector's. */

@@ -1,6 +1,7 @@
 /* spry gen: writes a generated matrix, or lists the generators. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/table.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -39,7 +40,9 @@ static int list_generators(cli_json *json)
                                      cli_json_text(line, "description", info.description));
         }
         if (cli_for_people(json)) {
-            printf("%-12s %s\n", info.name, info.description);
+            char name[32];
+            snprintf(name, sizeof name, "%-12s ", info.name);
+            cli_print_wrapped(stdout, name, info.description);
             if (info.parameters[0]) printf("%12s %s\n", "", info.parameters);
         }
     }

@@ -43,7 +43,7 @@ static int unknown_command(const char *name)
 static int run_command(const cli_command *command, int count, char **arguments)
 {
     cli_json_expect(count, arguments);
-    cli_when_interrupted("nothing was written");
+    cli_when_interrupted("what was not complete is not written");
     return cli_json_refuse(command->run(command, count, arguments));
 }
 

@@ -106,14 +106,30 @@ int cli_check_output(const char *option, const char *output, const char *input)
     struct stat out, in;
     if (!output || cli_is_dash(output)) return CLI_GO_ON;
     if (stat(output, &out) != 0) return is_folder_open(output) ? CLI_GO_ON : cannot("written", output);
+    if (S_ISDIR(out.st_mode)) {
+        errno = EISDIR;
+        return cannot("written", output);
+    }
     if (!S_ISREG(out.st_mode)) return CLI_GO_ON;
     if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
     return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
 }
 
+int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path)
+{
+    struct stat a, b;
+    if (!output || !path || cli_is_dash(output) || cli_is_dash(path)) return CLI_GO_ON;
+    const int there = stat(output, &a) == 0 && stat(path, &b) == 0;
+    if (there && !S_ISREG(a.st_mode)) return CLI_GO_ON;
+    if (there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(output, path) == 0)
+        return cli_usage_error("--%s and --%s both write '%s'", option, other, path);
+    return CLI_GO_ON;
+}
+
 int cli_check_outputs(const char *out, const cli_json *json, const char *input)
 {
-    int status = cli_check_output("out", out, input);
+    int status = cli_check_two_outputs("out", out, "json", json->path);
+    if (status == CLI_GO_ON) status = cli_check_output("out", out, input);
     return status == CLI_GO_ON ? cli_check_output("json", json->path, input) : status;
 }
 
@@ -188,8 +204,8 @@ void cli_json_expect(int count, char **arguments)
     for (int a = 0; a < count && strcmp(arguments[a], "--") != 0; a++) {
         if (strcmp(arguments[a], "--json") == 0) request.wanted = 1;
         if (strncmp(arguments[a], "--json=", 7) != 0) continue;
-        request.wanted = 1;
         request.path = arguments[a] + 7;
+        request.wanted = request.path[0] != '\0';
     }
 }
 
@@ -198,15 +214,18 @@ void cli_json_set_input(const char *path)
     request.input = path;
 }
 
-/* 1: a file that may hold older lines of ours, or none: what else it might be is not replaced by a refusal. */
+/* 1: a file that holds lines of a command of ours, or none: nothing else, and no records, is replaced by a refusal. */
 static int may_hold_lines(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return is_folder_open(path);
+    static const char ours[] = "{\"command\":\"";
+    char begin[sizeof ours - 1];
     FILE *file = S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
-    const int first = file ? getc(file) : 'x';
-    if (file) fclose(file);
-    return first == EOF || first == '{';
+    if (!file) return 0;
+    const size_t length = fread(begin, 1, sizeof begin, file);
+    fclose(file);
+    return length == 0 || (length == sizeof begin && memcmp(begin, ours, sizeof begin) == 0);
 }
 
 int cli_json_refuse(int status)

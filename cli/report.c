@@ -286,7 +286,7 @@ static const char *folder_of_matrices(const char *named)
 int cli_report_check(const char *html)
 {
     renderer r;
-    const int status = cli_check_output("report", html, "gen:"); /* no input could be replaced by it */
+    const int status = cli_check_output("report", html, "gen:"); /* inputs are the benchmark's to look at */
     return status == CLI_GO_ON ? find_renderer(&r) : status;
 }
 
@@ -367,6 +367,10 @@ static int check(const arguments *a, int count, char **records)
         if (a->out && is_same_file(a->out, records[f]))
             return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
     }
+    int status = cli_check_two_outputs("out", a->out, "json", a->json.path);
+    for (int f = 0; f < count && status == CLI_GO_ON; f++) status = cli_check_output("json", a->json.path, records[f]);
+    if (status == CLI_GO_ON && a->compare) status = cli_check_output("json", a->json.path, a->compare);
+    if (status != CLI_GO_ON) return status;
     if (a->out && a->compare && is_same_file(a->out, a->compare))
         return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
     if (dashes > 1) return cli_usage_error("'-' is given %d times: standard input can be read once", dashes);
@@ -431,7 +435,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = find_for(&r, &j);
     if (status != CLI_GO_ON) return status;
     status = draw(&r, &j, &result);
-    if (cJSON_IsNumber(cJSON_GetObjectItem(result, "cases"))) status = tell(&a, result, status);
+    if (status != CLI_USAGE && cJSON_IsNumber(cJSON_GetObjectItem(result, "cases"))) status = tell(&a, result, status);
     cJSON_Delete(result);
     return status;
 }

@@ -96,6 +96,8 @@ static int is_file(const char *x)
 
 static int check_arguments(const arguments *a, const char *path)
 {
+    if (a->policy.name && (a->kernel || (a->format && strcmp(a->format, "auto") != 0)))
+        return cli_usage_error("--policy is of format auto, but --%s names one", a->kernel ? "kernel" : "format");
     int status = cli_check_vector_output(a->out, &a->json, "y");
     if (status == CLI_GO_ON) status = cli_check_policy(&a->policy);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);

@@ -531,6 +531,8 @@ static int check_arguments(const arguments *a, int count, char **paths)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
     for (int i = 0; i < count && status == CLI_GO_ON; i++) status = cli_check_outputs(a->out, &a->json, paths[i]);
+    for (int i = 0; i < a->from.count && status == CLI_GO_ON; i++)
+        status = cli_check_outputs(a->out, &a->json, a->from.items[i]);
     return status;
 }
 

@@ -147,12 +147,18 @@ static int key_of(const spry_context *context, char *key, size_t size, int devic
 static int recall(const char *path, const char *key, copy_bandwidth *found)
 {
     char line[LINE];
-    FILE *file = fopen(path, "r");
+    struct stat st;
+    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
     int known = 0;
-    while (file && fgets(line, sizeof line, file)) /* the last one counts */
-        if (strncmp(line, key, strlen(key)) == 0 &&
-            sscanf(line + strlen(key), "%lf\t%15s", &found->gbps, found->day) == 2)
-            known = found->gbps > 0 && found->gbps < 1e6;
+    while (file && fgets(line, sizeof line, file)) { /* the last one counts */
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        char *end = NULL, day[16];
+        const double gbps = strtod(line + strlen(key), &end);
+        if (*end != '\t' || !(gbps > 1e-2 && gbps < 1e5) || sscanf(end, "\t%15[0-9-]\n", day) != 1) continue;
+        found->gbps = gbps;
+        snprintf(found->day, sizeof found->day, "%s", day);
+        known = 1;
+    }
     if (file) fclose(file);
     return known;
 }

@@ -3,4 +3,7 @@ import sys
 
 from spry_report.main import main
 
-sys.exit(main())
+try:
+    sys.exit(main())
+except KeyboardInterrupt:  # spry says what is to be said
+    sys.exit(130)

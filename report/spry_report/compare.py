@@ -237,6 +237,10 @@ def _pair_line(pair):
             f"now {pair.new.time_us:.4g} us; noise {100 * math.expm1(pair.noise):.1f} %")
 
 
+def _pair_line_of_why(pair):
+    return f"  {case_name(pair.new)}: {pair.why}"
+
+
 def _part(title, lines):
     if not lines:
         return []
@@ -254,6 +258,8 @@ def text(c):
              f"{len(c.of('same'))} the same within the noise"]
     if disturbed:
         lines.append(f"not judged: {words.some(disturbed, 'case')} that other programs disturbed")
+    gone = [pair for pair in c.pairs if pair.verdict == "not judged" and pair.why not in ("", "disturbed")]
+    lines += _part("ran in one run alone", [_pair_line_of_why(pair) for pair in gone])
     if c.copy_old and c.copy_new:
         lines.append(f"copy bandwidth: {c.copy_new:.3g} GB/s, before {c.copy_old:.3g} GB/s")
     lines += _part("wrong or failed now", [_pair_line(pair) for pair in c.of("broken")])
