@@ -151,9 +151,8 @@ static int open_records(run_state *run)
     if (a->report && !a->json.wanted) {
         snprintf(run->records_path, sizeof run->records_path, "%.4080s.jsonl", a->report);
         if (access(run->records_path, F_OK) == 0)
-            return cli_usage_error("%s is there, where the records of --report would go: 'spry report' draws those of "
-                                   "an "
-                                   "earlier run; remove it, or name another place with --json=FILE",
+            return cli_usage_error("%s is there, where the records of --report would go: 'spry report' draws those "
+                                   "of an earlier run; remove it, or name another place with --json=FILE",
                                    run->records_path);
         a->json.wanted = 1;
         a->json.path = run->records_path;

@@ -3,6 +3,8 @@
 #include "cli/fetch/module.h"
 #include "cli/json.h"
 
+#include "common/input.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -106,16 +107,9 @@ static int take_name(fetching *f, const char *text)
 
 int cli_folder_of_matrices(const char *given, char *folder, size_t size)
 {
-    const char *named = given ? given : getenv("SPRY_MATRIX_DIR"), *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int length = -1;
-    if (named && named[0])
-        length = snprintf(folder, size, "%s", named);
-    else if (cache && cache[0] == '/') /* the specification says that others are to be ignored */
-        length = snprintf(folder, size, "%s/spry", cache);
-    else if (home && home[0] == '/')
-        length = snprintf(folder, size, "%s/.cache/spry", home);
-    return length >= 0 && length < (int)size;
+    const char *named = given ? given : getenv("SPRY_MATRIX_DIR");
+    if (!named || !named[0]) return cache_folder(folder, size);
+    return snprintf(folder, size, "%s", named) < (int)size;
 }
 
 /* With the folders above it. */
@@ -195,20 +189,13 @@ static void catch_signals(void)
     }
 }
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int show_progress(void *user, int64_t done, int64_t total)
 {
     fetching *f = user;
     char text[320];
     if (interrupted) return 1;
     if (f->first < 0) f->first = done;
-    const double seconds = now_s() - f->started, share = total > 0 ? (double)done / (double)total : 0;
+    const double seconds = 1e-6 * now_us() - f->started, share = total > 0 ? (double)done / (double)total : 0;
     const double rate = seconds > 0 ? (double)(done - f->first) / seconds : 0;
     int length = snprintf(text, sizeof text, "%s: %s, %s", f->matrix, f->doing, cli_bytes(done).s);
     if (total > 0) length += snprintf(text + length, sizeof text - (size_t)length, " (%.0f%%)", 100 * share);
@@ -221,7 +208,7 @@ static int show_progress(void *user, int64_t done, int64_t total)
 static fetch_hook begin_step(fetching *f, const char *doing)
 {
     f->doing = doing;
-    f->started = now_s();
+    f->started = 1e-6 * now_us();
     f->first = -1;
     return (fetch_hook){show_progress, f};
 }

@@ -140,20 +140,26 @@ static const char *nearest_name(const spry_error *err, char *nearest, size_t siz
     return found ? nearest : NULL;
 }
 
+/* The text with the option's name in place of the field's of spry_read_options; itself where it names none. */
+static const char *name_option(const spry_error *err, const char *text, char *made, size_t size)
+{
+    static const struct {
+        const char *field, *option;
+    } names[] = {{"index_base", "--base"}, {"undirected", "--undirected"}, {"drop_duplicates", "--duplicates drop"}};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        const char *at = strcmp(err->argument, names[n].field) == 0 ? strstr(text, names[n].field) : NULL;
+        if (!at) continue;
+        snprintf(made, size, "%.*s%s%s", (int)(at - text), text, names[n].option, at + strlen(names[n].field));
+        return made;
+    }
+    return text;
+}
+
 int cli_fail(const spry_error *err)
 {
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
     char of_option[sizeof err->message + 16];
-    static const struct {
-        const char *field, *option;
-    } names[] = {{"index_base", "--base"}, {"undirected", "--undirected"}, {"drop_duplicates", "--duplicates drop"}};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (strcmp(err->argument, names[n].field) == 0 && strstr(text, names[n].field)) {
-            const char *at = strstr(text, names[n].field);
-            snprintf(of_option, sizeof of_option, "%.*s%s%s", (int)(at - text), text, names[n].option,
-                     at + strlen(names[n].field));
-            text = of_option;
-        }
+    text = name_option(err, text, of_option, sizeof of_option);
     const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
@@ -247,8 +253,7 @@ static int first_node_is_unknown(const spry_arrays *a)
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
 {
     spry_error err = {0};
-    spry_read_options reading = cli_reading(type);
-    if (!is_edge_list_name(path)) reading.index_base = reading.undirected = 0;
+    const spry_read_options reading = cli_reading(type);
     spry_source_info source = SPRY_INIT(spry_source_info);
     *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
     matrix_name(input->name, sizeof input->name, path);
@@ -256,7 +261,7 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     if (status != CLI_GO_ON) return status;
     cli_progress("reading");
     const double start = now_us();
-    if (spry_matrix_open(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
+    if (open_matrix(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
     input->read_us = now_us() - start;
     if (spry_matrix_get_source(input->A, &source, &err) != SPRY_OK) return cli_fail(&err);
     input->base = strcmp(source.kind, "edge list") == 0 ? reading.index_base : 1;

@@ -122,7 +122,7 @@ static int look(collected *c, const char *path, const variant *v)
     spry_error err = {0};
     c->now = NULL;
     read.value_type = v->values;
-    if (spry_matrix_open(c->request->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
+    if (open_matrix(c->request->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
     plan.vector_type = v->vectors;
     o.spmv = &plan;
     o.device_class = c->device_class;

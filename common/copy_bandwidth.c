@@ -117,18 +117,14 @@ enum { MOST_REMEMBERED = 64, LINE = 512 };
 /* The path of the file, in a folder that is made if wanted; 0: there is no place for it. */
 static int path_of_memory(char *path, size_t size, int make)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length;
-    if (cache && cache[0] == '/')
-        length = snprintf(path, size, "%s", cache);
-    else if (home && home[0] == '/')
-        length = snprintf(path, size, "%s/.cache", home);
-    else
-        return 0;
-    if (length < 0 || (size_t)length + 32 > size) return 0;
-    if (make) (void)mkdir(path, 0700);
-    strcat(path, "/spry");
-    if (make) (void)mkdir(path, 0700);
+    if (!cache_folder(path, size - sizeof "/bandwidth")) return 0;
+    if (make) {
+        char *const last = strrchr(path, '/');
+        *last = '\0';
+        (void)mkdir(path, 0700);
+        *last = '/';
+        (void)mkdir(path, 0700);
+    }
     strcat(path, "/bandwidth");
     return 1;
 }

@@ -36,10 +36,29 @@ int is_edge_list_name(const char *path)
     return 0;
 }
 
+int cache_folder(char *folder, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (cache && cache[0] == '/') /* the specification says that others are to be ignored */
+        length = snprintf(folder, size, "%s/spry", cache);
+    else if (home && home[0] == '/')
+        length = snprintf(folder, size, "%s/.cache/spry", home);
+    return length >= 0 && (size_t)length < size;
+}
+
 spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err)
 {
     *device = SPRY_DEVICE_DEFAULT;
     return name ? spry_device_find(context, device, name, err) : SPRY_OK;
+}
+
+spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                        spry_error *err)
+{
+    spry_read_options of_file = *options;
+    if (!is_edge_list_name(path)) of_file.index_base = of_file.undirected = 0;
+    return spry_matrix_open(context, A, path, &of_file, err);
 }
 
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
@@ -47,10 +66,7 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *csr = NULL;
-    spry_read_options of_file = *options;
-    if (!is_edge_list_name(path))
-        of_file.index_base = of_file.undirected = 0; /* which are of edge lists among others */
-    spry_status status = spry_matrix_open(context, A, path, &of_file, err);
+    spry_status status = open_matrix(context, A, path, options, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, &arrays, err);
     if (status != SPRY_OK || arrays.layout == SPRY_CSR) return status;
     status = spry_matrix_convert(context, &csr, *A, NULL, err);

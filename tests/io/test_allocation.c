@@ -1,5 +1,6 @@
 /* Every allocation of the reader and the writer failed in turn: exactly "out of memory", nothing kept. */
 #include "files.h"
+#include "hooks.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -14,28 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-typedef struct hooks {
-    _Atomic int calls, fail_at, fail_after; /* the n-th fails; all from the n-th on */
-    _Atomic int64_t live;
-} hooks;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    hooks *h = user;
-    int call = atomic_fetch_add(&h->calls, 1) + 1;
-    if (call == h->fail_at || (h->fail_after > 0 && call >= h->fail_after)) return NULL;
-    void *pointer = NULL;
-    if (posix_memalign(&pointer, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) return NULL;
-    atomic_fetch_add(&h->live, (int64_t)bytes);
-    return pointer;
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    atomic_fetch_sub(&((hooks *)user)->live, (int64_t)bytes);
-    free(pointer);
-}
 
 static const char *const texts[] = {
     "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 3\n",

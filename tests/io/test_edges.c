@@ -1,5 +1,6 @@
 /* Lists of edges: what is read, what is refused, and that threads, memory and allocations make no difference. */
 #include "files.h"
+#include "hooks.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -347,27 +348,6 @@ static void test_fault_of_a_long_list(void **state)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
-
-typedef struct hooks {
-    _Atomic int calls, fail_at;
-    _Atomic int64_t live;
-} hooks;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    hooks *h = user;
-    void *pointer = NULL;
-    if (atomic_fetch_add(&h->calls, 1) + 1 == h->fail_at) return NULL;
-    if (posix_memalign(&pointer, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) return NULL;
-    atomic_fetch_add(&h->live, (int64_t)bytes);
-    return pointer;
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    atomic_fetch_sub(&((hooks *)user)->live, (int64_t)bytes);
-    free(pointer);
-}
 
 static void test_every_allocation(void **state)
 {

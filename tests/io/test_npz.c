@@ -3,6 +3,7 @@
  * in one thing. Skipped where the library was built without minizip.
  */
 #include "files.h"
+#include "hooks.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -314,27 +315,6 @@ static void test_damage(void **state)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
-
-typedef struct hooks {
-    int calls, fail_at;
-    int64_t live;
-} hooks;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    hooks *h = user;
-    void *pointer = NULL;
-    if (++h->calls == h->fail_at) return NULL;
-    if (posix_memalign(&pointer, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) return NULL;
-    h->live += (int64_t)bytes;
-    return pointer;
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    ((hooks *)user)->live -= (int64_t)bytes;
-    free(pointer);
-}
 
 static void test_every_allocation(void **state)
 {
