@@ -401,6 +401,13 @@ static int threads_of_process(void)
     return count;
 }
 
+/* Whether the process comes to have `count` threads: one that was joined may still be listed for a while. */
+static int comes_to(int count)
+{
+    for (int ms = 0; ms < 5000 && threads_of_process() != count; ms++) usleep(1000);
+    return threads_of_process() == count;
+}
+
 static void contexts_end_with_their_threads(void **state)
 {
     (void)state;
@@ -410,12 +417,10 @@ static void contexts_end_with_their_threads(void **state)
         spry_context *context = context_with(3, SPRY_THREADING_POOL);
         assert_true(each_once(&context->pool, 3));
         assert_int_equal(context->pool.started, 2);
-        assert_int_equal(threads_of_process(), before + 2);
+        assert_true(comes_to(before + 2));
         spry_context_destroy(context);
     }
-    for (int ms = 0; ms < 1000 && threads_of_process() > before; ms++)
-        usleep(1000); /* one joined may still be listed */
-    assert_int_equal(threads_of_process(), before);
+    assert_true(comes_to(before));
 }
 
 static int tear_down(void **state)
@@ -428,6 +433,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_end_with_their_threads), /* first: OpenMP's threads, which stay, are not there yet */
         cmocka_unit_test(every_task_once),
         cmocka_unit_test(tasks_within_tasks),
         cmocka_unit_test(without_threads_the_caller_does_all),
@@ -438,7 +444,6 @@ int main(void)
         cmocka_unit_test(small_products_have_one_thread_unless_asked),
         cmocka_unit_test(refusals),
         cmocka_unit_test(forks),
-        cmocka_unit_test(contexts_end_with_their_threads),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
