@@ -37,7 +37,7 @@ fi
 calls="-Dalways_inline= -Wno-maybe-uninitialized"
 if ! { "$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" "${launcher[@]}" \
     -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="-O1 $calls -DINSTRUMENTED=1 -DRACES_ALONE=1" -DSPRY_WERROR=ON \
-    -DSPRY_CUDA=OFF -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_PEERS=OFF &&
+    -DSPRY_CUDA=OFF -DSPRY_PETSC=OFF -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_PEERS=OFF &&
     "$cmake" --build "$work/build" --parallel 2 --target spry_tables "${tests[@]/#/test_}"; } >"$work/log" 2>&1; then
     cat "$work/log" >&2
     exit 1

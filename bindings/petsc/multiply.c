@@ -1,0 +1,166 @@
+/*
+ * Products with vectors: y = A*x, z = y + A*x, and both with A's transpose. A plan runs on PETSc's own arrays, in the
+ * memory where they are. Where there is no plan, PETSc's code of seqaij runs.
+ */
+#include "spry_petsc.h"
+
+/* The arrays of x and y for one product. */
+typedef struct Operands {
+    const PetscScalar *x;
+    PetscScalar *y;
+    PetscInt x_length, y_length;
+    PetscBool add;      /* y is read too */
+    PetscBool anywhere; /* as they are, perhaps on a GPU; else in host memory */
+    int device;         /* where they are: SPRY_CPU or the GPU of the settings */
+} Operands;
+
+static PetscErrorCode operands_take(Operands *o, Vec x, Vec y, PetscBool add)
+{
+    PetscMemType x_memory = PETSC_MEMTYPE_HOST, y_memory = PETSC_MEMTYPE_HOST;
+    PetscFunctionBegin;
+    o->add = add;
+    o->anywhere = (PetscBool)(spry_settings.device_number != SPRY_CPU);
+    o->device = SPRY_CPU;
+    PetscCall(VecGetLocalSize(x, &o->x_length));
+    PetscCall(VecGetLocalSize(y, &o->y_length));
+    if (!o->anywhere) {
+        PetscCall(VecGetArrayRead(x, &o->x));
+        PetscCall(add ? VecGetArray(y, &o->y) : VecGetArrayWrite(y, &o->y));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(VecGetArrayReadAndMemType(x, &o->x, &x_memory));
+    PetscCall(add ? VecGetArrayAndMemType(y, &o->y, &y_memory) : VecGetArrayWriteAndMemType(y, &o->y, &y_memory));
+    if (PetscMemTypeDevice(x_memory) && PetscMemTypeDevice(y_memory)) {
+        o->device = spry_settings.device_number;
+    } else if (PetscMemTypeDevice(x_memory)) {
+        PetscCall(VecRestoreArrayReadAndMemType(x, &o->x));
+        PetscCall(VecGetArrayRead(x, &o->x));
+    }
+    PetscCheck(PetscMemTypeHost(y_memory) || PetscMemTypeDevice(x_memory), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "the result is on a GPU, what is multiplied is not; give both vectors one type");
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode operands_give_back(Operands *o, Vec x, Vec y)
+{
+    PetscFunctionBegin;
+    if (!o->anywhere) {
+        PetscCall(VecRestoreArrayRead(x, &o->x));
+        PetscCall(o->add ? VecRestoreArray(y, &o->y) : VecRestoreArrayWrite(y, &o->y));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(o->device == SPRY_CPU ? VecRestoreArrayRead(x, &o->x) : VecRestoreArrayReadAndMemType(x, &o->x));
+    PetscCall(o->add ? VecRestoreArrayAndMemType(y, &o->y) : VecRestoreArrayWriteAndMemType(y, &o->y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static spry_const_vector reads(const PetscScalar *data, PetscInt length, int device)
+{
+    return (spry_const_vector){data, length, 1, 1, length, SPRY_PETSC_VALUE, device, {0, 0}};
+}
+
+static spry_vector writes(PetscScalar *data, PetscInt length, int device)
+{
+    return (spry_vector){data, length, 1, 1, length, SPRY_PETSC_VALUE, device, {0, 0}};
+}
+
+static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_vector x, PetscBool add, int device)
+{
+    spry_run_options options = SPRY_INIT(spry_run_options);
+    const PetscScalar beta = add ? 1 : 0;
+    PetscFunctionBegin;
+#if PETSC_VERSION_GE(3, 19, 0) && defined(PETSC_HAVE_CUDA)
+    if (device != SPRY_CPU) { /* in the order of the stream in which PETSc works on its vectors */
+        void *stream = NULL;
+        PetscCall(PetscDeviceContextGetStreamHandle(NULL, &stream));
+        if (stream) options.stream = *(void **)stream;
+    }
+#else
+    (void)device;
+#endif
+    SpryCall(spry_spmv_plan_run(plan, y, NULL, x, &beta, &options, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows with entries alone: their part of y is computed apart and put where it belongs; transposed, their part of x
+   is brought together first. */
+static PetscErrorCode run_filled_rows(SpryPlans *plans, const spry_spmv_plan *plan, SpryDirection direction,
+                                      const Operands *o)
+{
+    const PetscInt filled = plans->filled, *const rows = plans->filled_rows;
+    PetscScalar *const numbers = plans->filled_numbers;
+    PetscFunctionBegin;
+    if (direction == SPRY_TRANSPOSED) {
+        for (PetscInt k = 0; k < filled; k++) numbers[k] = o->x[rows[k]];
+        PetscCall(run(plan, writes(o->y, o->y_length, SPRY_CPU), reads(numbers, filled, SPRY_CPU), o->add, SPRY_CPU));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(run(plan, writes(numbers, filled, SPRY_CPU), reads(o->x, o->x_length, SPRY_CPU), PETSC_FALSE, SPRY_CPU));
+    if (!o->add) PetscCall(PetscArrayzero(o->y, o->y_length));
+    for (PetscInt k = 0; k < filled; k++) o->y[rows[k]] += numbers[k];
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A)*x, or y += op(A)*x; *done is false where PETSc's own code is to do it. */
+static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, PetscBool add, PetscBool *done)
+{
+    SpryPlans *plans;
+    spry_spmv_plan *plan;
+    Operands o;
+    PetscFunctionBegin;
+    if (spry_settings.device_number == SPRY_CPU) { /* a plan first: without one no array is touched */
+        PetscCall(SpryPlansForProduct(A, direction, SPRY_CPU, &plans, &plan));
+        *done = (PetscBool)(plan != NULL);
+        if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
+        PetscCall(operands_take(&o, x, y, add));
+    } else {
+        PetscCall(operands_take(&o, x, y, add));
+        PetscCall(SpryPlansForProduct(A, direction, o.device, &plans, &plan));
+        *done = (PetscBool)(plan != NULL);
+    }
+    if (plan && plans->filled_rows)
+        PetscCall(run_filled_rows(plans, plan, direction, &o));
+    else if (plan)
+        PetscCall(run(plan, writes(o.y, o.y_length, o.device), reads(o.x, o.x_length, o.device), add, o.device));
+    PetscCall(operands_give_back(&o, x, y));
+    if (plan) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)plans->entries));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_SeqAIJSpry(Mat A, Vec x, Vec y)
+{
+    PetscBool done;
+    PetscFunctionBegin;
+    PetscCall(multiply(A, SPRY_PLAIN, x, y, PETSC_FALSE, &done));
+    if (!done) PetscCall(spry_seqaij.mult(A, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_SeqAIJSpry(Mat A, Vec x, Vec y)
+{
+    PetscBool done;
+    PetscFunctionBegin;
+    PetscCall(multiply(A, SPRY_TRANSPOSED, x, y, PETSC_FALSE, &done));
+    if (!done) PetscCall(spry_seqaij.mult_transpose(A, x, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_SeqAIJSpry(Mat A, Vec x, Vec y, Vec z)
+{
+    PetscBool done;
+    PetscFunctionBegin;
+    if (y != z) PetscCall(VecCopy(y, z));
+    PetscCall(multiply(A, SPRY_PLAIN, x, z, PETSC_TRUE, &done));
+    if (!done) PetscCall(spry_seqaij.mult_add(A, x, z, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_SeqAIJSpry(Mat A, Vec x, Vec y, Vec z)
+{
+    PetscBool done;
+    PetscFunctionBegin;
+    if (y != z) PetscCall(VecCopy(y, z));
+    PetscCall(multiply(A, SPRY_TRANSPOSED, x, z, PETSC_TRUE, &done));
+    if (!done) PetscCall(spry_seqaij.mult_transpose_add(A, x, z, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

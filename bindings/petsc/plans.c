@@ -1,0 +1,328 @@
+/*
+ * When a matrix gets a plan. A product or two costs less than looking at the matrix, so PETSc's own code does the first
+ * ones; then a plan is made for the products that are expected. Who has done n products may do n more: what is not told
+ * by -mat_spry_calls is taken from that, so that set-up never costs much more than what it saves.
+ *
+ *   products 1, 2    PETSc's
+ *   from the 3rd     a plan for few products: csr, whose set-up is one to two products
+ *   from the 33rd    a plan for many: whatever format is predicted fastest
+ *
+ * New values: the plan is updated, where it does not read them in place. Where they come so often that converting does
+ * not pay, the plan is made again for the products and updates that were seen. Another structure: everything anew.
+ * Only counts decide, never clocks, so that a program computes the same bits whenever it is run.
+ */
+#include "spry_petsc.h"
+
+enum { FIRST_PLAN = 2, SECOND_PLAN = 32, FEW_CALLS = 8, UPDATES_TO_LEARN_FROM = 4 };
+
+/* Entries below which calling the library costs more than it saves, where the choice is ours; docs/petsc.md has the
+   measurement. */
+enum { LEAST_ENTRIES = 8192, LEAST_ENTRIES_TRANSPOSED = 1024 };
+
+#define PLANS_NAME "__spry_plans__"
+
+/* ---- data composed with PETSc's objects ---- */
+typedef struct Composed {
+    void *data;
+    void (*release)(void *);
+} Composed;
+
+#if PETSC_VERSION_LT(3, 23, 0)
+static PetscErrorCode composed_destroy(void *context)
+{
+    Composed *composed = (Composed *)context;
+#define PetscContainerSetCtxDestroy PetscContainerSetUserDestroy
+#else
+static PetscErrorCode composed_destroy(void **context)
+{
+    Composed *composed = *(Composed **)context;
+#endif
+    PetscFunctionBegin;
+    composed->release(composed->data);
+    PetscCall(PetscFree(composed->data));
+    PetscCall(PetscFree(composed));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryCompose(PetscObject object, const char name[], void *data, void (*release)(void *))
+{
+    PetscContainer container;
+    Composed *composed;
+    PetscFunctionBegin;
+    PetscCall(PetscNew(&composed));
+    composed->data = data;
+    composed->release = release;
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+    PetscCall(PetscContainerSetPointer(container, composed));
+    PetscCall(PetscContainerSetCtxDestroy(container, composed_destroy));
+    PetscCall(PetscObjectCompose(object, name, (PetscObject)container));
+    PetscCall(PetscContainerDestroy(&container));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data)
+{
+    PetscObject container;
+    Composed *composed = NULL;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectQuery(object, name, &container));
+    if (container) PetscCall(PetscContainerGetPointer((PetscContainer)container, (void **)&composed));
+    *(void **)data = composed ? composed->data : NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the plans of a matrix ---- */
+
+/* Composed objects are found by comparing names: the last ones found are kept here, by the matrix's address. */
+enum { RECENT = 64 };
+static struct {
+    Mat A;
+    PetscObjectId id;
+    SpryPlans *plans;
+} recent[RECENT];
+
+static size_t recent_place(Mat A)
+{
+    return ((size_t)A >> 6) % RECENT;
+}
+
+static void plans_clear(SpryPlans *plans)
+{
+    for (int d = 0; d < 2; d++) {
+        spry_spmv_plan_destroy(plans->directions[d].plan);
+        plans->directions[d] = (SpryPlan){0};
+    }
+    spry_matrix_destroy(plans->matrix);
+    plans->matrix = NULL;
+    (void)PetscFree(plans->filled_rows);
+    (void)PetscFree(plans->filled_offsets);
+    (void)PetscFree(plans->filled_numbers);
+    plans->filled = 0;
+    plans->refusal[0] = 0;
+}
+
+static void plans_release(void *data)
+{
+    SpryPlans *const plans = (SpryPlans *)data;
+    for (int k = 0; k < RECENT; k++)
+        if (recent[k].plans == plans) recent[k].A = NULL, recent[k].plans = NULL;
+    plans_clear(plans);
+}
+
+PetscErrorCode SpryPlansDrop(Mat A)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectCompose((PetscObject)A, PLANS_NAME, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans)
+{
+    const size_t place = recent_place(A);
+    PetscObjectId id;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectGetId((PetscObject)A, &id));
+    if (PetscLikely(recent[place].A == A && recent[place].id == id)) {
+        *plans = recent[place].plans;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(SpryComposed((PetscObject)A, PLANS_NAME, plans));
+    if (*plans && (*plans)->owner != A) { /* it came with another matrix's data */
+        PetscCall(SpryPlansDrop(A));
+        *plans = NULL;
+    }
+    if (!*plans) {
+        PetscCall(PetscNew(plans));
+        (*plans)->owner = A;
+        PetscCall(SpryCompose((PetscObject)A, PLANS_NAME, *plans, plans_release));
+    }
+    recent[place].A = A;
+    recent[place].id = id;
+    recent[place].plans = *plans;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the library's matrix ---- */
+PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matrix)
+{
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    PetscInt rows, cols;
+    const PetscInt *offsets, *columns;
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &rows, &cols));
+    PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
+    arrays.layout = transposed ? SPRY_CSC : SPRY_CSR; /* rows of A are columns of its transpose */
+    arrays.rows = transposed ? cols : rows;
+    arrays.cols = transposed ? rows : cols;
+    arrays.nnz = offsets[rows];
+    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
+    arrays.value_type = SPRY_PETSC_VALUE;
+    arrays.offsets = offsets;
+    arrays.indices = columns;
+    arrays.values = values;
+    SpryCall(spry_matrix_create(spry_settings.context, matrix, &arrays, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of the rows with entries: the same columns and values under shorter offsets. */
+static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
+{
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    PetscInt k = 0;
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc1(plans->filled, &plans->filled_rows));
+    PetscCall(PetscMalloc1(plans->filled + 1, &plans->filled_offsets));
+    PetscCall(PetscMalloc1(plans->filled, &plans->filled_numbers));
+    for (PetscInt i = 0; i < plans->rows; i++)
+        if (plans->offsets[i + 1] > plans->offsets[i]) {
+            plans->filled_offsets[k] = plans->offsets[i];
+            plans->filled_rows[k++] = i;
+        }
+    plans->filled_offsets[k] = plans->entries;
+    arrays.layout = SPRY_CSR;
+    arrays.rows = plans->filled;
+    arrays.cols = plans->cols;
+    arrays.nnz = plans->entries;
+    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
+    arrays.value_type = SPRY_PETSC_VALUE;
+    arrays.offsets = plans->filled_offsets;
+    arrays.indices = plans->columns;
+    arrays.values = plans->values;
+    SpryCall(spry_matrix_create(spry_settings.context, &plans->matrix, &arrays, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU a block whose rows are mostly empty keeps them all: there vectors of all rows are what PETSc has. */
+static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
+{
+    PetscFunctionBegin;
+    plans->filled = 0;
+    for (PetscInt i = 0; i < plans->rows; i++) plans->filled += plans->offsets[i + 1] > plans->offsets[i];
+    if (vector_device == SPRY_CPU && plans->filled < plans->rows - plans->rows / 2)
+        PetscCall(borrow_filled_rows(plans));
+    else
+        PetscCall(SpryMatrixBorrow(A, PETSC_FALSE, &plans->matrix));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- making and renewing a plan ---- */
+
+/* Memory that is not there is no reason to stop a program that PETSc's own code can go on with. */
+static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt calls,
+                                PetscInt updates)
+{
+    SpryPlan *const slot = &plans->directions[direction];
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_error error;
+    spry_status status;
+    PetscFunctionBegin;
+    PetscCall(PetscLogEventBegin(spry_settings.planning, A, 0, 0, 0));
+    if (!plans->matrix) PetscCall(borrow(A, plans, vector_device));
+    options.op = direction == SPRY_TRANSPOSED ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    options.format = spry_settings.format;
+    options.device = plans->filled_rows ? SPRY_CPU : spry_settings.device_number;
+    options.vector_device = plans->filled_rows ? SPRY_CPU : vector_device;
+    options.expected_calls = calls;
+    options.expected_updates = updates;
+    status = spry_spmv_plan_create(spry_settings.context, &plan, plans->matrix, &options, &error);
+    PetscCall(PetscLogEventEnd(spry_settings.planning, A, 0, 0, 0));
+    if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) {
+        PetscCall(PetscStrncpy(plans->refusal, error.message, sizeof plans->refusal));
+        PetscCall(PetscInfo(A, "PETSc's own product goes on: %s\n", error.message));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (status != SPRY_OK) SETERRQ(PETSC_COMM_SELF, SpryErrorCode(status), "Spry: %s", error.message);
+    spry_spmv_plan_destroy(slot->plan);
+    slot->plan = plan;
+    slot->planned_for = calls;
+    slot->vector_device = vector_device;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool worth_a_call(const SpryPlans *plans, SpryDirection direction)
+{
+    const PetscInt least = direction == SPRY_TRANSPOSED ? LEAST_ENTRIES_TRANSPOSED : LEAST_ENTRIES;
+    const PetscBool ours_to_choose =
+        (PetscBool)(!spry_settings.format_named && spry_settings.device_number == SPRY_CPU);
+    return (PetscBool)(plans->entries >= (ours_to_choose ? least : 1));
+}
+
+/* A plan where the number of products so far says that one, or another one, is due. */
+static PetscErrorCode plan_when_due(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device)
+{
+    SpryPlan *const slot = &plans->directions[direction];
+    const PetscInt told = spry_settings.calls;
+    PetscFunctionBegin;
+    slot->calls++;
+    if (plans->refusal[0] || !worth_a_call(plans, direction)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (slot->plan && slot->vector_device != vector_device) { /* vectors moved to a GPU or from it: a plan for these */
+        plans_clear(plans);
+        slot->calls = FIRST_PLAN + 1;
+    }
+    if (!slot->plan && (told || slot->calls > FIRST_PLAN))
+        PetscCall(make_plan(A, plans, direction, vector_device, told ? told : FEW_CALLS, 0));
+    else if (slot->plan && !told && slot->planned_for == FEW_CALLS && slot->calls > SECOND_PLAN)
+        PetscCall(make_plan(A, plans, direction, vector_device, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscLogEventBegin(spry_settings.updating, A, 0, 0, 0));
+    for (int d = 0; d < 2; d++) {
+        SpryPlan *const slot = &plans->directions[d];
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        slot->updates++;
+        if (!slot->plan) continue;
+        SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
+        if (info.values_in_place) continue;
+        if (slot->updates == UPDATES_TO_LEARN_FROM && !spry_settings.calls)
+            PetscCall(make_plan(A, plans, (SpryDirection)d, (int)slot->vector_device, slot->calls, slot->updates));
+        else
+            SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
+    }
+    PetscCall(PetscLogEventEnd(spry_settings.updating, A, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode take_present_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
+{
+    PetscObjectState nonzero_state;
+    const PetscInt *offsets, *columns;
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatGetNonzeroState(A, &nonzero_state));
+    PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
+    if (nonzero_state == plans->nonzero_state && offsets == plans->offsets && columns == plans->columns &&
+        values == plans->values) {
+        PetscCall(take_new_values(A, plans));
+    } else {
+        plans_clear(plans);
+        PetscCall(MatGetLocalSize(A, &plans->rows, &plans->cols));
+        plans->nonzero_state = nonzero_state;
+        plans->offsets = offsets;
+        plans->columns = columns;
+        plans->values = values;
+        plans->entries = offsets[plans->rows];
+    }
+    plans->state = state;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryPlansForProduct(Mat A, SpryDirection direction, int vector_device, SpryPlans **found,
+                                   spry_spmv_plan **plan)
+{
+    SpryPlans *plans;
+    PetscObjectState state;
+    PetscFunctionBegin;
+    PetscCall(SpryPlansGet(A, &plans));
+    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+    if (state != plans->state || !plans->offsets) PetscCall(take_present_matrix(A, plans, state));
+    PetscCall(plan_when_due(A, plans, direction, vector_device));
+    *found = plans;
+    *plan = plans->directions[direction].plan;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

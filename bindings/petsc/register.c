@@ -1,0 +1,93 @@
+/*
+ * What PETSc calls when it has loaded the plug-in. PETSc finds the function by the file's name: libspry-petsc.so has
+ * PetscDLLibraryRegister_spry_petsc, and a file of another name would be ignored without a word.
+ */
+#include "spry_petsc.h"
+
+SprySettings spry_settings = {.format = "auto", .device = "cpu", .threads = 1, .products = PETSC_TRUE};
+
+PetscErrorCode SpryErrorCode(spry_status status)
+{
+    switch (status) {
+    case SPRY_OUT_OF_MEMORY: return PETSC_ERR_MEM;
+    case SPRY_INVALID_SIZE: return PETSC_ERR_ARG_SIZ;
+    case SPRY_INVALID_ARGUMENT:
+    case SPRY_INVALID_MATRIX: return PETSC_ERR_ARG_WRONG;
+    case SPRY_UNKNOWN_NAME: return PETSC_ERR_ARG_UNKNOWN_TYPE;
+    case SPRY_TOO_LARGE:
+    case SPRY_UNSUPPORTED: return PETSC_ERR_SUP;
+    case SPRY_DEVICE_UNAVAILABLE:
+    case SPRY_DEVICE_FAILED: return PETSC_ERR_GPU;
+    default: return PETSC_ERR_LIB;
+    }
+}
+
+static PetscErrorCode read_options(SprySettings *s)
+{
+    PetscFunctionBegin;
+    PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Options of Spry's matrix types", "Mat");
+    PetscCall(PetscOptionsString("-mat_spry_format", "Format of plans, as spry formats lists them, or auto", "aijspry",
+                                 s->format, s->format, sizeof s->format, NULL));
+    PetscCall(PetscOptionsString("-mat_spry_device", "Where products run: cpu, cuda, cuda:1, ...", "aijspry", s->device,
+                                 s->device, sizeof s->device, NULL));
+    PetscCall(PetscOptionsInt("-mat_spry_threads", "Threads of a rank", "aijspry", s->threads, &s->threads, NULL));
+    PetscCall(PetscOptionsInt("-mat_spry_calls", "Products expected of a matrix; 0: judged by those it has done",
+                              "aijspry", s->calls, &s->calls, NULL));
+    PetscCall(
+        PetscOptionsBool("-mat_spry_products", "Sparse products by Spry", "aijspry", s->products, &s->products, NULL));
+    PetscOptionsEnd();
+    PetscCheck(s->threads >= 1 && s->threads <= 4096, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-mat_spry_threads %" PetscInt_FMT ": 1 to 4096 were expected", s->threads);
+    PetscCheck(s->calls >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "-mat_spry_calls %" PetscInt_FMT ": a number of products was expected", s->calls);
+    PetscCall(PetscStrcmp(s->format, "auto", &s->format_named));
+    s->format_named = (PetscBool)!s->format_named;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "cuda" (or "gpu") alone: with several GPUs ranks take them in turns, as PETSc's own vectors do. */
+static PetscErrorCode find_device(SprySettings *s)
+{
+    PetscBool any, gpu;
+    int number = SPRY_CPU;
+    PetscFunctionBegin;
+    PetscCall(PetscStrcmp(s->device, "cuda", &any));
+    PetscCall(PetscStrcmp(s->device, "gpu", &gpu));
+    if (gpu) PetscCall(PetscStrncpy(s->device, "cuda", sizeof s->device));
+    SpryCall(spry_device_find(s->context, &number, s->device, err));
+    if (any || gpu) number = 1 + (int)PetscGlobalRank % (spry_device_count(s->context) - 1);
+    s->device_number = number;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode finalize(void)
+{
+    PetscFunctionBegin;
+    spry_context_destroy(spry_settings.context);
+    spry_settings.context = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_spry_petsc(void);
+PetscErrorCode PetscDLLibraryRegister_spry_petsc(void)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    PetscClassId class_id;
+    PetscFunctionBegin;
+    if (spry_settings.context) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(read_options(&spry_settings));
+    options.threads = (int)spry_settings.threads;
+    SpryCall(spry_context_create(&spry_settings.context, &options, err));
+    PetscCall(PetscRegisterFinalize(finalize));
+    PetscCall(find_device(&spry_settings));
+    PetscCall(MatRegisterRootName(MATAIJSPRY, MATSEQAIJSPRY, MATMPIAIJSPRY));
+    PetscCall(MatRegister(MATSEQAIJSPRY, MatCreate_SeqAIJSpry));
+    PetscCall(MatRegister(MATMPIAIJSPRY, MatCreate_MPIAIJSpry));
+    PetscCall(MatSeqAIJRegister(MATSEQAIJSPRY, MatConvert_SeqAIJ_SeqAIJSpry));
+    PetscCall(PetscClassIdRegister("Spry", &class_id));
+    PetscCall(PetscLogEventRegister("SpryPlan", class_id, &spry_settings.planning));
+    PetscCall(PetscLogEventRegister("SpryUpdate", class_id, &spry_settings.updating));
+    PetscCall(PetscLogEventRegister("SpryProductSym", class_id, &spry_settings.symbolic));
+    PetscCall(PetscLogEventRegister("SpryProductNum", class_id, &spry_settings.numeric));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,345 @@
+/*
+ * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
+ * structure change, of duplicates, of converted matrices, of rectangular ones and of ranks without rows, sparse
+ * products with their structure kept, mixed products, solves. It runs on any number of ranks and ends with an error
+ * where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user loads it.
+ */
+#include <petscksp.h>
+
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
+enum { PRODUCTS = 5, ROUNDS = 40 }; /* enough products for every stage of planning */
+
+/* ---- comparing ---- */
+static PetscErrorCode same_vectors(Vec expected, Vec found, const char what[])
+{
+    PetscReal distance, norm;
+    Vec difference;
+    PetscFunctionBegin;
+    PetscCall(VecDuplicate(expected, &difference));
+    PetscCall(VecWAXPY(difference, -1, expected, found));
+    PetscCall(VecNorm(difference, NORM_INFINITY, &distance));
+    PetscCall(VecNorm(expected, NORM_INFINITY, &norm));
+    PetscCall(VecDestroy(&difference));
+    PetscCheck(distance <= 1e-12 * (1 + norm), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: results differ by %g", what,
+               (double)distance);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode same_matrices(Mat expected, Mat found, const char what[])
+{
+    PetscReal distance, norm;
+    Mat difference;
+    MatInfo infos[2];
+    PetscFunctionBegin;
+    PetscCall(MatGetInfo(expected, MAT_GLOBAL_SUM, &infos[0]));
+    PetscCall(MatGetInfo(found, MAT_GLOBAL_SUM, &infos[1]));
+    PetscCheck(infos[0].nz_used == infos[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g entries, expected %g",
+               what, infos[1].nz_used, infos[0].nz_used);
+    PetscCall(MatConvert(found, MATAIJ, MAT_INITIAL_MATRIX, &difference));
+    PetscCall(MatAXPY(difference, -1, expected, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatNorm(difference, NORM_FROBENIUS, &distance));
+    PetscCall(MatNorm(expected, NORM_FROBENIUS, &norm));
+    PetscCall(MatDestroy(&difference));
+    PetscCheck(distance <= 1e-12 * (1 + norm), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: results differ by %g", what,
+               (double)distance);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- matrices ---- */
+
+/* rows x cols with `per_row` entries a row at places that follow from `seed`; rank `empty` has no rows. */
+static PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
+{
+    PetscInt begin, end, cols;
+    PetscFunctionBegin;
+    PetscCall(MatGetSize(A, NULL, &cols));
+    PetscCall(MatGetOwnershipRange(A, &begin, &end));
+    for (PetscInt i = begin; i < end; i++) {
+        if (i % 7 != 3) /* some rows are empty */
+            for (PetscInt k = 0; k < per_row; k++)
+                PetscCall(MatSetValue(A, i, (i * 3 + k * k * 5 + seed * (k + 1)) % cols,
+                                      (PetscScalar)(1 + (i + 2 * k + seed) % 9), INSERT_VALUES));
+        if (i < cols) PetscCall(MatSetValue(A, i, i, (PetscScalar)(20 + seed), INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last of several ranks has no rows, and of a square matrix no columns. */
+static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt seed, Mat *A)
+{
+    PetscMPIInt rank, ranks;
+    PetscInt mine[2], const_sizes[2];
+    PetscFunctionBegin;
+    const_sizes[0] = rows;
+    const_sizes[1] = cols;
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+    for (int d = 0; d < 2; d++) {
+        const PetscInt sharers = ranks > 1 ? ranks - 1 : 1;
+        mine[d] = rank == ranks - 1 && ranks > 1 ? 0 : const_sizes[d] / sharers + (rank < const_sizes[d] % sharers);
+    }
+    PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+    PetscCall(MatSetSizes(*A, mine[0], mine[1], rows, cols));
+    PetscCall(MatSetType(*A, type));
+    PetscCall(MatSeqAIJSetPreallocation(*A, 12, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(*A, 12, NULL, 12, NULL));
+    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(fill(*A, 6, seed));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct Pair {
+    Mat aij, ours;
+} Pair;
+
+static PetscErrorCode pair_make(Pair *p, PetscInt rows, PetscInt cols, PetscInt seed)
+{
+    PetscFunctionBegin;
+    PetscCall(make(MATAIJ, rows, cols, seed, &p->aij));
+    PetscCall(make("aijspry", rows, cols, seed, &p->ours));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode pair_destroy(Pair *p)
+{
+    PetscFunctionBegin;
+    PetscCall(MatDestroy(&p->aij));
+    PetscCall(MatDestroy(&p->ours));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All products with vectors, `rounds` times. */
+static PetscErrorCode same_products(Mat aij, Mat ours, int rounds, const char what[])
+{
+    Vec x, y[2], tx, ty[2];
+    PetscFunctionBegin;
+    PetscCall(MatCreateVecs(aij, &x, &y[0]));
+    PetscCall(MatCreateVecs(aij, &ty[0], &tx));
+    PetscCall(VecDuplicate(y[0], &y[1]));
+    PetscCall(VecDuplicate(ty[0], &ty[1]));
+    PetscCall(VecSetRandom(x, NULL));
+    PetscCall(VecSetRandom(tx, NULL));
+    for (int round = 0; round < rounds; round++) {
+        PetscCall(MatMult(aij, x, y[0]));
+        PetscCall(MatMult(ours, x, y[1]));
+        PetscCall(same_vectors(y[0], y[1], what));
+        PetscCall(MatMultTranspose(aij, tx, ty[0]));
+        PetscCall(MatMultTranspose(ours, tx, ty[1]));
+        PetscCall(same_vectors(ty[0], ty[1], what));
+        PetscCall(MatMultAdd(aij, x, tx, y[0]));
+        PetscCall(MatMultAdd(ours, x, tx, y[1]));
+        PetscCall(same_vectors(y[0], y[1], what));
+        PetscCall(MatMultAdd(aij, x, y[0], y[0]));
+        PetscCall(MatMultAdd(ours, x, y[1], y[1]));
+        PetscCall(same_vectors(y[0], y[1], what));
+        PetscCall(MatMultTransposeAdd(aij, tx, x, ty[0]));
+        PetscCall(MatMultTransposeAdd(ours, tx, x, ty[1]));
+        PetscCall(same_vectors(ty[0], ty[1], what));
+    }
+    for (int k = 0; k < 2; k++) {
+        PetscCall(VecDestroy(&y[k]));
+        PetscCall(VecDestroy(&ty[k]));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&tx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cases ---- */
+static PetscErrorCode values_and_structure_change(void)
+{
+    Pair p;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 211, 211, 1));
+    PetscCall(same_products(p.aij, p.ours, ROUNDS, "new"));
+    for (int turn = 0; turn < 6; turn++) {
+        PetscCall(MatScale(p.aij, 0.5));
+        PetscCall(MatScale(p.ours, 0.5));
+        PetscCall(same_products(p.aij, p.ours, 2, "scaled"));
+    }
+    PetscCall(MatShift(p.aij, 3));
+    PetscCall(MatShift(p.ours, 3));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "shifted"));
+    PetscCall(fill(p.aij, 9, 2));
+    PetscCall(fill(p.ours, 9, 2));
+    PetscCall(same_products(p.aij, p.ours, ROUNDS, "with another structure"));
+    PetscCall(MatZeroEntries(p.aij));
+    PetscCall(MatZeroEntries(p.ours));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "zero"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode shapes(void)
+{
+    static const PetscInt sizes[][2] = {{97, 40}, {40, 97}, {1, 30}, {30, 1}, {1, 1}, {5, 5}};
+    PetscFunctionBegin;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        Pair p;
+        PetscCall(pair_make(&p, sizes[k][0], sizes[k][1], (PetscInt)k));
+        PetscCall(same_products(p.aij, p.ours, PRODUCTS, "rectangular"));
+        PetscCall(pair_destroy(&p));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode duplicates_and_conversions(void)
+{
+    Pair p;
+    Mat copy, back;
+    PetscBool same;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 150, 150, 3));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "original"));
+    PetscCall(MatDuplicate(p.ours, MAT_COPY_VALUES, &copy));
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)copy, &same, "seqaijspry", "mpiaijspry", ""));
+    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "a duplicate has lost its type");
+    PetscCall(MatScale(copy, 2));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "original beside its duplicate"));
+    PetscCall(MatScale(copy, 0.5));
+    PetscCall(same_products(p.aij, copy, PRODUCTS, "duplicate"));
+    PetscCall(MatConvert(copy, MATAIJ, MAT_INITIAL_MATRIX, &back));
+    PetscCall(same_products(p.aij, back, PRODUCTS, "converted to aij"));
+    PetscCall(MatConvert(back, "aijspry", MAT_INPLACE_MATRIX, &back));
+    PetscCall(same_products(p.aij, back, PRODUCTS, "converted in place"));
+    PetscCall(MatConvert(back, MATAIJ, MAT_INPLACE_MATRIX, &back));
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)back, &same, MATSEQAIJ, MATMPIAIJ, ""));
+    PetscCheck(same, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "a converted matrix is not aij");
+    PetscCall(same_products(p.aij, back, PRODUCTS, "converted back in place"));
+    PetscCall(MatDestroy(&back));
+    PetscCall(MatTranspose(p.aij, MAT_INPLACE_MATRIX, &p.aij)); /* the header takes another matrix's data */
+    PetscCall(MatTranspose(p.ours, MAT_INPLACE_MATRIX, &p.ours));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "transposed in place"));
+    PetscCall(MatHeaderReplace(p.ours, &copy));
+    PetscCall(MatTranspose(p.aij, MAT_INPLACE_MATRIX, &p.aij));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "replaced"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode multiply(MatProductType type, Mat A, Mat B, MatReuse reuse, Mat *C)
+{
+    PetscFunctionBegin;
+    switch (type) {
+    case MATPRODUCT_AB: PetscCall(MatMatMult(A, B, reuse, PETSC_DEFAULT, C)); break;
+    case MATPRODUCT_AtB: PetscCall(MatTransposeMatMult(A, B, reuse, PETSC_DEFAULT, C)); break;
+    case MATPRODUCT_ABt: PetscCall(MatMatTransposeMult(A, B, reuse, PETSC_DEFAULT, C)); break;
+    default: PetscCall(MatPtAP(A, B, reuse, PETSC_DEFAULT, C)); break;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode sparse_products(void)
+{
+    static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_ABt};
+    PetscMPIInt ranks;
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+    for (int k = 0; k < (ranks > 1 ? 3 : 4); k++) { /* PETSc has no A*B^T over ranks */
+        const char *const what = MatProductTypes[types[k]];
+        Pair a, b;
+        Mat expected, found, mixed;
+        PetscCall(pair_make(&a, 120, 120, 4));
+        PetscCall(pair_make(&b, 120, types[k] == MATPRODUCT_ABt ? 120 : 35, 5));
+        PetscCall(multiply(types[k], a.aij, b.aij, MAT_INITIAL_MATRIX, &expected));
+        PetscCall(multiply(types[k], a.ours, b.ours, MAT_INITIAL_MATRIX, &found));
+        PetscCall(same_matrices(expected, found, what));
+        PetscCall(same_products(expected, found, PRODUCTS, what));
+        for (int turn = 0; turn < 3; turn++) {
+            PetscCall(MatScale(a.aij, 1.5));
+            PetscCall(MatScale(a.ours, 1.5));
+            PetscCall(MatScale(b.aij, 0.75));
+            PetscCall(MatScale(b.ours, 0.75));
+            PetscCall(multiply(types[k], a.aij, b.aij, MAT_REUSE_MATRIX, &expected));
+            PetscCall(multiply(types[k], a.ours, b.ours, MAT_REUSE_MATRIX, &found));
+            PetscCall(same_matrices(expected, found, what));
+            PetscCall(same_products(expected, found, 1, what));
+        }
+        PetscCall(multiply(types[k], a.ours, b.aij, MAT_INITIAL_MATRIX, &mixed));
+        PetscCall(same_matrices(expected, mixed, what));
+        PetscCall(MatDestroy(&mixed));
+        PetscCall(MatDestroy(&expected));
+        PetscCall(MatDestroy(&found));
+        PetscCall(pair_destroy(&a));
+        PetscCall(pair_destroy(&b));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode dense_products(void)
+{
+    Pair p;
+    Mat dense, expected, found;
+    PetscInt mine;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 90, 90, 6));
+    PetscCall(MatGetLocalSize(p.aij, NULL, &mine));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, mine, PETSC_DECIDE, 90, 4, NULL, &dense));
+    PetscCall(MatSetRandom(dense, NULL));
+    PetscCall(MatMatMult(p.aij, dense, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &expected));
+    PetscCall(MatMatMult(p.ours, dense, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &found));
+    PetscCall(same_products(expected, found, 1, "times dense"));
+    PetscCall(MatDestroy(&expected));
+    PetscCall(MatDestroy(&found));
+    PetscCall(MatDestroy(&dense));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solves(void)
+{
+    Pair p;
+    Vec b, x[2];
+    PetscInt iterations[2];
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 200, 200, 7));
+    PetscCall(MatShift(p.aij, 40));
+    PetscCall(MatShift(p.ours, 40));
+    PetscCall(MatCreateVecs(p.aij, &x[0], &b));
+    PetscCall(VecDuplicate(x[0], &x[1]));
+    PetscCall(VecSet(b, 1));
+    for (int turn = 0; turn < 3; turn++) {
+        for (int k = 0; k < 2; k++) {
+            KSP ksp;
+            const Mat A = k ? p.ours : p.aij;
+            PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+            PetscCall(KSPSetOperators(ksp, A, A));
+            PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+            PetscCall(KSPSetFromOptions(ksp));
+            PetscCall(KSPSolve(ksp, b, x[k]));
+            PetscCall(KSPGetIterationNumber(ksp, &iterations[k]));
+            PetscCall(KSPDestroy(&ksp));
+            PetscCall(MatScale(A, 1.25));
+        }
+        PetscCheck(iterations[0] == iterations[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+                   "%" PetscInt_FMT " iterations with aij, %" PetscInt_FMT " with aijspry", iterations[0],
+                   iterations[1]);
+        PetscCall(same_vectors(x[0], x[1], "solved"));
+    }
+    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* with -mat_view ::ascii_info alone it says little */
+    for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
+    PetscCall(VecDestroy(&b));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_WORLD, PETSC_VIEWER_ASCII_INFO));
+    PetscCall(values_and_structure_change());
+    PetscCall(shapes());
+    PetscCall(duplicates_and_conversions());
+    PetscCall(sparse_products());
+    PetscCall(dense_products());
+    PetscCall(solves());
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all results are the same\n"));
+    PetscCall(PetscViewerPopFormat(PETSC_VIEWER_STDOUT_WORLD));
+    PetscCall(PetscFinalize());
+    return 0;
+}
