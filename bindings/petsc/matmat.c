@@ -137,6 +137,40 @@ static PetscErrorCode set_structure(Mat C, const spry_arrays *structure)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+ * MAT_FORCE_DIAGONAL_ENTRIES asks for the whole diagonal, and PETSc does not tell whether it was set: where the product
+ * alone would leave out a part of it, PETSc's own code decides.
+ */
+static PetscBool lacks_diagonal(const spry_arrays *structure)
+{
+    const PetscInt *const offsets = (const PetscInt *)structure->offsets;
+    const PetscInt *const columns = (const PetscInt *)structure->indices;
+    if (structure->rows != structure->cols) return PETSC_FALSE;
+    for (PetscInt i = 0; i < (PetscInt)structure->rows; i++) {
+        PetscInt low = offsets[i], high = offsets[i + 1];
+        while (low < high) {
+            const PetscInt middle = low + (high - low) / 2;
+            if (columns[middle] < i)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == offsets[i + 1] || columns[low] != i) return PETSC_TRUE;
+    }
+    return PETSC_FALSE;
+}
+
+static PetscErrorCode symbolic_as_aij(Mat C)
+{
+    PetscErrorCode (*symbolic)(Mat) = NULL;
+    PetscFunctionBegin;
+    PetscCall(SpryProductDrop(C));
+    PetscCall(spry_seqaij.product_set_from_options(C));
+    PetscCall(MatGetOperation(C, MATOP_PRODUCTSYMBOLIC, (SpryOperation *)&symbolic));
+    PetscCall(symbolic(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_Spry(Mat C)
 {
     spry_arrays structure = SPRY_INIT(spry_arrays);
@@ -148,6 +182,11 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(product_make(C, &p));
     SpryCall(spry_spgemm_plan_get_structure(p->last, &structure, err));
+    if (lacks_diagonal(&structure)) {
+        PetscCall(symbolic_as_aij(C));
+        PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");
     rows = (PetscInt)structure.rows;
