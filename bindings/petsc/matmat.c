@@ -171,11 +171,25 @@ static PetscErrorCode symbolic_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Multigrid finds the unknowns of a point by the block sizes of its products. */
+static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
+{
+    Mat A, B;
+    PetscInt a[2], b[2], rows, cols;
+    PetscFunctionBegin;
+    PetscCall(MatProductGetMats(C, &A, &B, NULL));
+    PetscCall(MatGetBlockSizes(A, &a[0], &a[1]));
+    PetscCall(MatGetBlockSizes(B, &b[0], &b[1]));
+    rows = type == MATPRODUCT_PtAP ? b[1] : type == MATPRODUCT_AtB ? a[1] : a[0];
+    cols = type == MATPRODUCT_ABt ? b[0] : b[1];
+    PetscCall(MatSetBlockSizes(C, rows, cols));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_Spry(Mat C)
 {
     spry_arrays structure = SPRY_INIT(spry_arrays);
     Product *p = NULL;
-    Mat A, B;
     MatProductType type;
     PetscInt rows, cols;
     PetscFunctionBegin;
@@ -193,12 +207,7 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     cols = (PetscInt)structure.cols;
     PetscCall(MatSetSizes(C, rows, cols, rows, cols));
     PetscCall(MatProductGetType(C, &type));
-    PetscCall(MatProductGetMats(C, &A, &B, NULL));
-    if (type == MATPRODUCT_PtAP) {
-        PetscInt size;
-        PetscCall(MatGetBlockSizes(B, NULL, &size));
-        if (size > 1) PetscCall(MatSetBlockSizes(C, size, size));
-    }
+    PetscCall(set_block_sizes(C, type));
     PetscCall(MatSetType(C, MATSEQAIJSPRY));
     PetscCall(set_structure(C, &structure));
     PetscCall(MatSetOperation(C, MATOP_PRODUCTNUMERIC, (SpryOperation)MatProductNumeric_Spry));

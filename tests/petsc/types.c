@@ -234,6 +234,18 @@ static PetscErrorCode multiply(MatProductType type, Mat A, Mat B, MatReuse reuse
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode same_block_sizes(Mat expected, Mat found, const char what[])
+{
+    PetscInt sizes[2][2];
+    PetscFunctionBegin;
+    PetscCall(MatGetBlockSizes(expected, &sizes[0][0], &sizes[0][1]));
+    PetscCall(MatGetBlockSizes(found, &sizes[1][0], &sizes[1][1]));
+    PetscCheck(sizes[0][0] == sizes[1][0] && sizes[0][1] == sizes[1][1], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+               "%s: blocks of %" PetscInt_FMT " x %" PetscInt_FMT ", expected %" PetscInt_FMT " x %" PetscInt_FMT, what,
+               sizes[1][0], sizes[1][1], sizes[0][0], sizes[0][1]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode sparse_products(void)
 {
     static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_ABt};
@@ -245,10 +257,13 @@ static PetscErrorCode sparse_products(void)
         Pair a, b;
         Mat expected, found, mixed;
         PetscCall(pair_make(&a, 120, 120, 4));
-        PetscCall(pair_make(&b, 120, types[k] == MATPRODUCT_ABt ? 120 : 35, 5));
+        PetscCall(pair_make(&b, 120, types[k] == MATPRODUCT_ABt ? 120 : 40, 5));
+        PetscCall(MatSetBlockSizes(b.aij, 1, types[k] == MATPRODUCT_ABt ? 1 : 5));
+        PetscCall(MatSetBlockSizes(b.ours, 1, types[k] == MATPRODUCT_ABt ? 1 : 5));
         PetscCall(multiply(types[k], a.aij, b.aij, MAT_INITIAL_MATRIX, &expected));
         PetscCall(multiply(types[k], a.ours, b.ours, MAT_INITIAL_MATRIX, &found));
         PetscCall(same_matrices(expected, found, what));
+        PetscCall(same_block_sizes(expected, found, what));
         PetscCall(same_products(expected, found, PRODUCTS, what));
         for (int turn = 0; turn < 3; turn++) {
             PetscCall(MatScale(a.aij, 1.5));
