@@ -4,6 +4,13 @@
  */
 #include "spry_petsc.h"
 
+#if PETSC_VERSION_GE(3, 19, 0) && defined(PETSC_HAVE_CUDA)
+#include <petscdevice.h>
+#define HAVE_STREAMS 1
+#else
+#define HAVE_STREAMS 0
+#endif
+
 /* The arrays of x and y for one product. */
 typedef struct Operands {
     const PetscScalar *x;
@@ -69,7 +76,7 @@ static PetscErrorCode run(const spry_spmv_plan *plan, spry_vector y, spry_const_
     spry_run_options options = SPRY_INIT(spry_run_options);
     const PetscScalar beta = add ? 1 : 0;
     PetscFunctionBegin;
-#if PETSC_VERSION_GE(3, 19, 0) && defined(PETSC_HAVE_CUDA)
+#if HAVE_STREAMS
     if (device != SPRY_CPU) { /* in the order of the stream in which PETSc works on its vectors */
         void *stream = NULL;
         PetscCall(PetscDeviceContextGetStreamHandle(NULL, &stream));

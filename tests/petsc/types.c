@@ -2,7 +2,8 @@
  * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
  * structure change, of duplicates, of converted matrices, of rectangular ones and of ranks without rows, sparse
  * products with their structure kept, mixed products, solves. It runs on any number of ranks and ends with an error
- * where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user loads it.
+ * where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. -vectors cuda: vectors of a GPU,
+ * where this PETSc has them.
  */
 #include <petscksp.h>
 
@@ -72,20 +73,23 @@ static PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
 /* The last of several ranks has no rows, and of a square matrix no columns. */
 static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt seed, Mat *A)
 {
+    const PetscInt sizes[2] = {rows, cols};
     PetscMPIInt rank, ranks;
-    PetscInt mine[2], const_sizes[2];
+    PetscInt mine[2];
+    char vectors[64];
+    PetscBool named;
     PetscFunctionBegin;
-    const_sizes[0] = rows;
-    const_sizes[1] = cols;
     PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
     for (int d = 0; d < 2; d++) {
         const PetscInt sharers = ranks > 1 ? ranks - 1 : 1;
-        mine[d] = rank == ranks - 1 && ranks > 1 ? 0 : const_sizes[d] / sharers + (rank < const_sizes[d] % sharers);
+        mine[d] = rank == ranks - 1 && ranks > 1 ? 0 : sizes[d] / sharers + (rank < sizes[d] % sharers);
     }
     PetscCall(MatCreate(PETSC_COMM_WORLD, A));
     PetscCall(MatSetSizes(*A, mine[0], mine[1], rows, cols));
     PetscCall(MatSetType(*A, type));
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-vectors", vectors, sizeof vectors, &named));
+    if (named) PetscCall(MatSetVecType(*A, vectors));
     PetscCall(MatSeqAIJSetPreallocation(*A, 12, NULL));
     PetscCall(MatMPIAIJSetPreallocation(*A, 12, NULL, 12, NULL));
     PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
