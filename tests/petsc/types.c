@@ -2,8 +2,8 @@
  * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
  * structure change, of duplicates, of converted matrices, of rectangular ones and of ranks without rows, sparse
  * products with their structure kept, mixed products, solves. It runs on any number of ranks and ends with an error
- * where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. -vectors cuda: vectors of a GPU,
- * where this PETSc has them.
+ * where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. With -vectors cuda its vectors
+ * are a GPU's, where this PETSc has such.
  */
 #include <petscksp.h>
 
