@@ -9,8 +9,8 @@ FILE.c    below EXAMPLES; none: all of mat/tests, ksp/ksp/tests and ksp/ksp/tuto
 A program says at its end, in a comment TEST, how it is run. Each such run that passes with aij is done again with every
 sequential aij matrix a seqaijspry, in csr from the first product on. It has to end as well and to print the same: lines
 alike but for their numbers, which may differ by 1e-5 of their size and by 1e-9 of the largest in their line. Where it
-fails, the run with seqaijperm, a type of PETSc's own, tells whether PETSc is to blame. Runs that agreed are compared with
-programs.txt, which lists those that have to; --write lists them anew. Ends with status 1 where a run differs that
+fails, the run with seqaijperm, a type of PETSc's own, tells whether PETSc is to blame. Runs that agreed are compared
+with programs.txt, which lists those that have to; --write lists them anew. Ends with status 1 where a run differs that
 seqaijperm passes, or a listed one is missing.
 """
 import argparse
