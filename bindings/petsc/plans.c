@@ -143,32 +143,42 @@ PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans)
 }
 
 /* ---- the library's matrix ---- */
-PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matrix)
+static PetscErrorCode borrow_arrays(spry_layout layout, PetscInt rows, PetscInt cols, const PetscInt *offsets,
+                                    const PetscInt *indices, const PetscScalar *values, spry_matrix **matrix)
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
+    PetscFunctionBegin;
+    arrays.layout = layout;
+    arrays.rows = rows;
+    arrays.cols = cols;
+    arrays.nnz = offsets[layout == SPRY_CSC ? cols : rows];
+    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
+    arrays.value_type = SPRY_PETSC_VALUE;
+    arrays.offsets = offsets;
+    arrays.indices = indices;
+    arrays.values = values;
+    SpryCall(spry_matrix_create(spry_settings.context, matrix, &arrays, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matrix)
+{
     PetscInt rows, cols;
     const PetscInt *offsets, *columns;
     PetscScalar *values;
     PetscFunctionBegin;
     PetscCall(MatGetLocalSize(A, &rows, &cols));
     PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
-    arrays.layout = transposed ? SPRY_CSC : SPRY_CSR; /* rows of A are columns of its transpose */
-    arrays.rows = transposed ? cols : rows;
-    arrays.cols = transposed ? rows : cols;
-    arrays.nnz = offsets[rows];
-    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
-    arrays.value_type = SPRY_PETSC_VALUE;
-    arrays.offsets = offsets;
-    arrays.indices = columns;
-    arrays.values = values;
-    SpryCall(spry_matrix_create(spry_settings.context, matrix, &arrays, err));
+    if (transposed) /* rows of A are columns of its transpose */
+        PetscCall(borrow_arrays(SPRY_CSC, cols, rows, offsets, columns, values, matrix));
+    else
+        PetscCall(borrow_arrays(SPRY_CSR, rows, cols, offsets, columns, values, matrix));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The matrix of the rows with entries: the same columns and values under shorter offsets. */
 static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
 {
-    spry_arrays arrays = SPRY_INIT(spry_arrays);
     PetscInt k = 0;
     PetscFunctionBegin;
     PetscCall(PetscMalloc1(plans->filled, &plans->filled_rows));
@@ -180,16 +190,8 @@ static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
             plans->filled_rows[k++] = i;
         }
     plans->filled_offsets[k] = plans->entries;
-    arrays.layout = SPRY_CSR;
-    arrays.rows = plans->filled;
-    arrays.cols = plans->cols;
-    arrays.nnz = plans->entries;
-    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
-    arrays.value_type = SPRY_PETSC_VALUE;
-    arrays.offsets = plans->filled_offsets;
-    arrays.indices = plans->columns;
-    arrays.values = plans->values;
-    SpryCall(spry_matrix_create(spry_settings.context, &plans->matrix, &arrays, err));
+    PetscCall(borrow_arrays(SPRY_CSR, plans->filled, plans->cols, plans->filled_offsets, plans->columns, plans->values,
+                            &plans->matrix));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,7 +282,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
         SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
         if (info.values_in_place) continue;
         if (slot->updates == UPDATES_TO_LEARN_FROM && !spry_settings.calls)
-            PetscCall(make_plan(A, plans, (SpryDirection)d, (int)slot->vector_device, slot->calls, slot->updates));
+            PetscCall(make_plan(A, plans, (SpryDirection)d, slot->vector_device, slot->calls, slot->updates));
         else
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }

@@ -85,11 +85,11 @@ PETSC_INTERN SprySettings spry_settings;
 typedef enum { SPRY_PLAIN = 0, SPRY_TRANSPOSED = 1 } SpryDirection;
 
 typedef struct SpryPlan {
-    spry_spmv_plan *plan;   /* NULL: PETSc multiplies */
-    PetscInt calls;         /* products with this structure */
-    PetscInt updates;       /* new values in it */
-    PetscInt planned_for;   /* the calls that the plan was made for; 0: many */
-    PetscInt vector_device; /* where the vectors were that it was made for */
+    spry_spmv_plan *plan; /* NULL: PETSc multiplies */
+    PetscInt calls;       /* products with this structure */
+    PetscInt updates;     /* new values in it */
+    PetscInt planned_for; /* the calls that the plan was made for; 0: many */
+    int vector_device;    /* where the vectors were that it was made for */
 } SpryPlan;
 
 /* What a seqaijspry matrix carries. */

@@ -192,8 +192,6 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJSpry(Mat A, PetscInt d, co
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat, MatType, MatReuse, Mat *);
-
 static PetscErrorCode mpi_leave(Mat A)
 {
     PetscFunctionBegin;
