@@ -276,6 +276,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
     PetscCall(PetscLogEventBegin(spry_settings.updating, A, 0, 0, 0));
     for (int d = 0; d < 2; d++) {
         SpryPlan *const slot = &plans->directions[d];
+        const spry_spmv_plan *const before = slot->plan;
         spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         slot->updates++;
         if (!slot->plan) continue;
@@ -283,7 +284,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
         if (info.values_in_place) continue;
         if (slot->updates == UPDATES_TO_LEARN_FROM && !spry_settings.calls)
             PetscCall(make_plan(A, plans, (SpryDirection)d, slot->vector_device, slot->calls, slot->updates));
-        else
+        if (slot->plan == before) /* also where there was no memory for another one */
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }
     PetscCall(PetscLogEventEnd(spry_settings.updating, A, 0, 0, 0));
