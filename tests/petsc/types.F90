@@ -1,7 +1,7 @@
-! PETSc's matrix types of bindings/petsc against aij, from Fortran, on any number of ranks: products before and after new
-! values, of transposes, of converted matrices, and solves. Entries and vectors are small integers, so that every result
-! is exact in any order; so results have to be equal. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. It ends
-! with an error where two results differ.
+! PETSc's matrix types of bindings/petsc against aij, from Fortran, on any number of ranks: products before and after
+! new values, of transposes, of converted matrices, and solves. Entries and vectors are small integers, or such over a
+! power of two, so that every result is exact in any order; so results have to be equal. The plug-in is loaded by
+! PETSC_OPTIONS, as a user loads it. The program ends with an error where two results differ.
 program types
 #include <petsc/finclude/petscksp.h>
     use petscksp

@@ -5,9 +5,10 @@ INTEGERS  int32 or int64: those of the PETSc that is meant
 refusal   instead, a product under a wrong option has to be an exception with the library's words
 
 All is done with aij and with aijspry and compared, on any number of ranks: products before and after new values and
-structure, sparse products with their structure kept, conversions, solves. Entries and vectors are integers of so many
-bits that every result is exact in any order and in no narrower type; so results have to be equal. The plug-in is loaded
-by PETSC_OPTIONS, as a user loads it. Ends with an exception where two results differ.
+structure, sparse products with their structure kept, conversions, solves. Entries and vectors are integers, or such
+over a power of two, of so many bits that every result is exact in any order, but not in a narrower type; so results
+have to be equal. The plug-in is loaded by PETSC_OPTIONS, as a user loads it. Ends with an exception where two results
+differ.
 """
 import sys
 
