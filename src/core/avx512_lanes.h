@@ -62,6 +62,7 @@ static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_n
 #define LANES ((int)(64 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK SPRYI_TYPED(spryi_mask)
+#define MASK_OF(bits) ((MASK)(bits)) /* the lowest bits, one a lane */
 #define LOAD(p) SPRYI_MM512(loadu)(p)
 #define LOAD_VALUES(p) SPRYI_JOIN(spryi_values, SPRYI_TYPE_TAG)(p)
 #define MASKZ_LOAD_VALUES(mask, p) SPRYI_JOIN(spryi_some_values, SPRYI_TYPE_TAG)(mask, p)
@@ -75,6 +76,7 @@ static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_n
 #define ADD(a, b) SPRYI_MM512(add)(a, b)
 #define MASK_ADD(a, mask, b) SPRYI_MM512(mask_add)(a, mask, a, b)
 #define SET1(s) SPRYI_MM512(set1)(s)
+#define REDUCE(v) SPRYI_MM512(reduce_add)(v)
 #define ZERO() SPRYI_MM512(set1)(0) /* clang has a macro in the way of setzero */
 
 #define FOUR_AT(x, at)                                                                                                 \

@@ -1,4 +1,4 @@
-/* The product of packed in plain C, which packed_portable_cpu.c and packed_avx2_cpu.c compile. */
+/* The product of packed in plain C, which packed_portable_cpu.c compiles. */
 #include <string.h>
 
 /* A slice as it is multiplied. */

@@ -1,0 +1,318 @@
+/*
+ * The product of packed with vector registers, once for each row of types: packed_avx2_cpu.c and packed_avx512_cpu.c
+ * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h, and
+ * lanes_by, lane_bits, load_bits, lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot.
+ */
+#define VECTORS (32 / LANES)
+#define EACH_VECTOR _Pragma("GCC unroll 8") /* before a loop over v: sums stay in registers */
+
+/* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
+typedef struct SPRY_FN(cursor) {
+    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
+    const int32_t *distances;
+    const uint16_t *offsets; /* of the next slot, or: */
+    const SPRY_J *columns;
+    const SPRY_V *x; /* what distances, offsets or columns count from */
+    lane_bits bits;
+    lanes_by by;
+    int width, padded;
+    int64_t row;          /* the first */
+    uint32_t lanes;       /* that are rows */
+    const uint16_t *rows; /* of the lanes, from `row` on; NULL: in order */
+} SPRY_FN(cursor);
+
+/* Where results go; stream: past the caches, beta is 0. */
+typedef struct SPRY_FN(target) {
+    SPRY_V *y, alpha, beta;
+    int stream;
+} SPRY_FN(target);
+
+/* ---- y ------------------------------------------------------------------------------------------------- */
+
+INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
+{
+    SPRY_V *y = t->y + p->row;
+    const VEC alpha = SET1(t->alpha);
+    if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(VEC) == 0) {
+        EACH_VECTOR for (int v = 0; v < VECTORS; v++) STREAM(y + v * LANES, MUL(alpha, sum[v]));
+        return;
+    }
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const MASK mask = MASK_OF(p->lanes >> v * LANES);
+        VEC result = MUL(alpha, sum[v]);
+        if (t->beta != 0) result = FMA(SET1(t->beta), MASKZ_LOAD(mask, y + v * LANES), result);
+        MASK_STORE(y + v * LANES, mask, result);
+    }
+}
+
+/* Rows that are sorted, or of blocks. sum[r*VECTORS ..]: of row r of each lane. */
+INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b, const VEC *sum)
+{
+    SPRY_V sums[SPRYI_PACKED_MOST_BLOCK * SPRYI_PACKED_LANES], *y = t->y + p->row;
+    const SPRY_V alpha = t->alpha, beta = t->beta;
+    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, MUL(SET1(alpha), sum[v]));
+    for (uint32_t left = p->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        SPRY_V *to = y + (p->rows ? p->rows[l] : l * b);
+        for (int r = 0; r < b; r++) {
+            const SPRY_V result = sums[r * SPRYI_PACKED_LANES + l];
+            to[r] = beta == 0 ? result : result + beta * to[r];
+        }
+    }
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------- */
+
+/* Fetches the values and indices of a slot ahead. */
+INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
+{
+    for (int n = 0; p->Ax && n < b * b * (int)sizeof(SPRY_S) * SPRYI_PACKED_LANES; n += 64)
+        spryi_prefetch(p->Ax, n + SPRYI_AHEAD_STEPPED);
+    if (p->offsets) spryi_prefetch(p->offsets, SPRYI_AHEAD_STEPPED);
+    for (int n = 0; p->columns && n < (int)sizeof(SPRY_J) * SPRYI_PACKED_LANES; n += 64)
+        spryi_prefetch(p->columns, n + SPRYI_AHEAD_STEPPED);
+}
+
+/* On to the next slot. */
+INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
+{
+    if (p->Ax) p->Ax += (int64_t)stride * b * b;
+    if (p->offsets) p->offsets += stride;
+    if (p->columns) p->columns += stride;
+}
+
+/* x of LANES lanes from l on; all of them may be read. */
+INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
+{
+    if (kind == SPRYI_PACKED_DIAGONALS) return LOAD(p->x + p->distances[k] + l);
+    if (kind == SPRYI_PACKED_COLUMNS) return GATHER_AT(p->x, p->columns + l);
+    return GATHER_AT(p->x, p->offsets + l);
+}
+
+/* xs[l] = x of the lanes in the mask, whose indices lie side by side; 0 of the others. */
+INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
+{
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(xs + v * LANES, ZERO());
+    for (int q = 0; mask; mask &= mask - 1, q++)
+        xs[__builtin_ctz(mask)] = p->x[kind == SPRYI_PACKED_COLUMNS ? (int64_t)p->columns[q] : p->offsets[q]];
+}
+
+/* Values that lie side by side from Ax on, each in its lane of the mask; 0 in the others. */
+INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
+{
+#ifdef EXPAND
+    const MASK side_by_side = (MASK)_bzhi_u32(UINT32_MAX, (unsigned)__builtin_popcount(mask));
+    return EXPAND(mask, MASKZ_LOAD_VALUES(side_by_side, Ax));
+#else
+    SPRY_V values[LANES] = {0};
+    for (unsigned left = mask; left; left &= left - 1) values[__builtin_ctz(left)] = SPRY_VALUE(*Ax++);
+    return LOAD(values);
+#endif
+}
+
+/* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
+INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
+{
+    return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
+}
+
+INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
+{
+    SPRY_FN(fetch)(p, 1);
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const VEC xs = SPRY_FN(x_lanes)(p, k, v * LANES, kind);
+        sum[v] = p->Ax ? FMA(LOAD_VALUES(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+    }
+    SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
+}
+
+/* Lanes in the mask. Holes of a padded slot have indices too, of x that may be read. */
+INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
+{
+    const int gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
+    const SPRY_S *Ax = p->Ax;
+    SPRY_V xs[SPRYI_PACKED_LANES];
+    SPRY_FN(fetch)(p, 1);
+    if (spread) SPRY_FN(spread_x)(p, mask, kind, xs);
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const MASK live = MASK_OF(mask >> v * LANES);
+        VEC x;
+        if (!gathers)
+            x = MASKZ_LOAD(live, p->x + p->distances[k] + v * LANES);
+        else if (spread)
+            x = LOAD(xs + v * LANES);
+        else
+            x = live ? SPRY_FN(x_lanes)(p, k, v * LANES, kind) : ZERO();
+        sum[v] = Ax ? MASK_FMA(SPRY_FN(values)(Ax, live, p->padded), x, sum[v], live) : MASK_ADD(sum[v], live, x);
+        if (Ax) Ax += p->padded ? LANES : __builtin_popcount(live);
+    }
+    SPRY_FN(advance)(p, p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask), 1);
+}
+
+/* at[l] = where x of lane l's block begins, of those in the mask; of the others, where it may be read. */
+INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
+{
+    if (p->distances) {
+        const int64_t any = mask ? __builtin_ctz(mask) : 0;
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++) at[l] = b * (p->distances[k] + (mask >> l & 1 ? l : any));
+        return;
+    }
+    if (mask == UINT32_MAX || p->padded) {
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++)
+            at[l] = b * (p->offsets ? (int64_t)p->offsets[l] : (int64_t)p->columns[l]);
+        return;
+    }
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++) at[l] = b * (p->offsets ? (int64_t)*p->offsets : (int64_t)*p->columns);
+    for (int q = 0; mask; mask &= mask - 1, q++)
+        at[__builtin_ctz(mask)] = b * (p->offsets ? (int64_t)p->offsets[q] : (int64_t)p->columns[q]);
+}
+
+/* Blocks of the lanes in the mask; there are values. */
+INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, VEC *sum)
+{
+    const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
+    const SPRY_S *Ax = p->Ax;
+    int64_t at[SPRYI_PACKED_LANES];
+    SPRY_FN(fetch)(p, b);
+    if (mask) SPRY_FN(find_blocks)(p, k, mask, b, at);
+    EACH_VECTOR for (int v = 0; v < VECTORS && mask; v++)
+    {
+        const MASK live = MASK_OF(mask >> v * LANES);
+        for (int c = 0; c < b; c++) {
+            const VEC xs = GATHER_AT(p->x + c, at + v * LANES);
+            for (int r = 0; r < b; r++) {
+                VEC *to = &sum[r * VECTORS + v];
+                const SPRY_S *values = Ax + (r * b + c) * stride;
+                *to = all ? FMA(LOAD_VALUES(values), xs, *to)
+                          : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, *to, live);
+            }
+        }
+        Ax += all || p->padded ? LANES : __builtin_popcount(live);
+    }
+    SPRY_FN(advance)(p, stride, b);
+}
+
+/* ---- slices -------------------------------------------------------------------------------------------- */
+
+/* A slice of rows. kind, and full (all lanes have all slots), are constants. */
+INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
+                                const int full)
+{
+    VEC sum[VECTORS];
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) sum[v] = ZERO();
+    for (int k = 0; k < p->width; k++) {
+        const uint32_t mask = full ? UINT32_MAX : lanes_with(&p->bits, k, p->by);
+        if (mask == UINT32_MAX)
+            SPRY_FN(full_slot)(p, k, kind, sum);
+        else
+            SPRY_FN(some_slot)(p, k, mask, kind, sum);
+    }
+    if (p->rows)
+        SPRY_FN(put_scattered)(t, p, 1, sum);
+    else
+        SPRY_FN(put_in_order)(t, p, sum);
+}
+
+INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+{
+    VEC sum[SPRYI_PACKED_MOST_BLOCK * VECTORS];
+    for (int v = 0; v < b * VECTORS; v++) sum[v] = ZERO();
+    for (int k = 0; k < p->width; k++) SPRY_FN(block_slot)(p, k, lanes_with(&p->bits, k, p->by), b, sum);
+    SPRY_FN(put_scattered)(t, p, b, sum);
+}
+
+/* Slice k, ready to be multiplied. */
+INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
+{
+    const spryi_packed *s = args->storage;
+    const spryi_packed_view v = spryi_packed_view_of(s, k);
+    SPRY_FN(cursor)
+    p = {.Ax = s->values ? (const SPRY_S *)s->values + v.values : NULL,
+         .x = args->x,
+         .distances = v.distances,
+         .by = BY_ALL,
+         .width = v.width,
+         .padded = v.dense,
+         .row = v.rows ? v.row / SPRYI_PACKED_GROUP * SPRYI_PACKED_GROUP : v.row,
+         .lanes = v.lanes < SPRYI_PACKED_LANES ? (1u << v.lanes) - 1 : UINT32_MAX,
+         .rows = v.rows};
+    if (v.distances) {
+        p.x += v.row;
+        if (v.full) return p;
+        p.by = v.width <= 8 ? BY_8 : v.width <= 16 ? BY_16 : BY_32;
+        p.bits = load_bits(v.masks, p.by);
+        return p;
+    }
+    if (v.lengths) {
+        p.by = BY_LENGTH;
+        p.bits = load_bits(v.lengths, BY_LENGTH);
+        p.lanes &= lanes_of_rows(&p.bits);
+    }
+    if (v.kind == SPRYI_PACKED_COLUMNS) {
+        p.columns = v.columns;
+    } else {
+        p.x += v.first * v.b;
+        p.offsets = v.columns;
+    }
+    return p;
+}
+
+static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    SPRY_FN(target) t = {args->y, *(const SPRY_V *)args->alpha, *(const SPRY_V *)args->beta, 0};
+    t.stream = t.beta == 0 && s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_PACKED_STREAM_BYTES;
+    const SPRY_FN(target) *to = &t;
+    __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
+    for (int64_t k = begin; k < end; k++) {
+        SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
+        switch (spryi_packed_b(&s->slices[k])) {
+        case 1: break;
+        case 2: SPRY_FN(blocks_slice)(to, &p, 2); continue;
+        case 3: SPRY_FN(blocks_slice)(to, &p, 3); continue;
+        case 4: SPRY_FN(blocks_slice)(to, &p, 4); continue;
+        default: SPRY_FN(blocks_slice)(to, &p, 5); continue;
+        }
+        if (p.distances && p.by == BY_ALL)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 1);
+        else if (p.distances)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 0);
+        else if (p.offsets)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_OFFSETS, 0);
+        else
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_COLUMNS, 0);
+    }
+    if (t.stream) _mm_sfence();
+}
+
+/* Pieces of long rows, two registers a step. */
+static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    const SPRY_J *Aj = s->long_columns;
+    const SPRY_S *Ax = s->long_values;
+    const SPRY_V *x = args->x;
+    for (int64_t n = begin; n < end; n++) {
+        VEC sum = ZERO(), other = ZERO();
+        int64_t k = s->pieces[n];
+        const int64_t stop = s->pieces[n + 1];
+        for (; k + 2 * LANES <= stop; k += 2 * LANES) {
+            const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
+            sum = Ax ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
+            other = Ax ? FMA(LOAD_VALUES(Ax + k + LANES), more, other) : ADD(other, more);
+        }
+        SPRY_V last = REDUCE(ADD(sum, other));
+        for (; k < stop; k++) last += Ax ? SPRY_VALUE(Ax[k]) * x[Aj[k]] : x[Aj[k]];
+        ((SPRY_V *)args->workspace)[n] = last;
+    }
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    if (args->columns > 1) return spryi_packed_drive_columns(args, panel_slices, panel_pieces);
+    return spryi_packed_drive(args, SPRY_FN(slices), SPRY_FN(pieces));
+}
