@@ -60,6 +60,36 @@ static PetscErrorCode find_device(SprySettings *s)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A wrong format is told at once, and not in the middle of a product: a matrix of one entry is planned. */
+static PetscErrorCode check_format(const SprySettings *s)
+{
+    static const PetscInt offsets[2] = {0, 1}, column = 0;
+    static const PetscScalar value = 1;
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_matrix *matrix;
+    spry_spmv_plan *plan = NULL;
+    spry_error error;
+    spry_status status;
+    PetscFunctionBegin;
+    if (!s->format_named) PetscFunctionReturn(PETSC_SUCCESS);
+    arrays.layout = SPRY_CSR;
+    arrays.rows = arrays.cols = arrays.nnz = 1;
+    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
+    arrays.value_type = SPRY_PETSC_VALUE;
+    arrays.offsets = offsets;
+    arrays.indices = &column;
+    arrays.values = &value;
+    options.format = s->format;
+    options.device = s->device_number;
+    SpryCall(spry_matrix_create(s->context, &matrix, &arrays, err));
+    status = spry_spmv_plan_create(s->context, &plan, matrix, &options, &error);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(matrix);
+    if (status != SPRY_OK) SETERRQ(PETSC_COMM_SELF, SpryErrorCode(status), "-mat_spry_format: Spry: %s", error.message);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode finalize(void)
 {
     PetscFunctionBegin;
@@ -80,6 +110,7 @@ PetscErrorCode PetscDLLibraryRegister_spry_petsc(void)
     SpryCall(spry_context_create(&spry_settings.context, &options, err));
     PetscCall(PetscRegisterFinalize(finalize));
     PetscCall(find_device(&spry_settings));
+    PetscCall(check_format(&spry_settings));
     PetscCall(MatRegisterRootName(MATAIJSPRY, MATSEQAIJSPRY, MATMPIAIJSPRY));
     PetscCall(MatRegister(MATSEQAIJSPRY, MatCreate_SeqAIJSpry));
     PetscCall(MatRegister(MATMPIAIJSPRY, MatCreate_MPIAIJSpry));

@@ -121,6 +121,15 @@ static PetscErrorCode seq_leave(Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is converted: a copy of A, A itself, or a matrix that is there already and takes A's values. */
+static PetscErrorCode take_over(Mat A, MatReuse reuse, Mat *converted)
+{
+    PetscFunctionBegin;
+    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
+    if (reuse == MAT_REUSE_MATRIX) PetscCall(MatCopy(A, *converted, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_SeqAIJSpry(Mat A)
 {
     PetscFunctionBegin;
@@ -134,7 +143,7 @@ static PetscErrorCode MatConvert_SeqAIJSpry_SeqAIJ(Mat A, MatType type, MatReuse
 {
     PetscFunctionBegin;
     (void)type;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
+    PetscCall(take_over(A, reuse, converted));
     PetscCall(seq_leave(*converted));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,7 +154,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     PetscBool ours;
     PetscFunctionBegin;
     (void)type;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
+    PetscCall(take_over(A, reuse, converted));
     B = *converted;
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,7 +226,7 @@ static PetscErrorCode MatConvert_MPIAIJSpry_MPIAIJ(Mat A, MatType type, MatReuse
     Mat blocks[2] = {NULL, NULL};
     PetscFunctionBegin;
     (void)type;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
+    PetscCall(take_over(A, reuse, converted));
     PetscCall(MatMPIAIJGetSeqAIJ(*converted, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++)
         if (blocks[k]) PetscCall(seq_leave(blocks[k]));
@@ -232,7 +241,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     PetscBool ours;
     PetscFunctionBegin;
     (void)type;
-    if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, converted));
+    PetscCall(take_over(A, reuse, converted));
     B = *converted;
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATMPIAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
