@@ -124,6 +124,28 @@ done:
     return status;
 }
 
+/*
+ * 1: entries that follow each other lie near each other mostly, in the direction that they are grouped by, as in meshes
+ * and grids that are numbered along: of STRETCHES samples all but a few span no more majors than a cache holds ends of.
+ */
+static int are_local(const spryi_entries *e)
+{
+    enum { STRETCHES = 128, LENGTH = 256, MOST_MAJORS = 1 << 15, FEW = STRETCHES / 16 };
+    int wide = 0;
+    for (int n = 0; n < STRETCHES && wide <= FEW; n++) {
+        const int64_t begin = (int64_t)((double)e->nnz / STRETCHES * n);
+        const int64_t end = begin + LENGTH < e->nnz ? begin + LENGTH : e->nnz;
+        int64_t low = INT64_MAX, high = -1;
+        for (int64_t k = begin; k < end; k++) {
+            const int64_t i = spryi_index_at(e->major, e->index_type, k);
+            if (i < low) low = i;
+            if (i > high) high = i;
+        }
+        wide += high - low > MOST_MAJORS;
+    }
+    return wide <= FEW;
+}
+
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err)
 {
@@ -149,6 +171,7 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
                              .minor = by_column ? rows : columns,
                              .values = A->values,
                              .symmetry = whole ? SPRY_GENERAL : A->symmetry};
+    entries.local = are_local(&entries);
     int few = whole && layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
     SPRYI_TRY(few ? group_few(context, to, &entries, index_type, err)
                   : spryi_group(context, to, &entries, index_type, err));

@@ -98,10 +98,41 @@ int64_t spryi_memory_bytes(void)
     return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Linux's word on a cache of processor 0: its "level", "type" or "size"; "" where there is none. */
+static void read_about_cache(char text[16], int index, const char *what)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    FILE *file = fopen(name, "re");
+    text[0] = 0;
+    if (!file) return;
+    if (fscanf(file, "%15s", text) != 1) text[0] = 0;
+    (void)fclose(file);
+}
+
+/* 0 where Linux tells nothing. */
+static int64_t listed_cache_bytes(int level)
+{
+    enum { MOST_CACHES = 8 };
+    char text[16];
+    for (int index = 0; index < MOST_CACHES; index++) {
+        read_about_cache(text, index, "level");
+        if (strtol(text, NULL, 10) != level) continue;
+        read_about_cache(text, index, "type");
+        if (strcmp(text, "Instruction") == 0) continue;
+        read_about_cache(text, index, "size"); /* "32768K" */
+        return 1024 * (int64_t)strtol(text, NULL, 10);
+    }
+    return 0;
+}
+
+/* The C library counts the caches of a whole socket on some processors, of which a core reaches a part. */
 int64_t spryi_cache_bytes(int level)
 {
     const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
     if (level < 1 || level > 3) return 0;
+    const int64_t listed = listed_cache_bytes(level);
+    if (listed > 0) return listed;
     long bytes = sysconf(names[level]);
     return bytes > 0 ? bytes : 0;
 }
