@@ -50,15 +50,17 @@ static PetscErrorCode since(double begun, PetscReal *seconds)
 static PetscErrorCode tell(const char what[], Times *t, const char more[])
 {
     PetscReal q[TYPES][3];
+    int places;
     PetscFunctionBegin;
     for (int k = 0; k < TYPES; k++) {
         PetscCall(PetscSortReal(t->turns, t->of[k]));
         for (int i = 0; i < 3; i++) q[k][i] = (PetscReal)1e6 * t->of[k][t->turns * (i + 1) / 4];
     }
+    places = q[0][1] < 10 ? 3 : 1;
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                          "%-16s aij %10.1f us (%.1f to %.1f)  ours %10.1f us (%.1f to %.1f)  %.2f%s\n", what,
-                          (double)q[0][1], (double)q[0][0], (double)q[0][2], (double)q[1][1], (double)q[1][0],
-                          (double)q[1][2], (double)(q[0][1] / q[1][1]), more));
+                          "%-16s aij %10.*f us (%.*f to %.*f)  ours %10.*f us (%.*f to %.*f)  %.2f%s\n", what, places,
+                          (double)q[0][1], places, (double)q[0][0], places, (double)q[0][2], places, (double)q[1][1],
+                          places, (double)q[1][0], places, (double)q[1][2], (double)(q[0][1] / q[1][1]), more));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
