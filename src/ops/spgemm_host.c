@@ -80,7 +80,20 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
     plan->stages.sort_us = job->sort_us;
 }
 
-/* Counts C's rows: offsets and nnz. */
+/*
+ * Room to list columns while rows are counted: of all products, as address space, of which C's entries get pages. One
+ * thread gains half of the symbolic phase by that; several would leave gaps between their parts of C.
+ */
+static int may_list(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    return plan->kernel->spgemm->list && !plan->single_run && job->threads == 1 && job->products > 0 &&
+           plan->options.memory_limit_bytes == 0 &&
+           spryi_reserve(plan->context, &job->columns, job->products, spry_index_type_bytes(job->b.index_type),
+                         "columns of C", NULL) == SPRY_OK;
+}
+
+/* Counts C's rows: offsets and nnz; lists their columns too where it may. */
 static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
@@ -101,9 +114,12 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     const double start = spryi_now_us();
-    spryi_spgemm_function(job, kernel->count)(job);
+    spryi_spgemm_function(job, may_list(plan) ? kernel->list : kernel->count)(job);
     const double counted = spryi_now_us();
     spryi_scan(job->offsets, job->a.rows);
+    if (job->columns)
+        spryi_shrink(plan->context, &job->columns,
+                     job->offsets[job->a.rows] * (int64_t)spry_index_type_bytes(job->b.index_type));
     plan->stages.count_us = counted - start;
     plan->stages.scan_us = spryi_now_us() - counted;
     plan->nnz = job->offsets[job->a.rows];
@@ -178,8 +194,9 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
     const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
     if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
-    SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
-                             "columns of C", err));
+    if (!job->columns)
+        SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
+                                 "columns of C", err));
     SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
     SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
@@ -191,8 +208,9 @@ done:
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
+    const int listed = job->columns != NULL;
     SPRYI_OK_OR_RETURN(make_room(plan, err));
-    spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
+    if (!listed) spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
     spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
     spryi_spgemm_touch_pages(plan->context, job->values, plan->nnz * (int64_t)spry_type_bytes(job->type));
     return SPRY_OK;

@@ -54,7 +54,10 @@ typedef struct spryi_spgemm_host_phases {
     const spryi_spgemm_table *count;   /* lengths of the rows into offsets[i + 1]; job->found */
     const spryi_spgemm_table *fill;    /* columns and values */
     const spryi_spgemm_table *columns; /* columns, in the workspace of fill; what is in values then means nothing */
-    const spryi_spgemm_table *refill;  /* values, columns being there */
+    /* count and columns at once, by one thread, in the workspace of count; columns have room for all products. NULL:
+       one after the other */
+    const spryi_spgemm_table *list;
+    const spryi_spgemm_table *refill; /* values, columns being there */
     /*
      * Offsets from 0 on, columns and values; NULL: there is none, or none of these types. columns and values have room
      * for all products; pieces are those of spryi_spgemm_cut_one_pass.

@@ -122,3 +122,75 @@ static inline void SPRY_FN(find_columns)(const spryi_spgemm_job *job, const spry
         SPRY_FN(mark_window)(job, &w->window, i, base);
     SPRY_FN(emit_columns)(&w->window, (last - base) / 64 + 1, base, Cj);
 }
+
+/* ---- columns of rows that were not counted ---------------------------------------------------------------- */
+
+/* Lists what is marked in so many words from `low` on, in order; leaves them cleared. */
+static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low, int64_t words, SPRY_J *restrict Cj)
+{
+    for (int64_t word = low; word < low + words; word++) {
+        if (mask[word] == 0) continue;
+        Cj = SPRY_FN(emit_bits)(mask[word], 64 * word, Cj);
+        mask[word] = 0;
+    }
+    return Cj;
+}
+
+/* Lists each column where it is met first, then sorts; leaves the mask cleared. */
+static inline SPRY_J *SPRY_FN(list_met)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i,
+                                        SPRY_J *restrict Cj)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t n = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            const uint64_t bit = (uint64_t)1 << (Bj[t] & 63), before = mask[Bj[t] >> 6];
+            Cj[n] = Bj[t];
+            n += !(before & bit);
+            mask[Bj[t] >> 6] = before | bit;
+        }
+    for (int64_t k = 0; k < n; k++) mask[Cj[k] >> 6] = 0;
+    SPRY_FN(sort)(Cj, n);
+    return Cj + n;
+}
+
+/* The columns of row i, which has so many products, from Cj on; returns what comes behind them. */
+static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i, int64_t first,
+                                        int64_t last, int64_t products, SPRY_J *Cj)
+{
+    const int64_t low = first / 64, words = last / 64 + 1 - low;
+    if (words > 16 && words * 4 >= products) return SPRY_FN(list_met)(job, mask, i, Cj);
+    if (job->bitmaps.count > 0)
+        (void)SPRY_FN(mark_bitmaps)(job, mask, i);
+    else
+        (void)SPRY_FN(mark)(job, mask, i);
+    return SPRY_FN(list_marked)(mask, low, words, Cj);
+}
+
+/* Counts and lists the rows of a piece behind those of the pieces before, and notes their spans as count_row does. */
+static inline void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    int64_t *restrict counts = job->offsets + 1;
+    SPRY_J *Cj = (SPRY_J *)job->columns + w->listed, shift;
+    int64_t words = 0, first, last;
+    for (int64_t i = begin; i < end; i++) {
+        if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
+            const int64_t n = counts[i] = counts[i - 1];
+            for (int64_t k = 0; k < n; k++) Cj[k] = Cj[k - n] + shift;
+            Cj += n;
+            spryi_rows_note_repeated(&w->seen, words, shift == 0);
+            continue;
+        }
+        const int64_t products = SPRY_FN(row_products)(job, i);
+        counts[i] = words = 0;
+        if (products == 0) continue;
+        SPRY_FN(row_span)(job, i, &first, &last);
+        SPRY_J *const behind = SPRY_FN(list_row)(job, w->mask, i, first, last, products, Cj);
+        counts[i] = behind - Cj;
+        Cj = behind;
+        words = spryi_rows_words(first, last);
+        spryi_rows_note_span(job, &w->seen, words, products);
+    }
+    w->listed = Cj - (SPRY_J *)job->columns;
+}

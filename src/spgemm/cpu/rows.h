@@ -84,6 +84,7 @@ typedef struct spryi_rows_workspace {
     spryi_row_buffer buffers[SPRYI_BUFFERS];
     spryi_row_run run;
     spryi_spgemm_spans seen; /* by this thread, in the count and columns phases */
+    int64_t listed;          /* columns so far, where count and columns are one phase */
 } spryi_rows_workspace;
 
 /* The rows of a piece, begin .. end-1. */

@@ -64,6 +64,18 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(columns_piece));
 }
 
+static void SPRY_FN(list_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    SPRY_FN(list_rows)(job, w, begin, end);
+}
+
+static void SPRY_FN(list)(spryi_spgemm_job *job)
+{
+    job->found = (spryi_spgemm_spans){0};
+    job->sizes.threads = 1; /* pieces follow each other in C */
+    spryi_rows_run(job, SPRY_FN(list_piece));
+}
+
 #else
 #include "spgemm/cpu/rows_shared.h"
 
@@ -71,7 +83,8 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
 #include "core/instantiate.h"
 
 static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
-                                columns_table = SPRYI_TABLE(columns), refill_table = SPRYI_TABLE(refill);
+                                columns_table = SPRYI_TABLE(columns), refill_table = SPRYI_TABLE(refill),
+                                list_table = SPRYI_TABLE(list);
 
 static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
 {
@@ -84,6 +97,7 @@ static const spryi_spgemm_host_phases phases = {
     .count = &count_table,
     .fill = &fill_table,
     .columns = &columns_table,
+    .list = &list_table,
     .refill = &refill_table,
 };
 
