@@ -160,7 +160,7 @@ static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, uint64_t *r
                                         int64_t last, int64_t products, SPRY_J *Cj)
 {
     const int64_t low = first / 64, words = last / 64 + 1 - low;
-    if (words > 16 && words * 4 >= products) return SPRY_FN(list_met)(job, mask, i, Cj);
+    if (words > 64 && words * 4 >= products) return SPRY_FN(list_met)(job, mask, i, Cj);
     if (job->bitmaps.count > 0)
         (void)SPRY_FN(mark_bitmaps)(job, mask, i);
     else
