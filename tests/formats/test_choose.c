@@ -159,11 +159,12 @@ static void choices_on_a_cpu(void **state)
         {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* no look pays, whatever it finds */
     };
     static const choice_case avx2[] = {
-        {"rgg20,scale=15", "sell", "csr ", 0},
-        {"grid7,x=60,y=60,z=60", "ell", "csr ", 0},
+        {"rgg20,scale=15", "packed", "csr ", 0},
+        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},
         {"uniform,rows=200000,degree=18", "scoo", "", 0},
-        {"rmat16", "scoo", "csr ", 0},
-        {"grid7,x=20,y=20,z=20", "csr", "set-up counted over 10000", 0},
+        {"rmat16", "packed", "csr ", 0},
+        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls", 5},
     };
     check_choices("cpu", SPRYI_AVX512, avx512, sizeof avx512 / sizeof *avx512);
     check_choices("cpu", SPRYI_AVX2, avx2, sizeof avx2 / sizeof *avx2);
