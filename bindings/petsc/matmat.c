@@ -13,6 +13,7 @@ typedef struct Product {
     spry_spgemm_plan *first, *last; /* one plan alone is `last` */
     const PetscInt *offsets[2];     /* of both operands, to see when they have others */
     const PetscScalar *values[2];
+    PetscObjectState states[2]; /* of the operands when A*P was computed */
 } Product;
 
 static void product_release(void *data)
@@ -30,6 +31,22 @@ PetscErrorCode SpryProductDrop(Mat C)
 {
     PetscFunctionBegin;
     PetscCall(PetscObjectCompose((PetscObject)C, PRODUCT_NAME, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *changed: an operand has other values than when this was asked before. */
+static PetscErrorCode operands_changed(Mat C, Product *p, PetscBool *changed)
+{
+    Mat operands[2];
+    PetscObjectState state;
+    PetscFunctionBegin;
+    PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
+    *changed = PETSC_FALSE;
+    for (int k = 0; k < 2; k++) {
+        PetscCall(PetscObjectStateGet((PetscObject)operands[k], &state));
+        if (state != p->states[k]) *changed = PETSC_TRUE;
+        p->states[k] = state;
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,6 +87,7 @@ static PetscErrorCode product_make(Mat C, Product **made)
     MatProductType type;
     Mat A, B;
     Product *p;
+    PetscBool changed;
     PetscFunctionBegin;
     PetscCall(MatProductGetType(C, &type));
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
@@ -79,6 +97,7 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
     if (type == MATPRODUCT_PtAP) PetscCall(SpryMatrixBorrow(B, PETSC_TRUE, &p->transposed));
     PetscCall(operand_arrays(C, p->offsets, p->values));
+    PetscCall(operands_changed(C, p, &changed));
     PetscCall(make_plans(p, type));
     *made = p;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,14 +109,15 @@ static PetscErrorCode product_get(Mat C, Product **found)
     const PetscInt *offsets[2];
     const PetscScalar *values[2];
     Product *p;
+    PetscBool changed;
     PetscFunctionBegin;
     PetscCall(SpryComposed((PetscObject)C, PRODUCT_NAME, &p));
     PetscCall(operand_arrays(C, offsets, values));
     if (!p || offsets[0] != p->offsets[0] || offsets[1] != p->offsets[1] || values[0] != p->values[0] ||
         values[1] != p->values[1])
         PetscCall(product_make(C, &p));
-    else if (p->first)
-        SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
+    PetscCall(operands_changed(C, p, &changed));
+    if (p->first && changed) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
     *found = p;
     PetscFunctionReturn(PETSC_SUCCESS);
 }

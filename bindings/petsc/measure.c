@@ -190,7 +190,7 @@ static PetscErrorCode measure_mult(Subject *s, const char what[], PetscErrorCode
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A first product, and the same once more with its structure kept. */
+/* A first product, and one of new values with its structure kept. */
 static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
 {
     Times first = {.turns = s->turns}, again = {.turns = s->turns};
@@ -204,6 +204,7 @@ static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
             else
                 PetscCall(MatMatMult(s->A[k], s->A[k], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
             PetscCall(since(begun, &first.of[k][turn]));
+            PetscCall(MatScale(s->A[k], -1));
             begun = now();
             if (ptap)
                 PetscCall(MatPtAP(s->A[k], s->P[k], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
