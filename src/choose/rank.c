@@ -3,6 +3,7 @@
 #include "catalogue/catalogue.h"
 #include "choose/few.h"
 #include "choose/structure.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "formats/csr/csr.h"
 
@@ -212,6 +213,15 @@ static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
     }
 }
 
+/* Rates of processors are those of kernels with vector registers; packed in plain C keeps its sums in memory. */
+static void refuse_plain_c(spryi_ranking *r, const spryi_rank_request *q)
+{
+    if (!spryi_class_is_cpu(q->device) || q->A->context->simd > SPRYI_PORTABLE) return;
+    for (int k = 0; k < r->count; k++)
+        if (strcmp(r->list[k].format, "packed") == 0 && !r->list[k].refused)
+            r->list[k].refused = "without AVX2 its kernel is slower than its rates tell";
+}
+
 static void find_least(spryi_ranking *r)
 {
     double least = INFINITY, least_csr = INFINITY;
@@ -245,6 +255,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);
+    refuse_plain_c(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);

@@ -4,7 +4,7 @@
  * lanes_by, lane_bits, load_bits, lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot.
  */
 #define VECTORS (32 / LANES)
-#define EACH_VECTOR _Pragma("GCC unroll 8") /* before a loop over v: sums stay in registers */
+#define EACH_VECTOR _Pragma("GCC unroll 8") /* before short loops: sums stay in registers */
 
 /* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
 typedef struct SPRY_FN(cursor) {
@@ -46,12 +46,12 @@ INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(curso
     }
 }
 
-/* Rows that are sorted, or of blocks. sum[r*VECTORS ..]: of row r of each lane. */
-INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b, const VEC *sum)
+/* Rows that are sorted, or of blocks. sums[r*32 ..]: of row r of each lane; they are scaled in place. */
+INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b, SPRY_V *sums)
 {
-    SPRY_V sums[SPRYI_PACKED_MOST_BLOCK * SPRYI_PACKED_LANES], *y = t->y + p->row;
+    SPRY_V *y = t->y + p->row;
     const SPRY_V alpha = t->alpha, beta = t->beta;
-    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, MUL(SET1(alpha), sum[v]));
+    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, MUL(SET1(alpha), LOAD(sums + v * LANES)));
     for (uint32_t left = p->lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         SPRY_V *to = y + (p->rows ? p->rows[l] : l * b);
@@ -170,26 +170,60 @@ INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask
         at[__builtin_ctz(mask)] = b * (p->offsets ? (int64_t)p->offsets[q] : (int64_t)p->columns[q]);
 }
 
+/* Adds blocks of LANES lanes, those in the mask or all: row r of each to sums[r*32 ..]. */
+INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at, MASK live,
+                                const int all, const int b, SPRY_V *sums)
+{
+    VEC rows[SPRYI_PACKED_MOST_BLOCK];
+    EACH_VECTOR for (int r = 0; r < b; r++) rows[r] = LOAD(sums + r * SPRYI_PACKED_LANES);
+    EACH_VECTOR for (int c = 0; c < b; c++)
+    {
+        const VEC xs = GATHER_AT(p->x + c, at);
+        EACH_VECTOR for (int r = 0; r < b; r++)
+        {
+            const SPRY_S *values = Ax + (r * b + c) * stride;
+            rows[r] = all ? FMA(LOAD_VALUES(values), xs, rows[r])
+                          : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, rows[r], live);
+        }
+    }
+    EACH_VECTOR for (int r = 0; r < b; r++) STORE(sums + r * SPRYI_PACKED_LANES, rows[r]);
+}
+
+#ifndef EXPAND
+/* Blocks whose values lie side by side, of few lanes: one by one, since spreading them takes longer. */
+INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
+                                    const int b, SPRY_V *sums)
+{
+    const SPRY_S *values = p->Ax;
+    for (; mask; mask &= mask - 1, values++) {
+        const int l = __builtin_ctz(mask);
+        const SPRY_V *x = p->x + at[l];
+        for (int r = 0; r < b; r++) {
+            SPRY_V *to = sums + r * SPRYI_PACKED_LANES + l, sum = *to;
+            for (int c = 0; c < b; c++) sum += SPRY_VALUE(values[(r * b + c) * stride]) * x[c];
+            *to = sum;
+        }
+    }
+}
+#endif
+
 /* Blocks of the lanes in the mask; there are values. */
-INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, VEC *sum)
+INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, SPRY_V *sums)
 {
     const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
     const SPRY_S *Ax = p->Ax;
     int64_t at[SPRYI_PACKED_LANES];
     SPRY_FN(fetch)(p, b);
     if (mask) SPRY_FN(find_blocks)(p, k, mask, b, at);
-    EACH_VECTOR for (int v = 0; v < VECTORS && mask; v++)
-    {
+#ifndef EXPAND
+    if (!all && !p->padded) {
+        SPRY_FN(add_few_blocks)(p, at, mask, stride, b, sums);
+        mask = 0;
+    }
+#endif
+    for (int v = 0; v < VECTORS && mask; v++) {
         const MASK live = MASK_OF(mask >> v * LANES);
-        for (int c = 0; c < b; c++) {
-            const VEC xs = GATHER_AT(p->x + c, at + v * LANES);
-            for (int r = 0; r < b; r++) {
-                VEC *to = &sum[r * VECTORS + v];
-                const SPRY_S *values = Ax + (r * b + c) * stride;
-                *to = all ? FMA(LOAD_VALUES(values), xs, *to)
-                          : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, *to, live);
-            }
-        }
+        if (live) SPRY_FN(add_blocks)(p, Ax, stride, at + v * LANES, live, all, b, sums + v * LANES);
         Ax += all || p->padded ? LANES : __builtin_popcount(live);
     }
     SPRY_FN(advance)(p, stride, b);
@@ -210,18 +244,21 @@ INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, 
         else
             SPRY_FN(some_slot)(p, k, mask, kind, sum);
     }
-    if (p->rows)
-        SPRY_FN(put_scattered)(t, p, 1, sum);
-    else
+    if (!p->rows) {
         SPRY_FN(put_in_order)(t, p, sum);
+        return;
+    }
+    SPRY_V sums[SPRYI_PACKED_LANES];
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(sums + v * LANES, sum[v]);
+    SPRY_FN(put_scattered)(t, p, 1, sums);
 }
 
 INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
 {
-    VEC sum[SPRYI_PACKED_MOST_BLOCK * VECTORS];
-    for (int v = 0; v < b * VECTORS; v++) sum[v] = ZERO();
-    for (int k = 0; k < p->width; k++) SPRY_FN(block_slot)(p, k, lanes_with(&p->bits, k, p->by), b, sum);
-    SPRY_FN(put_scattered)(t, p, b, sum);
+    SPRY_V sums[SPRYI_PACKED_MOST_BLOCK * SPRYI_PACKED_LANES];
+    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, ZERO());
+    for (int k = 0; k < p->width; k++) SPRY_FN(block_slot)(p, k, lanes_with(&p->bits, k, p->by), b, sums);
+    SPRY_FN(put_scattered)(t, p, b, sums);
 }
 
 /* Slice k, ready to be multiplied. */
