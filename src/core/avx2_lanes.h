@@ -47,40 +47,11 @@ static inline float spryi_sum_f32(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)));
 }
 
-/* LANES stored values as numbers of the vectors' type, by the row of types. */
-static inline __m256 spryi_values_f32(const float *p)
-{
-    return _mm256_loadu_ps(p);
-}
-
-static inline __m256d spryi_values_f64(const double *p)
-{
-    return _mm256_loadu_pd(p);
-}
-
-static inline __m256d spryi_values_f32_f64(const float *p)
-{
-    return _mm256_cvtps_pd(_mm_loadu_ps(p));
-}
-
-static inline __m256 spryi_values_bf16_f32(const spryi_bf16_number *p)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)), 16));
-}
-
-static inline __m256 spryi_values_f16_f32(const spryi_f16_number *p)
-{
-    float wide[8];
-    for (int l = 0; l < 8; l++) wide[l] = spryi_widen_f16(p[l]);
-    return _mm256_loadu_ps(wide);
-}
-
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK unsigned
 #define MASK_OF(bits) ((bits) & ((1u << LANES) - 1)) /* the lowest bits, one a lane */
 #define LOAD(p) SPRYI_MM256(loadu)(p)
-#define LOAD_VALUES(p) SPRYI_JOIN(spryi_values, SPRYI_TYPE_TAG)(p)
 #define MASKZ_LOAD(mask, p) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_lanes)(mask))
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)
 #define MASK_STORE(p, mask, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(spryi_lanes)(mask), v)

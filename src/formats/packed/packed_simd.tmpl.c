@@ -3,8 +3,24 @@
  * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h, and
  * lanes_by, lane_bits, load_bits, lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot.
  */
+#undef VECTORS
+#undef VALUES_AT
+#undef EACH_VECTOR
+#undef IS_SMALL
 #define VECTORS (32 / LANES)
+#ifdef LOAD_VALUES
+#define VALUES_AT(Ax) LOAD_VALUES(Ax)
+#else
+#define VALUES_AT(Ax) SPRY_FN(load_values)(Ax)
+#endif
+/* What is seldom used, and blocks with AVX2, for which bsr is faster, is compiled once and small. */
+#if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
+#define EACH_VECTOR
+#define IS_SMALL 1
+#else
 #define EACH_VECTOR _Pragma("GCC unroll 8") /* before short loops: sums stay in registers */
+#define IS_SMALL 0
+#endif
 
 /* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
 typedef struct SPRY_FN(cursor) {
@@ -98,6 +114,20 @@ INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const sp
         xs[__builtin_ctz(mask)] = p->x[kind == SPRYI_PACKED_COLUMNS ? (int64_t)p->columns[q] : p->offsets[q]];
 }
 
+#ifndef LOAD_VALUES
+/* LANES stored values as numbers of the vectors' type. */
+static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
+{
+#if SPRY_IS_MIXED
+    SPRY_V wide[LANES];
+    for (int l = 0; l < LANES; l++) wide[l] = SPRY_VALUE(Ax[l]);
+    return LOAD(wide);
+#else
+    return LOAD(Ax);
+#endif
+}
+#endif
+
 /* Values that lie side by side from Ax on, each in its lane of the mask; 0 in the others. */
 INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 {
@@ -114,7 +144,7 @@ INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 /* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
 INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
 {
-    return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
+    return padded ? VALUES_AT(Ax) : SPRY_FN(spread_values)(Ax, mask);
 }
 
 INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
@@ -123,7 +153,7 @@ INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_ki
     EACH_VECTOR for (int v = 0; v < VECTORS; v++)
     {
         const VEC xs = SPRY_FN(x_lanes)(p, k, v * LANES, kind);
-        sum[v] = p->Ax ? FMA(LOAD_VALUES(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+        sum[v] = p->Ax ? FMA(VALUES_AT(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
     }
     SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
 }
@@ -175,14 +205,15 @@ INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int
                                 const int all, const int b, SPRY_V *sums)
 {
     VEC rows[SPRYI_PACKED_MOST_BLOCK];
-    EACH_VECTOR for (int r = 0; r < b; r++) rows[r] = LOAD(sums + r * SPRYI_PACKED_LANES);
+    EACH_VECTOR for (int r = 0; r < SPRYI_PACKED_MOST_BLOCK; r++) rows[r] = r < b ? LOAD(sums + r * SPRYI_PACKED_LANES)
+                                                                                  : ZERO();
     EACH_VECTOR for (int c = 0; c < b; c++)
     {
         const VEC xs = GATHER_AT(p->x + c, at);
         EACH_VECTOR for (int r = 0; r < b; r++)
         {
             const SPRY_S *values = Ax + (r * b + c) * stride;
-            rows[r] = all ? FMA(LOAD_VALUES(values), xs, rows[r])
+            rows[r] = all ? FMA(VALUES_AT(values), xs, rows[r])
                           : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, rows[r], live);
         }
     }
@@ -297,6 +328,29 @@ INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
     return p;
 }
 
+/* A slice of blocks. */
+static __attribute__((noinline)) void SPRY_FN(any_blocks)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+{
+#if !IS_SMALL && defined EXPAND
+    switch (b) {
+    case 2: SPRY_FN(blocks_slice)(t, p, 2); return;
+    case 3: SPRY_FN(blocks_slice)(t, p, 3); return;
+    case 4: SPRY_FN(blocks_slice)(t, p, 4); return;
+    default: SPRY_FN(blocks_slice)(t, p, 5); return;
+    }
+#else
+    SPRY_FN(blocks_slice)(t, p, b);
+#endif
+}
+
+#if IS_SMALL
+static __attribute__((noinline)) void SPRY_FN(any_rows)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p,
+                                                        const spryi_packed_kind kind)
+{
+    SPRY_FN(rows_slice)(t, p, kind, 0);
+}
+#endif
+
 static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
@@ -306,13 +360,15 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
     __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
     for (int64_t k = begin; k < end; k++) {
         SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
-        switch (spryi_packed_b(&s->slices[k])) {
-        case 1: break;
-        case 2: SPRY_FN(blocks_slice)(to, &p, 2); continue;
-        case 3: SPRY_FN(blocks_slice)(to, &p, 3); continue;
-        case 4: SPRY_FN(blocks_slice)(to, &p, 4); continue;
-        default: SPRY_FN(blocks_slice)(to, &p, 5); continue;
+        const int b = spryi_packed_b(&s->slices[k]);
+        if (b > 1) {
+            SPRY_FN(any_blocks)(to, &p, b);
+            continue;
         }
+#if IS_SMALL
+        SPRY_FN(any_rows)
+        (to, &p, p.distances ? SPRYI_PACKED_DIAGONALS : p.offsets ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS);
+#else
         if (p.distances && p.by == BY_ALL)
             SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 1);
         else if (p.distances)
@@ -321,6 +377,7 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
             SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_OFFSETS, 0);
         else
             SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_COLUMNS, 0);
+#endif
     }
     if (t.stream) _mm_sfence();
 }
@@ -338,8 +395,8 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
         const int64_t stop = s->pieces[n + 1];
         for (; k + 2 * LANES <= stop; k += 2 * LANES) {
             const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
-            sum = Ax ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
-            other = Ax ? FMA(LOAD_VALUES(Ax + k + LANES), more, other) : ADD(other, more);
+            sum = Ax ? FMA(VALUES_AT(Ax + k), xs, sum) : ADD(sum, xs);
+            other = Ax ? FMA(VALUES_AT(Ax + k + LANES), more, other) : ADD(other, more);
         }
         SPRY_V last = REDUCE(ADD(sum, other));
         for (; k < stop; k++) last += Ax ? SPRY_VALUE(Ax[k]) * x[Aj[k]] : x[Aj[k]];
