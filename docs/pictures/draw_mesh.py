@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from picture import keep
+
 HERE = Path(__file__).parent
 TABLE = HERE.parent / "results/h200-packed-2026-11-21.md"
 ROW = re.compile(r"^\| (\S+) \| f64 \| ([\d.]+) \| [\d.]+ % \| ([\d.]+) \((\w+)\) \|", re.M)
@@ -40,11 +42,7 @@ def main():
            f'<rect x="{LEFT + 130}" y="36" width="12" height="12" fill="{THEIRS}"/>'
            f'<text x="{LEFT + 148}" y="47" fill="{TEXT}">the fastest of cuSPARSE 12.6.3 (its name)</text>\n' +
            "\n".join(parts) + "\n</svg>\n")
-    picture = HERE / "mesh.svg"
-    if "--check" not in sys.argv:
-        picture.write_text(svg)
-    elif not picture.exists() or picture.read_text() != svg:
-        sys.exit(f"{picture} is not what {TABLE.name} says; docs/pictures/draw_mesh.py draws it anew")
+    keep(HERE / "mesh.svg", svg, f"{TABLE.name} says", "draw_mesh.py")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import math
 import sys
 from pathlib import Path
 
+from picture import keep
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "bindings/petsc"))
 import scale  # noqa: E402
@@ -72,11 +74,7 @@ def main():
            f"<title>{title}</title>\n"
            f'<rect width="{width}" height="{height}" rx="6" fill="#fbfbfa"/>\n' +
            text(f"{LEFT},22", title, "start", TEXT, ' font-weight="bold"') + "\n" + "\n".join(parts) + "\n</svg>\n")
-    picture = HERE / "scale.svg"
-    if "--check" not in sys.argv:
-        picture.write_text(svg)
-    elif not picture.exists() or picture.read_text() != svg:
-        sys.exit(f"{picture} is not what bindings/petsc/scale.py simulates; docs/pictures/draw_scale.py draws it anew")
+    keep(HERE / "scale.svg", svg, "bindings/petsc/scale.py simulates", "draw_scale.py")
 
 
 if __name__ == "__main__":

@@ -11,19 +11,6 @@
 typedef __m256 spryi_vec_f32;
 typedef __m256d spryi_vec_f64;
 
-/* A mask as a register; bits over those of the lanes do not matter. */
-static inline __m256i spryi_lanes_f64(unsigned mask)
-{
-    const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
-    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask), bits), bits);
-}
-
-static inline __m256i spryi_lanes_f32(unsigned mask)
-{
-    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits), bits);
-}
-
 static inline __m256d spryi_chosen_f64(__m256d without, __m256d with, unsigned mask)
 {
     return _mm256_blendv_pd(without, with, _mm256_castsi256_pd(spryi_lanes_f64(mask)));
@@ -36,15 +23,12 @@ static inline __m256 spryi_chosen_f32(__m256 without, __m256 with, unsigned mask
 
 static inline double spryi_sum_f64(__m256d v)
 {
-    const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+    return spryi_sum_four_f64(v);
 }
 
 static inline float spryi_sum_f32(__m256 v)
 {
-    const __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    const __m128 pairs = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(pairs, _mm_movehdup_ps(pairs)));
+    return spryi_sum_four_f32(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 
 #define LANES ((int)(32 / sizeof(SPRY_V)))

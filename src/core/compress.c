@@ -132,6 +132,7 @@ static int are_local(const spryi_entries *e)
 {
     enum { STRETCHES = 128, LENGTH = 256, MOST_MAJORS = 1 << 15, FEW = STRETCHES / 16 };
     int wide = 0;
+    if (e->majors <= MOST_MAJORS) return 1;
     for (int n = 0; n < STRETCHES && wide <= FEW; n++) {
         const int64_t begin = (int64_t)((double)e->nnz / STRETCHES * n);
         const int64_t end = begin + LENGTH < e->nnz ? begin + LENGTH : e->nnz;

@@ -1,6 +1,7 @@
 #include "core/cpu_features.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,13 +127,20 @@ static int64_t listed_cache_bytes(int level)
     return 0;
 }
 
-/* The C library counts the caches of a whole socket on some processors, of which a core reaches a part. */
+/*
+ * Asked by every context, found once. The C library counts the caches of a whole socket on some processors, of which a
+ * core reaches a part.
+ */
 int64_t spryi_cache_bytes(int level)
 {
-    const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    static const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    static atomic_llong known[sizeof names / sizeof *names]; /* 0: not found yet */
     if (level < 1 || level > 3) return 0;
-    const int64_t listed = listed_cache_bytes(level);
-    if (listed > 0) return listed;
-    long bytes = sysconf(names[level]);
-    return bytes > 0 ? bytes : 0;
+    int64_t bytes = atomic_load(&known[level]);
+    if (bytes > 0) return bytes;
+    bytes = listed_cache_bytes(level);
+    if (bytes <= 0) bytes = sysconf(names[level]);
+    if (bytes <= 0) return 0;
+    atomic_store(&known[level], bytes);
+    return bytes;
 }

@@ -76,6 +76,32 @@ static inline __m256i spryi_first_lanes_f32(int count)
     return _mm256_loadu_si256((const __m256i *)(ones + 8 - count));
 }
 
+/* A mask of a bit a lane as a register, each lane all ones or all zeros; bits over those of the lanes do not matter. */
+static inline __m256i spryi_lanes_f64(unsigned mask)
+{
+    const __m256i bits = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask), bits), bits);
+}
+
+static inline __m256i spryi_lanes_f32(unsigned mask)
+{
+    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bits), bits);
+}
+
+/* The sum of four lanes. */
+static inline double spryi_sum_four_f64(__m256d v)
+{
+    const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+static inline float spryi_sum_four_f32(__m128 v)
+{
+    const __m128 s = _mm_add_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
 #ifdef __AVX512F__
 static inline __m512 spryi_join_ps(const __m128 v[4])
 {

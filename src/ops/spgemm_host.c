@@ -81,10 +81,10 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
 }
 
 /*
- * Room to list columns while rows are counted: of all products, as address space, of which C's entries get pages. One
- * thread gains half of the symbolic phase by that; several would leave gaps between their parts of C.
+ * 1: job->columns has room to list columns while rows are counted: of all products, as address space, of which C's
+ * entries get pages. One thread gains half of the symbolic phase by that; several would leave gaps between their parts.
  */
-static int may_list(spry_spgemm_plan *plan)
+static int reserve_columns(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
     return plan->kernel->spgemm->list && !plan->single_run && job->threads == 1 && job->products > 0 &&
@@ -114,7 +114,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     const double start = spryi_now_us();
-    spryi_spgemm_function(job, may_list(plan) ? kernel->list : kernel->count)(job);
+    spryi_spgemm_function(job, reserve_columns(plan) ? kernel->list : kernel->count)(job);
     const double counted = spryi_now_us();
     spryi_scan(job->offsets, job->a.rows);
     if (job->columns)

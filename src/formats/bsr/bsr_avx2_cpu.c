@@ -15,19 +15,6 @@
 
 #include <string.h>
 
-/* Lanes all ones where their bit of the mask is set. */
-static inline __m256i bits_f64(unsigned mask)
-{
-    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
-    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask), bit), bit);
-}
-
-static inline __m256i bits_f32(unsigned mask)
-{
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bit), bit);
-}
-
 typedef __m256d vec_f64;
 typedef __m256 vec_f32;
 #define VEC SPRYI_TYPED(vec)
@@ -38,7 +25,7 @@ typedef __m256 vec_f32;
 #define ADD(a, b) SPRYI_MM256(add)(a, b)
 #define SET1(s) SPRYI_MM256(set1)(s)
 #define ZERO() SPRYI_MM256(setzero)()
-#define BITS(mask) SPRYI_TYPED(bits)(mask)
+#define BITS(mask) SPRYI_TYPED(spryi_lanes)(mask)
 #define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
 #define SPRYI_ANY_ROW

@@ -46,7 +46,7 @@ static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t
         for (; k + 4 <= stop; k += 4)
             four =
                 SPRYI_TYPED(four_terms)(Ax + k, FOUR_X(x + Aj[k], x + Aj[k + 1], x + Aj[k + 2], x + Aj[k + 3]), four);
-        SPRY_V sum = SPRYI_TYPED(sum_four)(four);
+        SPRY_V sum = SPRYI_TYPED(spryi_sum_four)(four);
         for (; k < stop; k++) sum += Ax[k] * x[Aj[k]];
         y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
     }

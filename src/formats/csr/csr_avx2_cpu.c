@@ -39,18 +39,6 @@ static inline __m128 four_terms_f32(const float *Ax, __m128 x, __m128 sum)
     return _mm_fmadd_ps(_mm_loadu_ps(Ax), x, sum);
 }
 
-static inline double sum_four_f64(__m256d v)
-{
-    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
-}
-
-static inline float sum_four_f32(__m128 v)
-{
-    __m128 s = _mm_add_ps(v, _mm_movehl_ps(v, v));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
-}
-
 /* Lane r = the sum of row[r]'s lanes. */
 static inline __m256d sum_rows_f64(const __m256d row[4])
 {

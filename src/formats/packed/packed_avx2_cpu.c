@@ -62,6 +62,7 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
     return s->rows;
 }
 
+#define LOAD_VALUES(Ax) SPRY_FN(load_values)(Ax)
 #define INLINE static inline __attribute__((always_inline))
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW

@@ -1,18 +1,12 @@
 /*
  * The product of packed with vector registers, once for each row of types: packed_avx2_cpu.c and packed_avx512_cpu.c
- * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h, and
- * lanes_by, lane_bits, load_bits, lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot.
+ * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h; lanes_by, lane_bits, load_bits,
+ * lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot; and AVX-512 its EXPAND.
  */
 #undef VECTORS
-#undef VALUES_AT
 #undef EACH_VECTOR
 #undef IS_SMALL
 #define VECTORS (32 / LANES)
-#ifdef LOAD_VALUES
-#define VALUES_AT(Ax) LOAD_VALUES(Ax)
-#else
-#define VALUES_AT(Ax) SPRY_FN(load_values)(Ax)
-#endif
 /* What is seldom used, and blocks with AVX2, for which bsr is faster, is compiled once and small. */
 #if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
@@ -114,7 +108,7 @@ INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const sp
         xs[__builtin_ctz(mask)] = p->x[kind == SPRYI_PACKED_COLUMNS ? (int64_t)p->columns[q] : p->offsets[q]];
 }
 
-#ifndef LOAD_VALUES
+#ifndef EXPAND
 /* LANES stored values as numbers of the vectors' type. */
 static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
 {
@@ -144,7 +138,7 @@ INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 /* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
 INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
 {
-    return padded ? VALUES_AT(Ax) : SPRY_FN(spread_values)(Ax, mask);
+    return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
 }
 
 INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
@@ -153,7 +147,7 @@ INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_ki
     EACH_VECTOR for (int v = 0; v < VECTORS; v++)
     {
         const VEC xs = SPRY_FN(x_lanes)(p, k, v * LANES, kind);
-        sum[v] = p->Ax ? FMA(VALUES_AT(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+        sum[v] = p->Ax ? FMA(LOAD_VALUES(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
     }
     SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
 }
@@ -213,7 +207,7 @@ INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int
         EACH_VECTOR for (int r = 0; r < b; r++)
         {
             const SPRY_S *values = Ax + (r * b + c) * stride;
-            rows[r] = all ? FMA(VALUES_AT(values), xs, rows[r])
+            rows[r] = all ? FMA(LOAD_VALUES(values), xs, rows[r])
                           : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, rows[r], live);
         }
     }
@@ -262,7 +256,7 @@ INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const
 
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
-/* A slice of rows. kind, and full (all lanes have all slots), are constants. */
+/* A slice of rows. full: all lanes have all slots. It and kind are constants, but for what is compiled small. */
 INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
                                 const int full)
 {
@@ -395,8 +389,8 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
         const int64_t stop = s->pieces[n + 1];
         for (; k + 2 * LANES <= stop; k += 2 * LANES) {
             const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
-            sum = Ax ? FMA(VALUES_AT(Ax + k), xs, sum) : ADD(sum, xs);
-            other = Ax ? FMA(VALUES_AT(Ax + k + LANES), more, other) : ADD(other, more);
+            sum = Ax ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
+            other = Ax ? FMA(LOAD_VALUES(Ax + k + LANES), more, other) : ADD(other, more);
         }
         SPRY_V last = REDUCE(ADD(sum, other));
         for (; k < stop; k++) last += Ax ? SPRY_VALUE(Ax[k]) * x[Aj[k]] : x[Aj[k]];

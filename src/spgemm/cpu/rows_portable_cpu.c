@@ -64,16 +64,11 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(columns_piece));
 }
 
-static void SPRY_FN(list_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    SPRY_FN(list_rows)(job, w, begin, end);
-}
-
 static void SPRY_FN(list)(spryi_spgemm_job *job)
 {
     job->found = (spryi_spgemm_spans){0};
     job->sizes.threads = 1; /* pieces follow each other in C */
-    spryi_rows_run(job, SPRY_FN(list_piece));
+    spryi_rows_run(job, SPRY_FN(list_rows));
 }
 
 #else
