@@ -1,24 +1,38 @@
 /*
- * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P: the library's plan finds C's structure, which PETSc
- * gets once, in the symbolic phase; the numeric phase runs the plan into C's own values, again for new ones. What was
+ * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P: the library's plan, or galerkin.c, finds C's structure,
+ * which PETSc gets once, in the symbolic phase; the numeric phase runs into C's own values, again for new ones. Where
+ * the program gave C other places in between, each value is put where it belongs. What was
  * asked of PETSc by name (-matmatmult_via, -mat_product_algorithm and their like), and all else, is PETSc's.
  */
 #include "spry_petsc.h"
 
 #define PRODUCT_NAME "__spry_product__"
 
-/* What C carries. P^T*A*P is two products: A*P, whose values stay with the library, and P^T times it. */
+/* Both operands, to see when they lie elsewhere or have another structure or other values. */
+typedef struct Operands {
+    const PetscInt *offsets[2];
+    const PetscScalar *values[2];
+    PetscObjectState nonzero_states[2], states[2];
+} Operands;
+
+/*
+ * What C carries. P^T*A*P is done at once where rows of P are short (galerkin.c); else it is two products: A*P, whose
+ * values stay with the library, and P^T times it.
+ */
 typedef struct Product {
+    SpryGalerkin *galerkin; /* NULL: plans */
     spry_matrix *left, *right, *transposed, *middle;
     spry_spgemm_plan *first, *last; /* one plan alone is `last` */
-    const PetscInt *offsets[2];     /* of both operands, to see when they have others */
-    const PetscScalar *values[2];
-    PetscObjectState states[2]; /* of the operands when A*P was computed */
+    Operands operands;              /* of the last run */
+    PetscBool compared;             /* `same` was found out for these plans and that structure of C */
+    PetscBool same;                 /* C has the product's structure, and gets its values without a look at columns */
+    PetscObjectState nonzero_state; /* of C then */
 } Product;
 
 static void product_release(void *data)
 {
     Product *const p = (Product *)data;
+    SpryGalerkinDestroy(p->galerkin);
     spry_spgemm_plan_destroy(p->last);
     spry_matrix_destroy(p->middle);
     spry_spgemm_plan_destroy(p->first);
@@ -34,31 +48,17 @@ PetscErrorCode SpryProductDrop(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *changed: an operand has other values than when this was asked before. */
-static PetscErrorCode operands_changed(Mat C, Product *p, PetscBool *changed)
-{
-    Mat operands[2];
-    PetscObjectState state;
-    PetscFunctionBegin;
-    PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
-    *changed = PETSC_FALSE;
-    for (int k = 0; k < 2; k++) {
-        PetscCall(PetscObjectStateGet((PetscObject)operands[k], &state));
-        if (state != p->states[k]) *changed = PETSC_TRUE;
-        p->states[k] = state;
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode operand_arrays(Mat C, const PetscInt *offsets[2], const PetscScalar *values[2])
+static PetscErrorCode operands_of(Mat C, Operands *o)
 {
     Mat operands[2];
     PetscFunctionBegin;
     PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
     for (int k = 0; k < 2; k++) {
         PetscScalar *numbers;
-        PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &offsets[k], NULL, &numbers, NULL));
-        values[k] = numbers;
+        PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &o->offsets[k], NULL, &numbers, NULL));
+        PetscCall(MatGetNonzeroState(operands[k], &o->nonzero_states[k]));
+        PetscCall(PetscObjectStateGet((PetscObject)operands[k], &o->states[k]));
+        o->values[k] = numbers;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -87,53 +87,164 @@ static PetscErrorCode product_make(Mat C, Product **made)
     MatProductType type;
     Mat A, B;
     Product *p;
-    PetscBool changed;
+    PetscBool at_once = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatProductGetType(C, &type));
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
     PetscCall(PetscNew(&p));
     PetscCall(SpryCompose((PetscObject)C, PRODUCT_NAME, p, product_release));
+    PetscCall(operands_of(C, &p->operands));
+    *made = p;
+    if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
+    if (at_once) {
+        PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(SpryMatrixBorrow(A, (PetscBool)(type == MATPRODUCT_AtB), &p->left));
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
     if (type == MATPRODUCT_PtAP) PetscCall(SpryMatrixBorrow(B, PETSC_TRUE, &p->transposed));
-    PetscCall(operand_arrays(C, p->offsets, p->values));
-    PetscCall(operands_changed(C, p, &changed));
     PetscCall(make_plans(p, type));
-    *made = p;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plans that C has, or new ones where its operands lie elsewhere now. */
+/* C's structure as the product has it; its values too, where they are there already for the present operands. */
+static PetscErrorCode product_structure(const Product *p, spry_arrays *structure)
+{
+    PetscFunctionBegin;
+    *structure = SPRY_INIT(spry_arrays);
+    if (p->galerkin)
+        SpryGalerkinResult(p->galerkin, structure);
+    else
+        SpryCall(spry_spgemm_plan_get_structure(p->last, structure, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool structure_changed(const Operands *now, const Operands *before)
+{
+    PetscBool changed = PETSC_FALSE;
+    for (int k = 0; k < 2; k++)
+        if (now->offsets[k] != before->offsets[k] || now->values[k] != before->values[k] ||
+            now->nonzero_states[k] != before->nonzero_states[k])
+            changed = PETSC_TRUE;
+    return changed;
+}
+
+/* What C carries, or anew where its operands lie elsewhere now or have another structure; brought to their present
+   values but for the last product. */
 static PetscErrorCode product_get(Mat C, Product **found)
 {
-    const PetscInt *offsets[2];
-    const PetscScalar *values[2];
+    Operands now;
     Product *p;
-    PetscBool changed;
     PetscFunctionBegin;
     PetscCall(SpryComposed((PetscObject)C, PRODUCT_NAME, &p));
-    PetscCall(operand_arrays(C, offsets, values));
-    if (!p || offsets[0] != p->offsets[0] || offsets[1] != p->offsets[1] || values[0] != p->values[0] ||
-        values[1] != p->values[1])
+    PetscCall(operands_of(C, &now));
+    if (!p || structure_changed(&now, &p->operands)) {
         PetscCall(product_make(C, &p));
-    PetscCall(operands_changed(C, p, &changed));
-    if (p->first && changed) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
+    } else if (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1]) {
+        if (p->first) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
+        if (p->galerkin) SpryGalerkinForget(p->galerkin);
+    }
+    p->operands = now;
     *found = p;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether C, which the program may have changed since, has the structure of the product. */
+static PetscErrorCode compare_structure(Mat C, Product *p)
+{
+    spry_arrays structure;
+    PetscObjectState state;
+    const PetscInt *offsets, *columns;
+    PetscInt rows, cols;
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatGetNonzeroState(C, &state));
+    if (p->compared && state == p->nonzero_state) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(product_structure(p, &structure));
+    PetscCall(MatGetLocalSize(C, &rows, &cols));
+    PetscCheck(rows == (PetscInt)structure.rows && cols == (PetscInt)structure.cols, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "C has %" PetscInt_FMT " rows and %" PetscInt_FMT
+               " columns, the product that is to be put there %" PetscInt_FMT " and %" PetscInt_FMT,
+               rows, cols, (PetscInt)structure.rows, (PetscInt)structure.cols);
+    PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, &values, NULL));
+    PetscCall(PetscArraycmp(offsets, (const PetscInt *)structure.offsets, rows + 1, &p->same));
+    if (p->same) PetscCall(PetscArraycmp(columns, (const PetscInt *)structure.indices, offsets[rows], &p->same));
+    p->nonzero_state = state;
+    p->compared = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of the product in C, which has more places: what the product has no entry for is zero. */
+static PetscErrorCode put_values(const spry_arrays *product, const PetscInt *offsets, const PetscInt *columns,
+                                 PetscScalar *values)
+{
+    const PetscInt *const starts = (const PetscInt *)product->offsets, *const indices =
+                                                                           (const PetscInt *)product->indices;
+    const PetscScalar *const numbers = (const PetscScalar *)product->values;
+    PetscFunctionBegin;
+    for (PetscInt i = 0; i < (PetscInt)product->rows; i++) {
+        PetscInt k = offsets[i];
+        for (PetscInt e = starts[i]; e < starts[i + 1]; e++) {
+            for (; k < offsets[i + 1] && columns[k] < indices[e]; k++) values[k] = 0;
+            PetscCheck(k < offsets[i + 1] && columns[k] == indices[e], PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+                       "the product has an entry in row %" PetscInt_FMT " and column %" PetscInt_FMT
+                       ", for which C, which is to be reused, has no place",
+                       i, indices[e]);
+            values[k++] = numbers[e];
+        }
+        for (; k < offsets[i + 1]; k++) values[k] = 0;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By way of the product's own values. */
+static PetscErrorCode run_into_places(Mat C, Product *p)
+{
+    spry_arrays product;
+    const PetscInt *offsets, *columns;
+    PetscScalar *values;
+    PetscFunctionBegin;
+    if (p->galerkin) {
+        PetscCall(SpryGalerkinFind(p->galerkin));
+        PetscCall(product_structure(p, &product));
+    } else {
+        spry_matrix *result = NULL;
+        SpryCall(spry_spgemm_plan_run(p->last, NULL, err));
+        SpryCall(spry_spgemm_plan_get_result(p->last, &result, err));
+        product = SPRY_INIT(spry_arrays);
+        SpryCall(spry_matrix_get_arrays(result, &product, err));
+        spry_matrix_destroy(result); /* the arrays are the plan's, too */
+    }
+    PetscCall(MatSeqAIJGetCSRAndMemType(C, &offsets, &columns, NULL, NULL));
+    PetscCall(MatSeqAIJGetArrayWrite(C, &values));
+    PetscCall(put_values(&product, offsets, columns, values));
+    PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_into_values(Mat C, Product *p)
+{
+    spry_spgemm_run_options options = SPRY_INIT(spry_spgemm_run_options);
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetArrayWrite(C, &values));
+    options.values = values;
+    if (p->galerkin)
+        PetscCall(SpryGalerkinRun(p->galerkin, values));
+    else
+        SpryCall(spry_spgemm_plan_run(p->last, &options, err));
+    PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductNumeric_Spry(Mat C)
 {
-    spry_spgemm_run_options options = SPRY_INIT(spry_spgemm_run_options);
     Product *p = NULL;
-    PetscScalar *values;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.numeric, C, 0, 0, 0));
     PetscCall(product_get(C, &p));
-    PetscCall(MatSeqAIJGetArrayWrite(C, &values));
-    options.values = values;
-    SpryCall(spry_spgemm_plan_run(p->last, &options, err));
-    PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
+    PetscCall(compare_structure(C, p));
+    PetscCall(p->same ? run_into_values(C, p) : run_into_places(C, p));
     PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
     PetscCall(PetscLogEventEnd(spry_settings.numeric, C, 0, 0, 0));
@@ -208,14 +319,14 @@ static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
 
 static PetscErrorCode MatProductSymbolic_Spry(Mat C)
 {
-    spry_arrays structure = SPRY_INIT(spry_arrays);
+    spry_arrays structure;
     Product *p = NULL;
     MatProductType type;
     PetscInt rows, cols;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(product_make(C, &p));
-    SpryCall(spry_spgemm_plan_get_structure(p->last, &structure, err));
+    PetscCall(product_structure(p, &structure));
     if (lacks_diagonal(&structure)) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
@@ -230,6 +341,8 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     PetscCall(set_block_sizes(C, type));
     PetscCall(MatSetType(C, MATSEQAIJSPRY));
     PetscCall(set_structure(C, &structure));
+    PetscCall(MatGetNonzeroState(C, &p->nonzero_state));
+    p->compared = p->same = PETSC_TRUE;
     PetscCall(MatSetOperation(C, MATOP_PRODUCTNUMERIC, (SpryOperation)MatProductNumeric_Spry));
     PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,6 +354,18 @@ static PetscErrorCode algorithm_is_named(Mat C, MatProductType type, PetscBool *
     const char *const general = "-mat_product_algorithm";
     const char *own = NULL, *prefix;
     PetscFunctionBegin;
+#if PETSC_VERSION_GE(3, 21, 0) /* earlier versions do not tell what MatProductSetAlgorithm was given */
+    {
+        MatProductAlgorithm algorithm;
+        PetscBool standard;
+        PetscCall(MatProductGetAlgorithm(C, &algorithm));
+        PetscCall(PetscStrcmp(algorithm, MATPRODUCTALGORITHMDEFAULT, &standard));
+        if (algorithm && !standard) {
+            *named = PETSC_TRUE;
+            PetscFunctionReturn(PETSC_SUCCESS);
+        }
+    }
+#endif
     if (type == MATPRODUCT_AB) own = "-matmatmult_via";
     if (type == MATPRODUCT_AtB) own = "-mattransposematmult_via";
     if (type == MATPRODUCT_ABt) own = "-matmattransmult_via";

@@ -108,9 +108,10 @@ static PetscErrorCode run_filled_rows(SpryPlans *plans, const spry_spmv_plan *pl
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A)*x, or y += op(A)*x; *done is false where PETSc's own code is to do it. */
-static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, PetscBool add, PetscBool *done)
+/* z = op(A)*x, or z = y + op(A)*x; *done is false where PETSc's own code is to do it. */
+static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Vec z, PetscBool *done)
 {
+    const PetscBool add = (PetscBool)(y != NULL);
     SpryPlans *plans;
     spry_spmv_plan *plan;
     Operands o;
@@ -119,9 +120,11 @@ static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Pet
         PetscCall(SpryPlansForProduct(A, direction, SPRY_CPU, &plans, &plan));
         *done = (PetscBool)(plan != NULL);
         if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
-        PetscCall(operands_take(&o, x, y, add));
+        if (add && y != z) PetscCall(VecCopy(y, z));
+        PetscCall(operands_take(&o, x, z, add));
     } else {
-        PetscCall(operands_take(&o, x, y, add));
+        if (add && y != z) PetscCall(VecCopy(y, z));
+        PetscCall(operands_take(&o, x, z, add));
         PetscCall(SpryPlansForProduct(A, direction, o.device, &plans, &plan));
         *done = (PetscBool)(plan != NULL);
     }
@@ -129,7 +132,7 @@ static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Pet
         PetscCall(run_filled_rows(plans, plan, direction, &o));
     else if (plan)
         PetscCall(run(plan, writes(o.y, o.y_length, o.device), reads(o.x, o.x_length, o.device), add, o.device));
-    PetscCall(operands_give_back(&o, x, y));
+    PetscCall(operands_give_back(&o, x, z));
     if (plan) PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)plans->entries));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,7 +141,7 @@ PetscErrorCode MatMult_SeqAIJSpry(Mat A, Vec x, Vec y)
 {
     PetscBool done;
     PetscFunctionBegin;
-    PetscCall(multiply(A, SPRY_PLAIN, x, y, PETSC_FALSE, &done));
+    PetscCall(multiply(A, SPRY_PLAIN, x, NULL, y, &done));
     if (!done) PetscCall(spry_seqaij.mult(A, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,7 +150,7 @@ PetscErrorCode MatMultTranspose_SeqAIJSpry(Mat A, Vec x, Vec y)
 {
     PetscBool done;
     PetscFunctionBegin;
-    PetscCall(multiply(A, SPRY_TRANSPOSED, x, y, PETSC_FALSE, &done));
+    PetscCall(multiply(A, SPRY_TRANSPOSED, x, NULL, y, &done));
     if (!done) PetscCall(spry_seqaij.mult_transpose(A, x, y));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,9 +159,8 @@ PetscErrorCode MatMultAdd_SeqAIJSpry(Mat A, Vec x, Vec y, Vec z)
 {
     PetscBool done;
     PetscFunctionBegin;
-    if (y != z) PetscCall(VecCopy(y, z));
-    PetscCall(multiply(A, SPRY_PLAIN, x, z, PETSC_TRUE, &done));
-    if (!done) PetscCall(spry_seqaij.mult_add(A, x, z, z));
+    PetscCall(multiply(A, SPRY_PLAIN, x, y, z, &done));
+    if (!done) PetscCall(spry_seqaij.mult_add(A, x, y, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,8 +168,7 @@ PetscErrorCode MatMultTransposeAdd_SeqAIJSpry(Mat A, Vec x, Vec y, Vec z)
 {
     PetscBool done;
     PetscFunctionBegin;
-    if (y != z) PetscCall(VecCopy(y, z));
-    PetscCall(multiply(A, SPRY_TRANSPOSED, x, z, PETSC_TRUE, &done));
-    if (!done) PetscCall(spry_seqaij.mult_transpose_add(A, x, z, z));
+    PetscCall(multiply(A, SPRY_TRANSPOSED, x, y, z, &done));
+    if (!done) PetscCall(spry_seqaij.mult_transpose_add(A, x, y, z));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,19 +1,19 @@
 /*
  * When a matrix gets a plan. A product or two costs less than looking at the matrix, so PETSc's own code does the first
- * ones; then a plan is made for the products that are expected. Who has done n products may do n more: what is not told
- * by -mat_spry_calls is taken from that, so that set-up never costs much more than what it saves.
+ * ones; then a plan is made for few products. Who has done n products may do n more: after 32 products, 64, 128 and so
+ * on a plan is asked for anew, for as many products again and new values as often as there were, so that set-up costs no more than what it saves, if the prediction of its time is right.
  *
- *   products 1, 2    PETSc's
- *   from the 3rd     a plan for few products: csr, whose set-up is one to two products
- *   from the 33rd    a plan for many: whatever format is predicted fastest
+ *   products 1, 2      PETSc's
+ *   from the 3rd       a plan for few products: csr, whose set-up is one to two products
+ *   33rd, 65th, ...    the library's choice for as many products as there were
  *
- * New values: the plan is updated, where it does not read them in place. Where they come so often that converting does
- * not pay, the plan is made again for the products and updates that were seen. Another structure: everything anew.
- * Only counts decide, never clocks, so that a program computes the same bits whenever it is run.
+ * New values: the plan is updated, where it does not read them in place; after 4, 8, 16, ... updates since the plan was
+ * made it is asked for anew as well. Another structure: everything anew. -mat_spry_calls has the choice made at once,
+ * for so many products. Only counts decide, never clocks, so that a program computes the same bits whenever it is run.
  */
 #include "spry_petsc.h"
 
-enum { FIRST_PLAN = 2, SECOND_PLAN = 32, FEW_CALLS = 8, UPDATES_TO_LEARN_FROM = 4 };
+enum { FIRST_PLAN = 2, FIRST_REVIEW = 32, FEW_CALLS = 7, UPDATES_TO_LEARN_FROM = 4 };
 
 /* Entries below which calling the library costs more than it saves, where the choice is ours; docs/petsc.md has the
    measurement. */
@@ -74,7 +74,7 @@ PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data)
 /* ---- the plans of a matrix ---- */
 
 /* Composed objects are found by comparing names: the last ones found are kept here, by the matrix's address. */
-enum { RECENT = 64 };
+enum { RECENT = 256 };
 static struct {
     Mat A;
     PetscObjectId id;
@@ -90,7 +90,7 @@ static void plans_clear(SpryPlans *plans)
 {
     for (int d = 0; d < 2; d++) {
         spry_spmv_plan_destroy(plans->directions[d].plan);
-        plans->directions[d] = (SpryPlan){0};
+        plans->directions[d] = (SpryPlan){.next_review = FIRST_REVIEW, .next_update_review = UPDATES_TO_LEARN_FROM};
     }
     spry_matrix_destroy(plans->matrix);
     plans->matrix = NULL;
@@ -98,7 +98,6 @@ static void plans_clear(SpryPlans *plans)
     (void)PetscFree(plans->filled_offsets);
     (void)PetscFree(plans->filled_numbers);
     plans->filled = 0;
-    plans->refusal[0] = 0;
 }
 
 static void plans_release(void *data)
@@ -143,8 +142,8 @@ PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans)
 }
 
 /* ---- the library's matrix ---- */
-static PetscErrorCode borrow_arrays(spry_layout layout, PetscInt rows, PetscInt cols, const PetscInt *offsets,
-                                    const PetscInt *indices, const PetscScalar *values, spry_matrix **matrix)
+PetscErrorCode SpryArraysBorrow(spry_layout layout, PetscInt rows, PetscInt cols, const PetscInt *offsets,
+                                const PetscInt *indices, const PetscScalar *values, spry_matrix **matrix)
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     PetscFunctionBegin;
@@ -170,9 +169,9 @@ PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matri
     PetscCall(MatGetLocalSize(A, &rows, &cols));
     PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
     if (transposed) /* rows of A are columns of its transpose */
-        PetscCall(borrow_arrays(SPRY_CSC, cols, rows, offsets, columns, values, matrix));
+        PetscCall(SpryArraysBorrow(SPRY_CSC, cols, rows, offsets, columns, values, matrix));
     else
-        PetscCall(borrow_arrays(SPRY_CSR, rows, cols, offsets, columns, values, matrix));
+        PetscCall(SpryArraysBorrow(SPRY_CSR, rows, cols, offsets, columns, values, matrix));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,8 +189,8 @@ static PetscErrorCode borrow_filled_rows(SpryPlans *plans)
             plans->filled_rows[k++] = i;
         }
     plans->filled_offsets[k] = plans->entries;
-    PetscCall(borrow_arrays(SPRY_CSR, plans->filled, plans->cols, plans->filled_offsets, plans->columns, plans->values,
-                            &plans->matrix));
+    PetscCall(SpryArraysBorrow(SPRY_CSR, plans->filled, plans->cols, plans->filled_offsets, plans->columns,
+                               plans->values, &plans->matrix));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -210,7 +209,8 @@ static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
 
 /* ---- making and renewing a plan ---- */
 
-/* Memory that is not there is no reason to stop a program that PETSc's own code can go on with. */
+/* Memory that is not there is no reason to stop a program that PETSc's own code, or the plan that there is, can go on
+   with. */
 static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt calls,
                                 PetscInt updates)
 {
@@ -231,15 +231,28 @@ static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction
     status = spry_spmv_plan_create(spry_settings.context, &plan, plans->matrix, &options, &error);
     PetscCall(PetscLogEventEnd(spry_settings.planning, A, 0, 0, 0));
     if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) {
-        PetscCall(PetscStrncpy(plans->refusal, error.message, sizeof plans->refusal));
-        PetscCall(PetscInfo(A, "PETSc's own product goes on: %s\n", error.message));
+        PetscCall(PetscStrncpy(slot->refusal, error.message, sizeof slot->refusal));
+        PetscCall(PetscInfo(A, "%s goes on: %s\n", slot->plan ? "The plan that there is" : "PETSc's own product",
+                            error.message));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (status != SPRY_OK) SETERRQ(PETSC_COMM_SELF, SpryErrorCode(status), "Spry: %s", error.message);
     spry_spmv_plan_destroy(slot->plan);
     slot->plan = plan;
-    slot->planned_for = calls;
+    slot->calls_before = slot->calls;
+    slot->updates_before = slot->updates;
     slot->vector_device = vector_device;
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A plan for as many products as there were so far, with new values as often as since the last plan was made. */
+static PetscErrorCode review(Mat A, SpryPlans *plans, SpryDirection direction)
+{
+    SpryPlan *const slot = &plans->directions[direction];
+    const PetscInt calls = PetscMax(slot->calls, spry_settings.calls), since = slot->calls - slot->calls_before;
+    const double updates = (double)calls * (double)(slot->updates - slot->updates_before) / (double)PetscMax(since, 1);
+    PetscFunctionBegin;
+    PetscCall(make_plan(A, plans, direction, slot->vector_device, calls, (PetscInt)updates));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,15 +271,17 @@ static PetscErrorCode plan_when_due(Mat A, SpryPlans *plans, SpryDirection direc
     const PetscInt told = spry_settings.calls;
     PetscFunctionBegin;
     slot->calls++;
-    if (plans->refusal[0] || !worth_a_call(plans, direction)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (slot->refusal[0] || !worth_a_call(plans, direction)) PetscFunctionReturn(PETSC_SUCCESS);
     if (slot->plan && slot->vector_device != vector_device) { /* vectors moved to a GPU or from it: a plan for these */
         plans_clear(plans);
         slot->calls = FIRST_PLAN + 1;
     }
-    if (!slot->plan && (told || slot->calls > FIRST_PLAN))
+    if (!slot->plan && (told || slot->calls > FIRST_PLAN)) {
         PetscCall(make_plan(A, plans, direction, vector_device, told ? told : FEW_CALLS, 0));
-    else if (slot->plan && !told && slot->planned_for == FEW_CALLS && slot->calls > SECOND_PLAN)
-        PetscCall(make_plan(A, plans, direction, vector_device, 0, 0));
+    } else if (slot->plan && !told && !spry_settings.format_named && slot->calls > slot->next_review) {
+        slot->next_review *= 2;
+        PetscCall(review(A, plans, direction));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,8 +297,10 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
         if (!slot->plan) continue;
         SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
         if (info.values_in_place) continue;
-        if (slot->updates == UPDATES_TO_LEARN_FROM && !spry_settings.calls)
-            PetscCall(make_plan(A, plans, (SpryDirection)d, slot->vector_device, slot->calls, slot->updates));
+        if (slot->updates - slot->updates_before >= slot->next_update_review && !spry_settings.format_named) {
+            slot->next_update_review *= 2;
+            PetscCall(review(A, plans, (SpryDirection)d));
+        }
         if (slot->plan == before) /* also where there was no memory for another one */
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }

@@ -4,7 +4,8 @@
  */
 #include "spry_petsc.h"
 
-SprySettings spry_settings = {.format = "auto", .device = "cpu", .threads = 1, .products = PETSC_TRUE};
+static const SprySettings defaults = {.format = "auto", .device = "cpu", .threads = 1, .products = PETSC_TRUE};
+SprySettings spry_settings;
 
 PetscErrorCode SpryErrorCode(spry_status status)
 {
@@ -26,7 +27,7 @@ static PetscErrorCode read_options(SprySettings *s)
 {
     PetscFunctionBegin;
     PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Options of Spry's matrix types", "Mat");
-    PetscCall(PetscOptionsString("-mat_spry_format", "Format of plans, as spry formats lists them, or auto", "aijspry",
+    PetscCall(PetscOptionsString("-mat_spry_format", "Format of plans, as spry kernels lists them, or auto", "aijspry",
                                  s->format, s->format, sizeof s->format, NULL));
     PetscCall(PetscOptionsString("-mat_spry_device", "Where products run: cpu, cuda, cuda:1, ...", "aijspry", s->device,
                                  s->device, sizeof s->device, NULL));
@@ -65,7 +66,6 @@ static PetscErrorCode check_format(const SprySettings *s)
 {
     static const PetscInt offsets[2] = {0, 1}, column = 0;
     static const PetscScalar value = 1;
-    spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_matrix *matrix;
     spry_spmv_plan *plan = NULL;
@@ -73,16 +73,9 @@ static PetscErrorCode check_format(const SprySettings *s)
     spry_status status;
     PetscFunctionBegin;
     if (!s->format_named) PetscFunctionReturn(PETSC_SUCCESS);
-    arrays.layout = SPRY_CSR;
-    arrays.rows = arrays.cols = arrays.nnz = 1;
-    arrays.offset_type = arrays.index_type = SPRY_PETSC_INDEX;
-    arrays.value_type = SPRY_PETSC_VALUE;
-    arrays.offsets = offsets;
-    arrays.indices = &column;
-    arrays.values = &value;
     options.format = s->format;
     options.device = s->device_number;
-    SpryCall(spry_matrix_create(s->context, &matrix, &arrays, err));
+    PetscCall(SpryArraysBorrow(SPRY_CSR, 1, 1, offsets, &column, &value, &matrix));
     status = spry_spmv_plan_create(s->context, &plan, matrix, &options, &error);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(matrix);
@@ -94,7 +87,7 @@ static PetscErrorCode finalize(void)
 {
     PetscFunctionBegin;
     spry_context_destroy(spry_settings.context);
-    spry_settings.context = NULL;
+    spry_settings.context = NULL; /* PETSc may be begun again, with other options */
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,6 +98,7 @@ PetscErrorCode PetscDLLibraryRegister_spry_petsc(void)
     PetscClassId class_id;
     PetscFunctionBegin;
     if (spry_settings.context) PetscFunctionReturn(PETSC_SUCCESS);
+    spry_settings = defaults;
     PetscCall(read_options(&spry_settings));
     options.threads = (int)spry_settings.threads;
     SpryCall(spry_context_create(&spry_settings.context, &options, err));

@@ -10,6 +10,7 @@
  * plans.c         when a matrix gets a plan, and when the plan is made again or updated
  * multiply.c      products with vectors
  * matmat.c        sparse products
+ * galerkin.c      P^T*A*P at once
  * view.c          what -mat_view tells
  *
  * Public headers of PETSc alone are used, so that one source serves its versions. A function returns PETSc's error
@@ -85,11 +86,13 @@ PETSC_INTERN SprySettings spry_settings;
 typedef enum { SPRY_PLAIN = 0, SPRY_TRANSPOSED = 1 } SpryDirection;
 
 typedef struct SpryPlan {
-    spry_spmv_plan *plan; /* NULL: PETSc multiplies */
-    PetscInt calls;       /* products with this structure */
-    PetscInt updates;     /* new values in it */
-    PetscInt planned_for; /* the calls that the plan was made for; 0: many */
-    int vector_device;    /* where the vectors were that it was made for */
+    spry_spmv_plan *plan;                  /* NULL: PETSc multiplies */
+    PetscInt calls, updates;               /* products with this structure, new values in it */
+    PetscInt calls_before, updates_before; /* of them, those before the plan was made */
+    PetscInt next_review,
+        next_update_review; /* after so many products, and so many updates of it, it is asked for anew */
+    int vector_device;      /* where the vectors were that it was made for */
+    char refusal[256];      /* why there is none, or none anew, though one was due; "": nothing was refused */
 } SpryPlan;
 
 /* What a seqaijspry matrix carries. */
@@ -107,7 +110,6 @@ typedef struct SpryPlans {
     PetscInt filled, *filled_rows, *filled_offsets;
     PetscScalar *filled_numbers; /* a vector over these rows */
     SpryPlan directions[2];
-    char refusal[256]; /* why there is no plan though one was due; "": nothing was refused */
 } SpryPlans;
 
 /* The plans of A, made empty if there were none. They belong to A. */
@@ -121,12 +123,32 @@ PETSC_INTERN PetscErrorCode SpryPlansForProduct(Mat A, SpryDirection direction, 
 /* Gives back what A carries. */
 PETSC_INTERN PetscErrorCode SpryPlansDrop(Mat A);
 
+/* The matrix of CSR or CSC arrays, which are borrowed. */
+PETSC_INTERN PetscErrorCode SpryArraysBorrow(spry_layout layout, PetscInt rows, PetscInt cols, const PetscInt *offsets,
+                                             const PetscInt *indices, const PetscScalar *values, spry_matrix **matrix);
+
 /* The matrix of A's arrays, or of its transpose, which are borrowed. */
 PETSC_INTERN PetscErrorCode SpryMatrixBorrow(Mat A, PetscBool transposed, spry_matrix **matrix);
 
 /* Composes `data` with `object` under `name`; release(data) is called when it goes. */
 PETSC_INTERN PetscErrorCode SpryCompose(PetscObject object, const char name[], void *data, void (*release)(void *));
 PETSC_INTERN PetscErrorCode SpryComposed(PetscObject object, const char name[], void *data);
+
+/* ---- P^T*A*P at once, for P with short rows, on the arrays that A and P have: galerkin.c ---- */
+typedef struct SpryGalerkin SpryGalerkin;
+
+/* Whether it is faster than two products. */
+PETSC_INTERN PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves);
+/* With C's structure and values. *made is to be destroyed on failure, too. */
+PETSC_INTERN PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made);
+PETSC_INTERN void SpryGalerkinDestroy(SpryGalerkin *galerkin); /* NULL is fine */
+/* C's arrays, rows sorted; values NULL where they are not there for the present operands. */
+PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result);
+PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has other values */
+/* The values into `values`, in the order of C's structure. */
+PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);
+/* The values into the arrays that SpryGalerkinResult shows. */
+PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
 
 /* ---- operations of aij that ours stand before: types.c ---- */
 typedef struct SpryInherited {
@@ -137,6 +159,8 @@ typedef struct SpryInherited {
     PetscErrorCode (*destroy)(Mat);
     PetscErrorCode (*view)(Mat, PetscViewer);
     PetscErrorCode (*product_set_from_options)(Mat);
+    PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
+    PetscErrorCode (*convert_from)(Mat, MatType, MatReuse, Mat *);
 } SpryInherited;
 
 PETSC_INTERN SpryInherited spry_seqaij, spry_mpiaij;

@@ -1,7 +1,7 @@
 /*
  * The types: an aij matrix becomes one of ours in place, by setting the operations that differ and composing the
- * functions that PETSc looks for by name; everything else stays aij's. A type is its name: PETSc looks mixed products
- * up under the exact names of both types, so the names with ours in them are composed too and lead to aij's.
+ * functions that PETSc looks for by name; everything else stays aij's. A type is its name, under which PETSc looks up
+ * products with other types and conversions: what it finds nothing for comes here, and is done as with aij.
  */
 #include "spry_petsc.h"
 
@@ -9,10 +9,11 @@ SpryInherited spry_seqaij, spry_mpiaij;
 
 static PetscErrorCode (*mpiaij_preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 
-typedef struct NamedFunction {
-    const char *name;
-    PetscErrorCode (*function)(Mat);
-} NamedFunction;
+/* What PETSc asks the operands of a product for when it has nothing under the names of their types. */
+#define PRODUCT_OF_ANY_TYPE "MatProductSetFromOptions_anytype_C"
+static PetscErrorCode product_as_aij(Mat C);
+
+/* ---- products with other types ---- */
 
 /* "seqaijspry" to "seqaij", any other type to itself. */
 static PetscErrorCode base_type(Mat A, char type[], size_t size)
@@ -27,60 +28,75 @@ static PetscErrorCode base_type(Mat A, char type[], size_t size)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product of one of ours and another type: what PETSc has for aij and that type. */
+/* 1: all operands keep seqaij's data, as seqaijperm does, so that what multiplies seqaij multiplies them. */
+static PetscErrorCode all_are_seqaij(Mat *const operands[], int count, PetscBool *all)
+{
+    PetscFunctionBegin;
+    *all = PETSC_TRUE;
+    for (int k = 0; k < count; k++) {
+        SpryOperation function;
+        PetscCall(MatGetOperation(*operands[k], MATOP_PRODUCTSETFROMOPTIONS, &function));
+        if (!function || (function != (SpryOperation)MatProductSetFromOptions_SeqAIJSpry &&
+                          function != (SpryOperation)spry_seqaij.product_set_from_options))
+            *all = PETSC_FALSE;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What an operand knows under that name; ours is not asked for again. */
+static PetscErrorCode query_operands(Mat *const operands[], int count, const char name[],
+                                     PetscErrorCode (**function)(Mat))
+{
+    PetscFunctionBegin;
+    *function = NULL;
+    for (int k = 0; k < count && !*function; k++) {
+        PetscCall(PetscObjectQueryFunction((PetscObject)*operands[k], name, function));
+        if (*function == product_as_aij) *function = NULL;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product of one of ours and another type, for which PETSc found nothing: what it has for aij and that type. */
 static PetscErrorCode product_as_aij(Mat C)
 {
-    Mat operands[2];
-    char types[2][64], name[192];
-    PetscErrorCode (*function)(Mat) = NULL;
+    Mat A, B, third;
+    Mat *const operands[] = {&A, &B, &third};
+    char types[3][64] = {"", "", ""}, name[256];
+    PetscErrorCode (*function)(Mat);
+    MatProductType type;
+    PetscBool seqaij;
+    int count;
     PetscFunctionBegin;
-    PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
-    for (int k = 0; k < 2; k++) PetscCall(base_type(operands[k], types[k], sizeof types[k]));
-    PetscCall(PetscSNPrintf(name, sizeof name, "MatProductSetFromOptions_%s_%s_C", types[0], types[1]));
-    for (int k = 0; k < 2 && !function; k++)
-        PetscCall(PetscObjectQueryFunction((PetscObject)operands[k], name, &function));
+    PetscCall(MatProductGetMats(C, &A, &B, &third));
+    PetscCall(MatProductGetType(C, &type));
+    count = type == MATPRODUCT_ABC ? 3 : 2;
+    PetscCall(all_are_seqaij(operands, count, &seqaij));
+    if (seqaij) {
+        PetscCall(MatProductSetFromOptions_SeqAIJSpry(C));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    for (int k = 0; k < count; k++) PetscCall(base_type(*operands[k], types[k], sizeof types[k]));
+    PetscCall(PetscSNPrintf(name, sizeof name, "MatProductSetFromOptions_%s_%s%s%s_C", types[0], types[1],
+                            count == 3 ? "_" : "", types[2]));
+    PetscCall(query_operands(operands, count, name, &function));
+    if (!function) PetscCall(query_operands(operands, count, PRODUCT_OF_ANY_TYPE, &function));
     if (function) PetscCall(function(C));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const NamedFunction seq_products[] = {
-    {"MatProductSetFromOptions_seqaijspry_seqaij_C", MatProductSetFromOptions_SeqAIJSpry},
-    {"MatProductSetFromOptions_seqaij_seqaijspry_C", MatProductSetFromOptions_SeqAIJSpry},
-    {"MatProductSetFromOptions_seqaijspry_seqdense_C", product_as_aij},
-    {"MatProductSetFromOptions_seqdense_seqaijspry_C", product_as_aij},
-    {"MatProductSetFromOptions_seqaijspry_seqmaij_C", product_as_aij},
-    {"MatProductSetFromOptions_is_seqaijspry_C", product_as_aij},
-};
-
-static PetscErrorCode product_of_mpiaij(Mat C)
+/* PETSc asks for these before it asks the transposed matrix, which would not know what to do. */
+static PetscErrorCode compose_products(Mat A, PetscErrorCode (*function)(Mat))
 {
     PetscFunctionBegin;
-    PetscCall(spry_mpiaij.product_set_from_options(C));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, PRODUCT_OF_ANY_TYPE, function));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_transpose_seqaijspry_seqaijspry_C",
+                                         function));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_transpose_mpiaijspry_mpiaijspry_C",
+                                         function));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const NamedFunction mpi_products[] = {
-    {"MatProductSetFromOptions_mpiaijspry_mpiaij_C", product_of_mpiaij},
-    {"MatProductSetFromOptions_mpiaij_mpiaijspry_C", product_of_mpiaij},
-    {"MatProductSetFromOptions_mpiaijspry_mpidense_C", product_as_aij},
-    {"MatProductSetFromOptions_mpidense_mpiaijspry_C", product_as_aij},
-    {"MatProductSetFromOptions_mpiaijspry_mpimaij_C", product_as_aij},
-    {"MatProductSetFromOptions_is_mpiaijspry_C", product_as_aij},
-};
-
-enum {
-    SEQ_PRODUCTS = sizeof seq_products / sizeof *seq_products,
-    MPI_PRODUCTS = sizeof mpi_products / sizeof *mpi_products
-};
-
-static PetscErrorCode compose_products(Mat A, const NamedFunction list[], int count, PetscBool ours)
-{
-    PetscFunctionBegin;
-    for (int k = 0; k < count; k++)
-        PetscCall(PetscObjectComposeFunction((PetscObject)A, list[k].name, ours ? list[k].function : NULL));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* ---- operations ---- */
 static PetscErrorCode inherit(Mat A, SpryInherited *base)
 {
     PetscFunctionBegin;
@@ -91,6 +107,8 @@ static PetscErrorCode inherit(Mat A, SpryInherited *base)
     PetscCall(MatGetOperation(A, MATOP_MULT_TRANSPOSE_ADD, (SpryOperation *)&base->mult_transpose_add));
     PetscCall(MatGetOperation(A, MATOP_VIEW, (SpryOperation *)&base->view));
     PetscCall(MatGetOperation(A, MATOP_PRODUCTSETFROMOPTIONS, (SpryOperation *)&base->product_set_from_options));
+    PetscCall(MatGetOperation(A, MATOP_CONVERT, (SpryOperation *)&base->convert));
+    PetscCall(MatGetOperation(A, MATOP_CONVERT_FROM, (SpryOperation *)&base->convert_from));
     PetscCall(MatGetOperation(A, MATOP_DESTROY, (SpryOperation *)&base->destroy));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,7 +122,99 @@ static PetscErrorCode set_operations(Mat A, const SpryInherited *operations)
     PetscCall(MatSetOperation(A, MATOP_MULT_TRANSPOSE_ADD, (SpryOperation)operations->mult_transpose_add));
     PetscCall(MatSetOperation(A, MATOP_VIEW, (SpryOperation)operations->view));
     PetscCall(MatSetOperation(A, MATOP_PRODUCTSETFROMOPTIONS, (SpryOperation)operations->product_set_from_options));
+    PetscCall(MatSetOperation(A, MATOP_CONVERT, (SpryOperation)operations->convert));
+    PetscCall(MatSetOperation(A, MATOP_CONVERT_FROM, (SpryOperation)operations->convert_from));
     PetscCall(MatSetOperation(A, MATOP_DESTROY, (SpryOperation)operations->destroy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- conversions to and from other types ---- */
+static PetscErrorCode MatConvert_SeqAIJSpry_SeqAIJ(Mat, MatType, MatReuse, Mat *);
+static PetscErrorCode MatConvert_MPIAIJSpry_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+
+/* To plain aij, a copy or in place. */
+static PetscErrorCode to_aij(Mat A, MatReuse reuse, Mat *converted)
+{
+    PetscBool seq;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJSPRY, &seq));
+    PetscCall(seq ? MatConvert_SeqAIJSpry_SeqAIJ(A, MATSEQAIJ, reuse, converted)
+                  : MatConvert_MPIAIJSpry_MPIAIJ(A, MATMPIAIJ, reuse, converted));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+ * PETSc comes here when it knows no conversion from ours to `type`. What it has for aij and that type takes our data as
+ * they are; types that are aij's too would keep our operations, so that they get a copy that is plain aij.
+ */
+static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
+{
+    static const char *const prefixes[] = {"seq", "mpi", ""};
+    PetscErrorCode (*function)(Mat, MatType, MatReuse, Mat *) = NULL;
+    char base[64], name[256], *aij;
+    Mat copy;
+    PetscFunctionBegin;
+    if (reuse == MAT_INPLACE_MATRIX) {
+        PetscCall(to_aij(A, MAT_INPLACE_MATRIX, &A));
+        PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, converted));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(base_type(A, base, sizeof base));
+    PetscCall(PetscStrstr(type, "aij", &aij));
+    for (int k = 0; k < 3 && !function && !aij; k++) {
+        PetscCall(PetscSNPrintf(name, sizeof name, "MatConvert_%s_%s%s_C", base, prefixes[k], type));
+        PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &function));
+    }
+    if (function) {
+        PetscCall(function(A, type, reuse, converted));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(to_aij(A, MAT_INITIAL_MATRIX, &copy));
+    if (reuse == MAT_REUSE_MATRIX) {
+        PetscCall(MatConvert(copy, type, MAT_REUSE_MATRIX, converted));
+        PetscCall(MatDestroy(&copy));
+    } else {
+        PetscCall(MatConvert(copy, type, MAT_INPLACE_MATRIX, &copy));
+        *converted = copy;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From any other type, which PETSc knows how to make aij of. */
+static PetscErrorCode convert_from(Mat A, MatType aij, MatType ours, MatReuse reuse, Mat *converted)
+{
+    Mat copy;
+    const char *prefix;
+    PetscBool overridden;
+    PetscFunctionBegin;
+    PetscCall(MatGetOptionsPrefix(A, &prefix));
+    PetscCall(PetscOptionsHasName(NULL, prefix, "-matconvert_type", &overridden));
+    PetscCheck(!overridden, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+               "-matconvert_type takes aij's types to ours alone");
+    if (reuse == MAT_REUSE_MATRIX) {
+        PetscCall(MatConvert(A, aij, MAT_INITIAL_MATRIX, &copy));
+        PetscCall(MatCopy(copy, *converted, DIFFERENT_NONZERO_PATTERN));
+        PetscCall(MatDestroy(&copy));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(MatConvert(A, aij, reuse, converted));
+    PetscCall(MatConvert(*converted, ours, MAT_INPLACE_MATRIX, converted));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvertFrom_SeqAIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
+{
+    PetscFunctionBegin;
+    (void)type;
+    PetscCall(convert_from(A, MATSEQAIJ, MATSEQAIJSPRY, reuse, converted));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvertFrom_MPIAIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
+{
+    PetscFunctionBegin;
+    (void)type;
+    PetscCall(convert_from(A, MATMPIAIJ, MATMPIAIJSPRY, reuse, converted));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +225,7 @@ static PetscErrorCode seq_leave(Mat A)
     PetscCall(SpryProductDrop(A));
     PetscCall(SpryPlansDrop(A));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijspry_seqaij_C", NULL));
-    PetscCall(compose_products(A, seq_products, SEQ_PRODUCTS, PETSC_FALSE));
+    PetscCall(compose_products(A, NULL));
     PetscCall(set_operations(A, &spry_seqaij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,12 +272,13 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     PetscCall(
         set_operations(B, &(const SpryInherited){MatMult_SeqAIJSpry, MatMultAdd_SeqAIJSpry, MatMultTranspose_SeqAIJSpry,
                                                  MatMultTransposeAdd_SeqAIJSpry, MatDestroy_SeqAIJSpry,
-                                                 MatView_SeqAIJSpry, MatProductSetFromOptions_SeqAIJSpry}));
+                                                 MatView_SeqAIJSpry, MatProductSetFromOptions_SeqAIJSpry,
+                                                 MatConvert_AIJSpry, MatConvertFrom_SeqAIJSpry}));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijspry_seqaij_C", MatConvert_SeqAIJSpry_SeqAIJ));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijspry_C", MatConvert_SeqAIJ_SeqAIJSpry));
-    PetscCall(compose_products(B, seq_products, SEQ_PRODUCTS, PETSC_TRUE));
+    PetscCall(compose_products(B, product_as_aij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJSPRY));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,7 +317,7 @@ static PetscErrorCode mpi_leave(Mat A)
     PetscFunctionBegin;
     PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijspry_mpiaij_C", NULL));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", mpiaij_preallocate));
-    PetscCall(compose_products(A, mpi_products, MPI_PRODUCTS, PETSC_FALSE));
+    PetscCall(compose_products(A, NULL));
     PetscCall(set_operations(A, &spry_mpiaij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJ));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,6 +362,8 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     operations = spry_mpiaij; /* products are mpiaij's, on blocks that are ours */
     operations.destroy = MatDestroy_MPIAIJSpry;
     operations.view = MatView_MPIAIJSpry;
+    operations.convert = MatConvert_AIJSpry;
+    operations.convert_from = MatConvertFrom_MPIAIJSpry;
     PetscCall(set_operations(B, &operations));
     PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C",
                                          MatMPIAIJSetPreallocation_MPIAIJSpry));
@@ -258,7 +371,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijspry_mpiaij_C", MatConvert_MPIAIJSpry_MPIAIJ));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijspry_C", MatConvert_MPIAIJ_MPIAIJSpry));
-    PetscCall(compose_products(B, mpi_products, MPI_PRODUCTS, PETSC_TRUE));
+    PetscCall(compose_products(B, product_as_aij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJSPRY));
     PetscCall(convert_blocks(B));
     PetscFunctionReturn(PETSC_SUCCESS);

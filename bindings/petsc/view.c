@@ -24,12 +24,12 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     PetscFunctionBegin;
     if (!slot->plan) {
-        if (slot->calls || plans->refusal[0])
+        if (slot->calls || slot->refusal[0])
             PetscCall(PetscViewerASCIISynchronizedPrintf(viewer,
                                                          "%sSpry: %" PetscInt_FMT
                                                          " %s so far, by PETSc's own code%s%s\n",
-                                                         before, slot->calls, products, plans->refusal[0] ? ": " : "",
-                                                         plans->refusal));
+                                                         before, slot->calls, products, slot->refusal[0] ? ": " : "",
+                                                         slot->refusal));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
