@@ -36,21 +36,34 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
     for (int64_t i = begin; i < end; i++) SPRY_FN(scatter)(job, x[i], Ap[i], Ap[i + 1], has_values);
 }
 
-/* Only the columns of the run's first row are read. */
+/*
+ * Only the columns of the run's first row are read. Rows are taken eight at a time and by diagonals: neighbours in y,
+ * none of which waits for another. The last diagonal comes first, so that y_j adds its rows in their order.
+ */
 SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
+    enum { ROWS = 8 };
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + Ap[begin];
     const SPRY_S *Ax = job->values;
     const SPRY_V *x = job->x;
     const int64_t length = Ap[begin + 1] - Ap[begin];
-    for (int64_t i = begin, k = Ap[begin]; i < end; i++, k += length) {
+    int64_t i = begin, k = Ap[begin];
+    for (; i + ROWS <= end; i += ROWS, k += ROWS * length) {
         SPRY_V *y = (SPRY_V *)job->y + (i - begin);
-        for (int64_t j = 0; j < length; j++) {
-            if (has_values && j % 8 == 0) spryi_csr_fetch(Ax, (k + j) * (int64_t)sizeof(SPRY_S));
-            y[Aj[j]] = SPRY_FN(plus)(y[Aj[j]], Ax, k + j, x[i], has_values);
+        for (int64_t j = length - 1; j >= 0; j--) {
+            SPRY_V sum[ROWS];
+            if (has_values) spryi_csr_fetch(Ax, (k + ROWS * j) * (int64_t)sizeof(SPRY_S));
+            for (int r = 0; r < ROWS; r++)
+                sum[r] = SPRY_FN(plus)(y[Aj[j] + r], Ax, k + r * length + j, x[i + r], has_values);
+            for (int r = 0; r < ROWS; r++) y[Aj[j] + r] = sum[r];
         }
     }
+    for (; i < end; i++, k += length)
+        for (int64_t j = 0; j < length; j++) {
+            SPRY_V *y = (SPRY_V *)job->y + (i - begin) + Aj[j];
+            *y = SPRY_FN(plus)(*y, Ax, k + j, x[i], has_values);
+        }
 }
 
 /* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
