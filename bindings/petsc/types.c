@@ -143,6 +143,16 @@ static PetscErrorCode to_aij(Mat A, MatReuse reuse, Mat *converted)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* "aij", "seqaijperm" and their like, whose data are aij's. */
+static PetscErrorCode is_aij(MatType type, PetscBool *yes)
+{
+    static const char *const beginnings[] = {"aij", "seqaij", "mpiaij"};
+    PetscFunctionBegin;
+    *yes = PETSC_FALSE;
+    for (int k = 0; k < 3 && !*yes; k++) PetscCall(PetscStrbeginswith(type, beginnings[k], yes));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
  * PETSc comes here when it knows no conversion from ours to `type`. What it has for aij and that type takes our data as
  * they are; types that are aij's too would keep our operations, so that they get a copy that is plain aij.
@@ -151,7 +161,8 @@ static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Ma
 {
     static const char *const prefixes[] = {"seq", "mpi", ""};
     PetscErrorCode (*function)(Mat, MatType, MatReuse, Mat *) = NULL;
-    char base[64], name[256], *aij;
+    char base[64], name[256];
+    PetscBool aij;
     Mat copy;
     PetscFunctionBegin;
     if (reuse == MAT_INPLACE_MATRIX) {
@@ -160,7 +171,7 @@ static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Ma
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(base_type(A, base, sizeof base));
-    PetscCall(PetscStrstr(type, "aij", &aij));
+    PetscCall(is_aij(type, &aij));
     for (int k = 0; k < 3 && !function && !aij; k++) {
         PetscCall(PetscSNPrintf(name, sizeof name, "MatConvert_%s_%s%s_C", base, prefixes[k], type));
         PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &function));
@@ -170,6 +181,7 @@ static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Ma
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(to_aij(A, MAT_INITIAL_MATRIX, &copy));
+    PetscCall(MatPropagateSymmetryOptions(A, copy));
     if (reuse == MAT_REUSE_MATRIX) {
         PetscCall(MatConvert(copy, type, MAT_REUSE_MATRIX, converted));
         PetscCall(MatDestroy(&copy));
@@ -180,25 +192,29 @@ static PetscErrorCode MatConvert_AIJSpry(Mat A, MatType type, MatReuse reuse, Ma
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+ * Set while a matrix of another type is converted to aij on the way to ours. With -mat_seqaij_type, or -matconvert_type,
+ * what PETSc makes then is ours again, which must not come here once more: it has PETSc go on as for aij.
+ */
+static PetscBool on_the_way = PETSC_FALSE;
+
 /* From any other type, which PETSc knows how to make aij of. */
 static PetscErrorCode convert_from(Mat A, MatType aij, MatType ours, MatReuse reuse, Mat *converted)
 {
-    Mat copy;
-    const char *prefix;
-    PetscBool overridden;
+    Mat made = A;
+    PetscErrorCode code;
     PetscFunctionBegin;
-    PetscCall(MatGetOptionsPrefix(A, &prefix));
-    PetscCall(PetscOptionsHasName(NULL, prefix, "-matconvert_type", &overridden));
-    PetscCheck(!overridden, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-               "-matconvert_type takes aij's types to ours alone");
+    on_the_way = PETSC_TRUE;
+    code = MatConvert(A, aij, reuse == MAT_REUSE_MATRIX ? MAT_INITIAL_MATRIX : reuse, &made);
+    on_the_way = PETSC_FALSE;
+    PetscCall(code);
     if (reuse == MAT_REUSE_MATRIX) {
-        PetscCall(MatConvert(A, aij, MAT_INITIAL_MATRIX, &copy));
-        PetscCall(MatCopy(copy, *converted, DIFFERENT_NONZERO_PATTERN));
-        PetscCall(MatDestroy(&copy));
+        PetscCall(MatCopy(made, *converted, DIFFERENT_NONZERO_PATTERN));
+        PetscCall(MatDestroy(&made));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(MatConvert(A, aij, reuse, converted));
-    PetscCall(MatConvert(*converted, ours, MAT_INPLACE_MATRIX, converted));
+    PetscCall(MatConvert(made, ours, MAT_INPLACE_MATRIX, &made));
+    *converted = made;
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,10 +286,11 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(inherit(B, &spry_seqaij));
     PetscCall(
-        set_operations(B, &(const SpryInherited){MatMult_SeqAIJSpry, MatMultAdd_SeqAIJSpry, MatMultTranspose_SeqAIJSpry,
-                                                 MatMultTransposeAdd_SeqAIJSpry, MatDestroy_SeqAIJSpry,
-                                                 MatView_SeqAIJSpry, MatProductSetFromOptions_SeqAIJSpry,
-                                                 MatConvert_AIJSpry, MatConvertFrom_SeqAIJSpry}));
+        set_operations(B,
+                       &(const SpryInherited){MatMult_SeqAIJSpry, MatMultAdd_SeqAIJSpry, MatMultTranspose_SeqAIJSpry,
+                                              MatMultTransposeAdd_SeqAIJSpry, MatDestroy_SeqAIJSpry, MatView_SeqAIJSpry,
+                                              MatProductSetFromOptions_SeqAIJSpry, MatConvert_AIJSpry,
+                                              on_the_way ? spry_seqaij.convert_from : MatConvertFrom_SeqAIJSpry}));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijspry_seqaij_C", MatConvert_SeqAIJSpry_SeqAIJ));
     PetscCall(
@@ -363,7 +380,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     operations.destroy = MatDestroy_MPIAIJSpry;
     operations.view = MatView_MPIAIJSpry;
     operations.convert = MatConvert_AIJSpry;
-    operations.convert_from = MatConvertFrom_MPIAIJSpry;
+    if (!on_the_way) operations.convert_from = MatConvertFrom_MPIAIJSpry;
     PetscCall(set_operations(B, &operations));
     PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C",
                                          MatMPIAIJSetPreallocation_MPIAIJSpry));

@@ -660,10 +660,10 @@ typedef struct spry_spmv_options {
  * immutable otherwise, and several threads may run it at once (see spry_run_options.workspace).
  *
  * Default: the format that the rules of docs/formats.md give, told in spry_spmv_plan_info.reason; with
- * expected_calls of 1 to 7, csr. In csr, CSR arrays are used where they lie, of COO known to be sorted the columns and
- * values are; anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows
- * whose columns need not be read in every product (about the time of one to two products); with expected_calls of 1
- * or 2 it does not, and takes microseconds.
+ * expected_calls of 1 to 7, csr (csc for a transposed product on a GPU). In csr, CSR arrays are used where they lie, of
+ * COO known to be sorted the columns and values are; anything else is converted into arrays that the plan owns. Set-up
+ * reads the columns once, to find rows whose columns need not be read in every product (about the time of one to two
+ * products); with expected_calls of 1 or 2 it does not, and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads at one level
  * of spry_device_info.simd; but for kernels that allow_nondeterministic lets in (info: deterministic is 0).
  * Accuracy, for each i, with eps = 2^-23 (f32 vectors) or 2^-52 (f64 vectors), nnz_i the entries of row i of op(A), and

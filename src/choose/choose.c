@@ -132,11 +132,17 @@ int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_o
     return spryi_looking_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
 }
 
+/* On GPUs csr's transposed product is made by atomics alone, whose bits change from run to run. */
+static int csr_will_not_do(const spry_spmv_options *options, const spryi_device_class *device)
+{
+    return options->op == SPRY_TRANSPOSE && !spryi_class_is_cpu(device) && !options->allow_nondeterministic;
+}
+
 static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
                           const spryi_device_class *device)
 {
     const char *cost = cost_of_csr(A);
-    if (has_few_calls(options))
+    if (has_few_calls(options) && !csr_will_not_do(options, device))
         spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
                      cost);
     else if (options->op == SPRY_TRANSPOSE)

@@ -103,9 +103,34 @@ static void default_is_near_the_best(void **state)
         }
 }
 
+/* However few products are expected, there is a plan, with the same bits in every run unless others are allowed. */
+static void a_plan_for_few(void **state)
+{
+    (void)state;
+    spry_matrix *A = generate("grid5,x=90,y=70", SPRY_F64);
+    for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
+        for (int any = 0; any < 2; any++)
+            for (int64_t calls = 0; calls < 12; calls++) {
+                spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+                spry_error err = SPRY_ERROR_INIT;
+                spry_spmv_plan *plan = NULL;
+                options.device = 1;
+                options.op = (spry_op)op;
+                options.expected_calls = calls;
+                options.allow_nondeterministic = any;
+                if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                if (!any) assert_int_equal(info.deterministic, 1);
+                spry_spmv_plan_destroy(plan);
+            }
+    spry_matrix_destroy(A);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(first_products), cmocka_unit_test(default_is_near_the_best)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(first_products), cmocka_unit_test(a_plan_for_few),
+                                       cmocka_unit_test(default_is_near_the_best)};
     if (!gpu_is_there()) return SKIPPED;
     if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

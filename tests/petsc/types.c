@@ -382,17 +382,32 @@ static PetscErrorCode changed_products(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode symmetrize(Pair *p)
+{
+    PetscFunctionBegin;
+    for (int k = 0; k < 2; k++) {
+        const Mat A = k ? p->ours : p->aij;
+        Mat transposed;
+        PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &transposed));
+        PetscCall(MatAXPY(A, 1, transposed, DIFFERENT_NONZERO_PATTERN));
+        PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+        PetscCall(MatDestroy(&transposed));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* To other types and from them, by a copy, into a matrix that is there, and in place. Products of the others are
    PETSc's own, of which sell's are not all right where rows are empty (3.18). */
 static PetscErrorCode other_types(void)
 {
-    static const MatType types[] = {MATBAIJ, MATDENSE, MATIS, MATSELL, "aijperm", "aijcrl"};
+    static const MatType types[] = {MATBAIJ, MATSBAIJ, MATDENSE, MATIS, MATSELL, "aijperm", "aijcrl"};
     PetscFunctionBegin;
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         Pair p;
         Mat other, back;
         PetscCall(make(MATAIJ, 90, 90, 6, &p.aij));
         PetscCall(make("aijspry", 90, 90, 6, &p.ours));
+        if (k == 1) PetscCall(symmetrize(&p));
         PetscCall(MatConvert(p.ours, types[k], MAT_INITIAL_MATRIX, &other));
         PetscCall(MatConvert(other, "aijspry", MAT_INITIAL_MATRIX, &back));
         PetscCall(same_products(p.aij, back, PRODUCTS, types[k]));

@@ -97,11 +97,12 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
     const spry_matrix *right = same && test_below(&state, 2) ? A : B;
     spry_matrix *expected = multiply(contexts[0], A, right, type, "spgemm_smmp_cpu", alpha, drop);
-    for (int c = 0; c < 4; c++) {
-        spry_matrix *C = multiply(contexts[c], A, right, type, "spgemm_rows_avx512_cpu", alpha, drop);
+    for (int c = 0; c < 8; c++) {
+        const char *const kernel = c < 4 ? "spgemm_rows_avx512_cpu" : "spgemm_rows_cpu";
+        spry_matrix *C = multiply(contexts[c % 4], A, right, type, kernel, alpha, drop);
         if (C && !test_same_bits(C, expected))
-            fail_msg("seed %llu, context %d: other bits, %lld x %lld, identical %lld, step %lld",
-                     (unsigned long long)seed, c, (long long)rows, (long long)cols, (long long)l.identical,
+            fail_msg("%s, seed %llu, context %d: other bits, %lld x %lld, identical %lld, step %lld", kernel,
+                     (unsigned long long)seed, c % 4, (long long)rows, (long long)cols, (long long)l.identical,
                      (long long)l.step);
         spry_matrix_destroy(C);
     }

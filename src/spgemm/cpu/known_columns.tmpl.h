@@ -22,7 +22,44 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows
     }
 }
 
-/* Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them. */
+/*
+ * How many entries of A from k on, before `end`, are of neighbouring rows of B with the same columns: 1 to
+ * SPRYI_ROWS_OF_B. Where a column may stand in a row twice they are taken one by one, for the order of sums.
+ */
+static inline int SPRY_FN(count_alike)(const spryi_spgemm_job *job, SPRY_P k, SPRY_P end)
+{
+    const SPRY_P *restrict Bp = job->b.offsets;
+    const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
+    const SPRY_J row = Aj[k];
+    const SPRY_P n = Bp[row + 1] - Bp[row];
+    int rows = 1;
+    if (!job->b_rises) return 1;
+    while (rows < SPRYI_ROWS_OF_B && k + rows < end && Aj[k + rows] == row + rows &&
+           Bp[row + rows + 1] - Bp[row + rows] == n &&
+           memcmp(Bj + Bp[row], Bj + Bp[row + rows], (size_t)n * sizeof *Bj) == 0)
+        rows++;
+    return rows;
+}
+
+/* Adds `count` rows of B, alike in columns, for rows of C that are: a[q][r] is what row q counts in row r. */
+static inline __attribute__((always_inline)) void
+SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS], const SPRY_J *restrict Bj,
+                   const SPRY_V *restrict Bx, int64_t n, int64_t base, const int count)
+{
+    for (int64_t t = 0; t < n; t++) {
+        SPRY_V *restrict to = sums + SPRYI_IDENTICAL_ROWS * (Bj[t] - base);
+        for (int r = 0; r < SPRYI_IDENTICAL_ROWS; r++) {
+            SPRY_V sum = to[r];
+            for (int q = 0; q < count; q++) sum += a[q][r] * Bx[q * n + t];
+            to[r] = sum;
+        }
+    }
+}
+
+/*
+ * Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them, and rows of
+ * B that share theirs, as those of an unknown's neighbours do, are added at once.
+ */
 static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int rows,
                                              const SPRY_J *restrict columns, int64_t n)
 {
@@ -30,13 +67,18 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
     const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
     const int64_t base = columns[0] & ~(int64_t)63;
-    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
-        SPRY_V a[SPRYI_IDENTICAL_ROWS] = {0};
-        for (int r = 0; r < rows; r++) a[r] = Ax[Ap[i + r] + (k - Ap[i])];
-        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
-            SPRY_V *restrict to = sums + SPRYI_IDENTICAL_ROWS * (Bj[t] - base);
-            for (int r = 0; r < SPRYI_IDENTICAL_ROWS; r++) to[r] += a[r] * Bx[t];
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1];) {
+        const int alike = SPRY_FN(count_alike)(job, k, Ap[i + 1]);
+        const SPRY_P first = Bp[Aj[k]], length = Bp[Aj[k] + 1] - first;
+        SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS] = {{0}};
+        for (int q = 0; q < alike; q++)
+            for (int r = 0; r < rows; r++) a[q][r] = Ax[Ap[i + r] + (k - Ap[i]) + q];
+        switch (alike) {
+        case 1: SPRY_FN(add_alike)(sums, a, Bj + first, Bx + first, length, base, 1); break;
+        case 2: SPRY_FN(add_alike)(sums, a, Bj + first, Bx + first, length, base, 2); break;
+        default: SPRY_FN(add_alike)(sums, a, Bj + first, Bx + first, length, base, SPRYI_ROWS_OF_B);
         }
+        k += alike;
     }
     SPRY_V *restrict Cx = (SPRY_V *)job->values + job->offsets[i];
     for (int64_t k = 0; k < n; k++) {

@@ -30,6 +30,9 @@ enum { SPRYI_SHORT = 32 }; /* products of a row whose columns lie in two registe
 /* Rows with the same columns in A that are summed together, where the window is so many times as wide. */
 enum { SPRYI_IDENTICAL_ROWS = 4 };
 
+/* Rows of B with the same columns that are added to those at once; three are what elasticity has at a point. */
+enum { SPRYI_ROWS_OF_B = 3 };
+
 /*
  * One pass: products of a row that are listed, entries of C in a thread's buffer, words of its window; buffers of a
  * thread that may have to wait.
