@@ -134,13 +134,17 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
     const float alpha_f32 = alpha ? (float)*alpha : 1, beta_f32 = beta ? (float)*beta : 0;
     const void *const a = !alpha ? NULL : p->type == SPRY_F32 ? (const void *)&alpha_f32 : alpha;
     const void *const b = !beta ? NULL : p->type == SPRY_F32 ? (const void *)&beta_f32 : beta;
-    spry_run_options limited = SPRY_INIT(spry_run_options);
-    limited.threads = spry_python_thread_limit;
-    const spry_run_options *const options = limited.threads > 0 && limited.threads < p->threads ? &limited : NULL;
+    const int limit = spry_python_thread_limit;
+    spry_run_options limited, *options = NULL;
+    if (limit > 0 && limit < p->threads) {
+        limited = SPRY_INIT(spry_run_options);
+        limited.threads = limit;
+        options = &limited;
+    }
     const spry_const_vector from = spry_vector_as_const(x->vector);
     spry_status status;
     spry_error err;
-    if (p->work < LARGE_PRODUCT / columns) {
+    if (p->work < LARGE_PRODUCT && p->work * columns < LARGE_PRODUCT) {
         status = spry_spmv_plan_run(plan, y->vector, a, from, b, options, &err);
     } else {
         p->runs++;

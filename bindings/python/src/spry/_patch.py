@@ -24,6 +24,9 @@ _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 # Entries below which SciPy's own code is done before Spry's has begun.
 LEAST_ENTRIES = 4096
 
+# What SciPy does with entries that come out as 0.
+_AS_SCIPY = {"drop_zeros": True}
+
 _lock = threading.Lock()
 _depth = 0
 _originals = {}
@@ -120,11 +123,9 @@ def _sparse(self, other):
     if self.format == "csr" and self.ndim == other.ndim == 2 and other.dtype == self.data.dtype:
         left, right = _matrix(self), _matrix(self.__class__(other))
         if left is not None and right is not None:
-            C = csr_of(_core.spgemm(left, right, _SCIPY_KEEPS)[0], is_array=True)
-            result = self.__class__((C.data, C.indices, C.indptr), shape=C.shape)
-            result.has_canonical_format = True
-            return result
+            C = csr_of(_core.spgemm(left, right, _AS_SCIPY)[0])
+            if C.nnz > 0:  # else SciPy makes a matrix of its own, with other types of indices
+                result = self.__class__((C.data, C.indices, C.indptr), shape=C.shape)
+                result.has_canonical_format = True
+                return result
     return _originals["_matmul_sparse"](self, other)
-
-
-_SCIPY_KEEPS = {"drop_zeros": True}
