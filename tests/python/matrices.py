@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil")
 
 
+def random_csr(rng, rows, cols, density=0.1):
+    entries = rng.standard_normal((rows, cols)) * (rng.random((rows, cols)) < density)
+    return scipy.sparse.csr_array(entries)
+
+
 def coo(draw, rows, cols, dtype):
     """Entries in any order, several at a position among them; small integers and fractions that round."""
     most = 0 if rows == 0 or cols == 0 else 3 * (rows + cols)

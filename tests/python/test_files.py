@@ -29,6 +29,7 @@ def test_written_and_read_again(data):
             assert np.abs(spry.mmread(f"{folder}/a.{ending}").toarray() - A.toarray()).max() <= 1e-14 * 9
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix`")
 def test_scipy_reads_what_is_written(tmp_path, grid):
     spry.mmwrite(tmp_path / "a.mtx", grid, comment="a grid")
     assert same(scipy.sparse.csr_array(scipy.io.mmread(tmp_path / "a.mtx")), grid)

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from bounds import assert_product, product_error
+from matrices import random_csr
 
 import spry
 
@@ -26,7 +27,7 @@ def test_transpose_of_the_transpose(grid):
 
 
 def test_arrays_are_borrowed_and_kept(rng):
-    A = scipy.sparse.random_array((300, 300), density=0.02, rng=rng, format="csr")
+    A = random_csr(rng, 300, 300)
     data, copied = weakref.ref(A.data), A.copy()
     plan, x = spry.plan(A, format="csr"), rng.standard_normal(300)
     expected = plan @ x
@@ -108,7 +109,7 @@ def test_repr(grid):
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda plan: pickle.loads(pickle.dumps(plan))])
 def test_copies(rng, make, transposed):
-    A = scipy.sparse.random_array((30, 20), density=0.2, rng=rng, format="csr")
+    A = random_csr(rng, 30, 20)
     plan = spry.plan(A, format="sell:c=4")
     made = make(plan.T if transposed else plan)
     A = A.T if transposed else A
@@ -130,7 +131,7 @@ def test_weak_references(grid):
 
 
 def test_linear_operator(rng):
-    A = scipy.sparse.random_array((30, 20), density=0.2, rng=rng, format="csr")
+    A = random_csr(rng, 30, 20)
     operator = scipy.sparse.linalg.aslinearoperator(spry.plan(A))
     assert isinstance(operator, scipy.sparse.linalg.LinearOperator)
     x, X = rng.standard_normal(20), rng.standard_normal((20, 3))

@@ -18,7 +18,7 @@ from . import _core
 from ._arrays import CSR, csr_of
 from ._errors import Error
 
-TESTED = ("1.13", "1.15", "1.17")
+TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 
 # Entries below which SciPy's own code is done before Spry's has begun.
