@@ -155,8 +155,8 @@ def run_scipys_tests(arguments):
     here = pathlib.Path(__file__).parent
     package = pathlib.Path(spry.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "patched_scipy", "-p", "no:cacheprovider", "--pyargs", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1500)
+    options = ["-q", "-p", "patched_scipy", "-p", "no:cacheprovider", "--pyargs"]
+    return subprocess.run([sys.executable, "-m", "pytest", *options, *arguments], capture_output=True, text=True, env=environment, timeout=1500)
 
 
 # What SciPy's tests look at that is not so through Spry; each with its reason.

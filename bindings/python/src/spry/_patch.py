@@ -1,7 +1,7 @@
 """spry.patch_scipy: SciPy's own products of csr matrices through Spry, while a with block lasts.
 
-SciPy's A @ x, A @ X and A @ B all end in three private methods, which are replaced. Since they are private, versions are
-named here that the tests have run with, and others are refused.
+SciPy's A @ x, A @ X and A @ B all end in three private methods, which are replaced. Since they are private, versions
+are named here that the tests have run with, and others are refused.
 
 Nothing is remembered between products: each one looks at A's arrays as they are then, so that values and structure may
 change in place at any time. That costs what a conversion to a faster format would gain in many products: a plan does

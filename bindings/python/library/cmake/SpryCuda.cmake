@@ -1,0 +1,100 @@
+# libspry-cuda.so, the plug-in with the GPU kernels: every *.cu under src/. Built where nvcc is found; the library and
+# its command line work without.
+
+# What is packaged: machine code for the GPUs of PCs and servers since 2018, as far as nvcc knows them, and PTX of the
+# newest, which the driver compiles for those that come after. 8.7, 10.3 and 12.1 run the code of 8.6, 10.0 and 12.0.
+function(spry_dist_architectures result)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known RESULT_VARIABLE failed ERROR_QUIET)
+  set(list)
+  foreach(architecture IN ITEMS 75 80 86 89 90 100 120)
+    if(known MATCHES "sm_${architecture}(\n|$)")
+      list(APPEND list ${architecture}-real)
+      set(newest ${architecture})
+    endif()
+  endforeach()
+  if(failed OR NOT list)
+    message(WARNING "CUDA plug-in: ${CMAKE_CUDA_COMPILER} --list-gpu-code tells no architecture; taking 90 and PTX")
+    set(${result} 90 PARENT_SCOPE)
+  else()
+    set(${result} ${list} ${newest}-virtual PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(SPRY_HAVE_CUDA OFF)
+if(SPRY_CUDA STREQUAL "AUTO" AND SPRY_SANITIZE)
+  message(STATUS "CUDA plug-in: not built with sanitizers (compute-sanitizer checks the kernels)")
+elseif(NOT SPRY_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  set(architectures ${SPRY_CUDA_ARCHITECTURES})
+  if(architectures STREQUAL "dist" AND CMAKE_CUDA_COMPILER)
+    spry_dist_architectures(architectures)
+  elseif(NOT architectures)
+    find_program(SPRY_NVIDIA_SMI nvidia-smi)
+    set(gpu_seen 1)
+    if(SPRY_NVIDIA_SMI)
+      execute_process(COMMAND ${SPRY_NVIDIA_SMI} -L RESULT_VARIABLE gpu_seen OUTPUT_QUIET ERROR_QUIET)
+    endif()
+    if(gpu_seen EQUAL 0)
+      set(architectures native)
+      set(SPRY_CUDA_BRIEFLY OFF)
+    elseif(SPRY_CUDA_BRIEFLY)
+      set(architectures 90-real)
+    else()
+      set(architectures 90)
+    endif()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures})
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(SPRY_HAVE_CUDA ON)
+  elseif(SPRY_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SPRY_CUDA is ON, but no CUDA compiler (nvcc) was found")
+  else()
+    message(STATUS "CUDA plug-in: not built, no CUDA compiler (nvcc) was found; products run on the CPU")
+  endif()
+endif()
+
+if(SPRY_HAVE_CUDA)
+  message(STATUS "CUDA plug-in: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+  file(GLOB_RECURSE spry_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cu)
+  # MODULE: loaded at run time and linked by nobody. What it shares with libspry is its own copy.
+  list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
+  add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})
+  add_dependencies(spry_cuda spry_build_id)
+  target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
+                                               ${spry_generated})
+  target_compile_definitions(spry_cuda PRIVATE _GNU_SOURCE)
+  # Lines for profilers (SPRY_CUDA_LINES) triple what a GPU loads before a first product.
+  set(spry_cuda_options -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers)
+  if(SPRY_CUDA_BRIEFLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+    list(APPEND spry_cuda_options -Ofc=max) # a quarter of the time, and code that is several times slower
+  elseif(SPRY_CUDA_LINES)
+    list(APPEND spry_cuda_options -lineinfo)
+  endif()
+  # Compressed code is a sixth of the size, but unpacking a module costs its first product 1 to 2 ms. So code for many
+  # GPUs is compressed, and for one GPU what few programs use: narrow values, patterns, several columns, blocks of 4 and
+  # 5, kernels that packed and csr have better ones beside, formats by name, one kind of rows in sparse products, block
+  # jacobi, what the set-up of windowed sorts.
+  set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
+  set(spry_cuda_seldom ${spry_cuda_sources})
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
+/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/bsr_blocks_cuda|/spgemm/cuda/sort_cuda|/cg_blocks|/windowed_order")
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+    set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)
+    if(NOT SPRY_CUDA_BRIEFLY)
+      set_source_files_properties(${spry_cuda_seldom} PROPERTIES COMPILE_OPTIONS -compress-mode=size)
+    endif()
+  else()
+    list(APPEND spry_cuda_options $<${packaged}:-Xfatbin=-compress-all>)
+  endif()
+  target_compile_options(spry_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${spry_cuda_options}>)
+  if(SPRY_WERROR)
+    target_compile_options(spry_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+  endif()
+  set_target_properties(spry_cuda PROPERTIES
+    OUTPUT_NAME spry-cuda PREFIX lib CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Static
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  install(TARGETS spry_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL) # its kernels take minutes to compile
+endif()

@@ -1,0 +1,42 @@
+# What `cmake --install` puts into a prefix: header, library, SpryConfig.cmake and spry.pc.
+
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/spry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
+        PATTERN "results/*" EXCLUDE PATTERN "site" EXCLUDE PATTERN "decisions" EXCLUDE)
+install(DIRECTORY docs/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md"
+        PATTERN "study-*" EXCLUDE)
+install(TARGETS spry EXPORT SpryTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(spry_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Spry)
+install(EXPORT SpryTargets NAMESPACE Spry:: DESTINATION ${spry_package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/SpryConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/SpryConfig.cmake
+                              INSTALL_DESTINATION ${spry_package_dir})
+# Until 1.0 a minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/SpryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/SpryConfig.cmake ${PROJECT_BINARY_DIR}/cmake/SpryConfigVersion.cmake
+        DESTINATION ${spry_package_dir})
+
+# spry.pc finds its prefix from where it lies, so the installed tree can be moved, unless the folders are absolute.
+set(spry_pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(spry_pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH spry_pc_prefix /prefix/${spry_pc_folder} /prefix)
+  string(REGEX REPLACE "/$" "" spry_pc_prefix "\${pcfiledir}/${spry_pc_prefix}")
+endif()
+foreach(what IN ITEMS LIB INCLUDE)
+  string(TOLOWER spry_pc_${what}dir variable)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${what}DIR})
+    set(${variable} ${CMAKE_INSTALL_${what}DIR})
+  else()
+    set(${variable} "\${prefix}/${CMAKE_INSTALL_${what}DIR}")
+  endif()
+endforeach()
+configure_file(${CMAKE_CURRENT_LIST_DIR}/spry.pc.in ${PROJECT_BINARY_DIR}/cmake/spry.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/spry.pc DESTINATION ${spry_pc_folder})

@@ -1,0 +1,232 @@
+/*
+ * Spry: reading and writing files.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules at the top of spry/spry.h hold here too.
+ */
+#ifndef SPRY_IO_H
+#define SPRY_IO_H
+
+#include "spry/spry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Reading and writing files
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_read_options {
+    size_t struct_size;
+    spry_type value_type;        /* default f64 (a pattern file's entries are 1.0); SPRY_PATTERN drops the values */
+    spry_index_type offset_type; /* default: 32 bits where nnz allows, else 64 */
+    spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
+    /*
+     * For files from elsewhere: the most bytes that reading may hold at once, the matrix included, whatever the file
+     * claims or inflates to; a mapped container counts with what is made of it. What would pass it is not allocated:
+     * SPRY_TOO_LARGE, as soon as the file's head tells. error.value is what is needed at least. 0: no limit.
+     */
+    int64_t memory_limit_bytes;
+    /* Of these three each is 0 or 1. Where a file is of another kind than they are for: SPRY_INVALID_ARGUMENT. */
+    int index_base;      /* edge lists: the number of the first node, which becomes row and column 0 */
+    int drop_duplicates; /* of entries at one position the first in the file counts; 0: their sum. Not of containers */
+    int undirected;      /* edge lists: each edge is entered both ways, one from a node to itself once */
+} spry_read_options;
+
+/*
+ * Reads a file with a matrix: Matrix Market, an edge list, SciPy's .npz or a container. What it is tells its content;
+ * an edge list its name, see below. docs/files.md has an example of each.
+ *
+ * Matrix Market (.mtx; gzip is recognised by its content) becomes an owned CSR matrix: sorted, duplicates
+ * summed, both halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
+ * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
+ * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
+ * wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a comment any number.
+ *
+ * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
+ * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
+ *
+ * An edge list is text, gzip or not, whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz), and which is none of
+ * the others. All lines have two columns or all have three: source, target and maybe a weight, apart by blanks,
+ * tabs, a comma or a semicolon. The nodes' numbers are whole; the largest tells how many rows and columns there are.
+ * A[source][target] becomes the weight, 1 where there is none. Lines that begin with # or %, and blank ones, are passed
+ * over; the first other line may name the columns. Edges that come twice are summed as entries are.
+ *
+ * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
+ * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. SPRY_UNSUPPORTED: of
+ * complex values, or where the library was built without minizip. MATLAB's files are SPRY_UNSUPPORTED, with a hint.
+ *
+ * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
+ * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
+ * scoo or sell (spry_write_options) shows itself as CSR, which is made when a call first needs it: every one that
+ * looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
+ * with the parameters it has, and "auto" takes that format for them; values are the file's, and updates change
+ * nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not be changed in place or
+ * cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and order, so that
+ * products of it are safe. Whatever is wrong is SPRY_BAD_FILE, a container of a newer version too. docs/container.md
+ * has the layout. Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
+ * 1996.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
+                                                      const spry_read_options *options, spry_error *err);
+
+/*
+ * The same of what a command line names: a path, "-" for standard input, or "gen:NAME[,key=value...]"
+ * (spry_matrix_generate in tools.h). Not for names from elsewhere: standard input can block, and generators make
+ * what they are told to, within memory_limit_bytes.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
+                                                      const spry_read_options *options, spry_error *err);
+
+/*
+ * The same of the `bytes` bytes of a file in memory; `name` stands for the file in messages, and tells an edge list by
+ * its ending. Nothing of the bytes is kept.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text,
+                                                             size_t bytes, const char *name,
+                                                             const spry_read_options *options, spry_error *err);
+
+/*
+ * What the file that A was read from said of itself, where A now is sorted, of other types and of another layout.
+ * Matrices that are made of others, as by spry_matrix_convert, come from nowhere, as those of the caller's arrays.
+ */
+typedef struct spry_source_info {
+    size_t struct_size;
+    char kind[32];     /* "Matrix Market", "edge list", "SciPy npz", "container", "generated"; "": from nowhere */
+    char layout[96];   /* "coordinate", "array"; "2 columns"; "csr", "coo", ...; a container's with its parameters */
+    char field[32];    /* values as the file names them: "real", "integer", "pattern", "f32", "float64"; "": not told */
+    char symmetry[32]; /* "general", "symmetric", "skew-symmetric", "hermitian"; "": not told */
+    int gzip;          /* 1: the file is compressed by gzip */
+    int64_t rows, cols;
+    int64_t entries;       /* in the file: one triangle of a symmetric matrix, duplicates included */
+    spry_known by_row;     /* the file has them by row, and by column within a row */
+    spry_known by_column;  /* the reverse */
+    spry_known duplicates; /* several entries at one position; of one triangle also an entry and its mirror image */
+} spry_source_info;
+
+/* Numbers that the file does not tell are -1. */
+SPRY_API spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info, spry_error *err);
+
+typedef struct spry_write_options {
+    size_t struct_size;
+    int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
+    const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
+    const char
+        *format; /* containers: a format of spry_format_get_info, with parameters if wanted, or "csc", to store A in; */
+                 /* NULL: A's own layout */
+} spry_write_options;
+
+/*
+ * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
+ * written with as many digits as bring back the same value. The file appears under its name only when
+ * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
+ * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
+ *
+ * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (for
+ * plans that read it in place); comment is refused, full means nothing.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path,
+                                                       const spry_write_options *options, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Vectors
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Reads a Matrix Market file (plain or gzip) of n x k entries, array or coordinate (entries that are left out are 0),
+ * into a vector of k columns, one behind the other, as spry_vector_create makes one. Symmetric files are refused where
+ * k > 1. type: SPRY_F32 or SPRY_F64 (default). Who expects one column looks at v->columns.
+ * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows and
+ * columns, of which a coordinate file may claim any number, take 4 or 8 bytes for each pair, asked for at once:
+ * SPRY_OUT_OF_MEMORY, or SPRY_TOO_LARGE.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path,
+                                                      spry_type type, spry_error *err);
+
+/* The same, "-" being standard input. */
+SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type,
+                                      spry_error *err);
+
+/*
+ * Writes a vector's columns as a Matrix Market array of length x columns, as spry_matrix_write does but never
+ * compressed. comment may be NULL.
+ */
+SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
+                                       const char *comment, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Tuning tables
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Reads a table that `spry tune` wrote: the sizes that csr2 and csr3 take where none are given (docs/csr-k.md), and the
+ * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
+ * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
+ * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ * That is told also of a table that is cut (the last line is "end N", N being the facts before it), of one of another
+ * version, which `spry tune` makes anew, and of a class that spry_device_class_get_info (tools.h) does not list, or
+ * lists with another kind of device.
+ */
+SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Choices that were measured
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * What plans of policy "measure" took. A plan finds its choice by a fingerprint: of the matrix's structure (sizes,
+ * offsets, indices, whatever its layout; of large ones a sample), types, the product, where vectors are, the device and
+ * its vector instructions, threads, the memory limit, the order of magnitude of the products expected, and the
+ * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it
+ * had been named, and where that is refused the one that "cost" takes is.
+ */
+typedef struct spry_choice_info {
+    size_t struct_size;
+    char fingerprint[24];    /* 16 hexadecimal digits */
+    int64_t rows, cols, nnz; /* of the matrix as it is stored: with both triangles, of a transposed product A^T */
+    spry_op op;              /* the caller's */
+    char device[64];         /* "cpu avx512 Intel(R) Xeon(R) Processor", "cuda NVIDIA H200" */
+    char types[32];          /* values, vectors, offsets/columns: "f64 f64 32/32" */
+    int64_t calls;           /* products over which the set-up was counted; 0: it was not */
+    char format[96];         /* "sell:c=16:sigma=4096" */
+    char kernel[64];
+    double measured_us;                    /* a product */
+    double csr_us;                         /* the same in csr; 0: csr was not measured */
+    double predicted_us, predicted_csr_us; /* both as "cost" predicted them */
+    char date[16];                         /* "2026-11-25", UTC */
+} spry_choice_info;
+
+/*
+ * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
+ * each new one into the file at once. The file may be empty, and need not be there where its folder takes new files;
+ * behind a symbolic link it is made where the link leads. One that can be read but not replaced serves, too: its
+ * choices are taken, and new ones are not written. It is text, a choice a line with a checksum, the newest last, at
+ * most 4096 of them, and is replaced as a whole under a lock (of its folder), so that processes may share it. path
+ * NULL: none any more; what the context remembers stays. Not while another thread uses the context.
+ * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
+ * SPRY_FILE_ERROR where it cannot be read, or is not there and cannot be made: the context is as it was. When a choice
+ * cannot be written later (nobody may write there, the disk is full, the file is damaged, the lock is held for a
+ * second), the plan is made all the same, the context remembers it, and spry_spmv_plan_info.reason tells what was wrong
+ * ("; not kept: ...").
+ */
+SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
+
+/* How many choices the context remembers, at most 4096: the oldest make way. Each has about 450 bytes of its memory. */
+SPRY_API int spry_choice_count(const spry_context *context);
+
+/* index: from 0, the oldest, to spry_choice_count - 1. Other threads' plans may add some and move the others. */
+SPRY_API spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index,
+                                          spry_error *err);
+
+/*
+ * Forgets all choices of the context and, where it has one, of its file. With a path, those of that file too, also
+ * where spry_context_set_choices refuses it for its version or a damage; a file that is none of choices is
+ * SPRY_BAD_FILE and stays, one that is not there SPRY_FILE_ERROR. Not while another thread uses the context.
+ */
+SPRY_API spry_status spry_context_clear_choices(spry_context *context, const char *path, spry_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

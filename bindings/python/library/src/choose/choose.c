@@ -1,0 +1,278 @@
+/*
+ * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
+ * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
+ * are ranked first (plan/measured.c), and is as "cost" here.
+ *
+ * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
+ * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
+ * pay, csc takes it. What the padding guard or the memory limit refuses becomes csr (plan/plan.c).
+ */
+#include "choose/choose.h"
+
+#include "catalogue/catalogue.h"
+#include "choose/few.h"
+#include "choose/rank.h"
+#include "choose/tree.h"
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "formats/csrk/csrk.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FEW_CALLS = 8 /* conversions take a few products' time and save a share of one each */ };
+
+void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
+{
+    choice->code = code;
+    choice->format = spryi_find_format(format);
+    const int used = snprintf(choice->reason, sizeof choice->reason, "%s: ", format);
+    va_list list;
+    va_start(list, reason);
+    (void)spryi_write_list(choice->reason + used, sizeof choice->reason - (size_t)used, reason, list);
+    va_end(list);
+}
+
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name)
+{
+    const spryi_device_class *ours = spryi_device_class_named(name);
+    for (int n = 0; n < context->class_count; n++) {
+        const spryi_device_class *own = context->classes[n];
+        if (strcmp(own->name, name) == 0 && (!ours || strcmp(own->driver, ours->driver) == 0)) return own;
+    }
+    return ours;
+}
+
+/* GPUs are told apart by their last cache: the class whose cache is nearest. */
+static const spryi_device_class *class_of_gpu(const spryi_device *device)
+{
+    const spryi_device_class *nearest = NULL;
+    double least = INFINITY;
+    for (int n = 0; spryi_device_class_at(n); n++) {
+        const spryi_device_class *c = spryi_device_class_at(n);
+        const double difference = fabs((double)device->cache_bytes - c->cache_bytes);
+        if (strcmp(c->driver, "cuda") != 0 || difference >= least) continue;
+        nearest = c;
+        least = difference;
+    }
+    return nearest;
+}
+
+const spryi_device_class *spryi_class_of(const spryi_device *device)
+{
+    static const char *const names[2][2] = {{"avx2", "avx2-amd"}, {"avx512", "avx512-amd"}};
+    const spry_context *context = device->context;
+    if (device->driver->massively_parallel) return spryi_class_named(context, class_of_gpu(device)->name);
+    return spryi_class_named(context, names[context->simd >= SPRYI_AVX512][context->amd]);
+}
+
+/* ---- policies ------------------------------------------------------------------------------------------ */
+
+spry_status spryi_check_policy(const char *policy, spry_error *err)
+{
+    static const char *const names[] = {"cost", "measure", "tree", "tree:memory", "tree:unpredictable"};
+    if (!policy) return SPRY_OK;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(policy, names[n]) == 0) return SPRY_OK;
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "policy",
+                      "no policy \"%s\", expected cost, measure, tree, tree:memory or tree:unpredictable", policy);
+}
+
+int spryi_is_measured(const char *policy)
+{
+    return policy && strcmp(policy, "measure") == 0;
+}
+
+/* ---- what is decided without a look -------------------------------------------------------------------- */
+
+/* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
+static const char *cost_of_csr(const spry_matrix *A)
+{
+    if (A->a.layout == SPRY_CSR) return "it needs no conversion and no copy";
+    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES) return "only row offsets have to be made";
+    return "converted once";
+}
+
+/* Products that follow each conversion, of which an update is one more; 0: many. */
+static int64_t calls_a_conversion(const spry_spmv_options *options)
+{
+    const int64_t calls = options->expected_calls, updates = options->expected_updates;
+    if (calls == 0) return 0;
+    return updates < calls ? calls / (1 + updates) : 1;
+}
+
+int64_t spryi_calls_counted(const spry_spmv_options *options)
+{
+    const int64_t calls = calls_a_conversion(options);
+    return calls > 0 ? calls : SPRYI_MANY_CALLS;
+}
+
+static int has_few_calls(const spry_spmv_options *options)
+{
+    const int64_t calls = calls_a_conversion(options);
+    return calls > 0 && calls < FEW_CALLS;
+}
+
+static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
+{
+    return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
+}
+
+int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                   const spryi_device_class *device)
+{
+    *effort = SPRYI_FULL;
+    if (has_few_calls(options) || A->a.nnz == 0) return 0;
+    if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
+    if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
+    if (calls_a_conversion(options) == 0 && !spryi_class_is_cpu(device)) return 1;
+    return spryi_looking_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
+}
+
+static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                          const spryi_device_class *device)
+{
+    const char *cost = cost_of_csr(A);
+    if (has_few_calls(options))
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
+                     cost);
+    else if (options->op == SPRY_TRANSPOSE)
+        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+    else if (A->a.nnz == 0)
+        spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries; %s", cost);
+    else
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+    if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
+        choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
+    const size_t used = strlen(choice->reason);
+    if (choice->kernel)
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, by the lengths of some rows",
+                 choice->kernel);
+}
+
+/* ---- by cost ------------------------------------------------------------------------------------------- */
+
+spryi_digits spryi_three_digits(double value)
+{
+    spryi_digits text;
+    (void)spryi_write(text.s, sizeof text.s, value >= 999.5 && value < 1e15 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
+/* " of 8 columns"; "" of a vector. */
+static const char *tell_columns(char *text, size_t size, int64_t columns)
+{
+    text[0] = 0;
+    if (columns > 1) (void)spryi_write(text, size, " of %lld columns", (long long)columns);
+    return text;
+}
+
+/* "windowed: 19.1 us a product predicted; sell 21.7, csr 25.9, ..." */
+static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
+{
+    const spryi_estimate *taken = &r->list[r->taken];
+    char others[160] = "", columns[40];
+    size_t used = 0;
+    for (int k = 0; k < r->allowed; k++)
+        if (k != r->taken && used < sizeof others)
+            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
+                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
+                                        spryi_three_digits(r->list[k].us).s);
+    spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
+                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_three_digits(taken->us).s,
+                 tell_columns(columns, sizeof columns, r->columns), taken->kernel ? " with " : "",
+                 taken->kernel ? taken->kernel : "", used ? others : "the only one that suits", (long long)r->calls);
+}
+
+void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
+{
+    const spryi_estimate *taken = &ranking->list[place];
+    char columns[40];
+    if (!choice->format)
+        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s us a product%s predicted",
+                     spryi_three_digits(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
+    choice->us = taken->us;
+    choice->csr_us = ranking->list[ranking->csr].us;
+    if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
+    choice->kernel = taken->kernel;
+}
+
+static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
+{
+    tell_ranking(choice, ranking);
+    spryi_choose_ranked(choice, ranking, ranking->taken);
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
+}
+
+void spryi_tell_transposed(char *reason, size_t size)
+{
+    const size_t used = strlen(reason);
+    snprintf(reason + used, size - used, "; of the transposed matrix, which is made for it");
+}
+
+int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+{
+    spryi_effort effort;
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) &&
+           spryi_may_look(&effort, A, options, device);
+}
+
+spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
+                           const spryi_device_class *device, spry_error *err)
+{
+    spryi_rank_request request = {.A = A,
+                                  .op = options->op,
+                                  .vector_type = options->vector_type,
+                                  .device = device,
+                                  .threads = threads_for(A, options),
+                                  .calls = spryi_calls_counted(options),
+                                  .columns = options->columns,
+                                  .row_major = options->row_major};
+    if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
+    return spryi_rank(ranking, &request, err);
+}
+
+spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
+                            const spryi_ranking *ranking, spryi_choice *choice, spry_error *err)
+{
+    spryi_ranking made;
+    spryi_effort effort;
+    if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
+    if (!spryi_may_look(&effort, A, options, device)) {
+        choose_unseen(choice, A, options, device);
+        return SPRY_OK;
+    }
+    if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
+    take_ranked(choice, options, ranking ? ranking : &made);
+    return SPRY_OK;
+}
+
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
+                                spryi_choice *choice, spry_error *err)
+{
+    return spryi_choose_on(A, options, spryi_class_of(device), NULL, choice, err);
+}
+
+void spryi_choose_instead(spryi_choice *choice, const char *refused)
+{
+    spryi_choose(choice, "csr", SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------- */
+
+/*
+ * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. By
+ * the longest row it is GPUSpMV-3.5 too where the rows cannot be looked at here.
+ */
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
+                                const spryi_driver *device)
+{
+    if (!device->massively_parallel || strcmp(format->name, "csr3") != 0) return NULL;
+    spryi_csrk_case which;
+    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_CSRK_CASE_2;
+    return which == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
+}

@@ -1,0 +1,45 @@
+/* Every format that has rates for a class of devices, by the time that products are predicted to take. */
+#ifndef SPRYI_CHOOSE_RANK_H
+#define SPRYI_CHOOSE_RANK_H
+
+#include "choose/cost.h"
+
+typedef struct spryi_ranking {
+    const spryi_device_class *device;
+    int threads;     /* of a product on a CPU */
+    int64_t calls;   /* over which set-up is counted */
+    int64_t columns; /* of a product: times and bytes are of all of them */
+    spryi_features features;
+    int count, allowed;                    /* the first `allowed` may be taken, */
+    spryi_estimate list[SPRYI_MOST_RATES]; /* by the time of a product */
+    int taken, csr;                        /* places in the list: of the least time with set-up, and of csr */
+} spryi_ranking;
+
+/* Expected calls, where the caller expects no number. */
+enum { SPRYI_MANY_CALLS = 10000 };
+
+/*
+ * 1: a look at A costs at most 3 % of what so many products of csr take there, or 30 us, and *effort is the largest
+ * that does; of a matrix in device memory, and of one that a GPU transposes, columns are copied to the host for that.
+ * Then a ranking may be made; the time of a conversion counts there.
+ */
+int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
+                       int64_t calls);
+
+/* What is ranked: products of op(A) with x of vector_type, of all its columns. */
+typedef struct spryi_rank_request {
+    const spry_matrix *A; /* has entries and is sound */
+    spry_op op;           /* SPRY_TRANSPOSE: with a copy of A^T as CSR */
+    spry_type vector_type;
+    const spryi_device_class *device;
+    int threads;
+    int64_t calls;   /* > 0 */
+    int64_t columns; /* of x; row_major: they lie row by row */
+    int row_major;
+    spryi_effort effort;
+} spryi_rank_request;
+
+/* What is not CSR in host memory is converted or copied. */
+spry_status spryi_rank(spryi_ranking *ranking, const spryi_rank_request *request, spry_error *err);
+
+#endif

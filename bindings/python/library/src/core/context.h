@@ -1,0 +1,51 @@
+#ifndef SPRYI_CONTEXT_H
+#define SPRYI_CONTEXT_H
+
+#include "core/block_cache.h"
+#include "core/choices.h"
+#include "core/cpu_features.h"
+#include "core/pool.h"
+#include "core/rates.h"
+#include "core/tuning.h"
+#include "spry/spry.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct spryi_device;
+struct spryi_device_list;
+
+struct spry_context {
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *pointer, size_t bytes);
+    void *user;
+    int threads;
+    int no_caches;                     /* 1: what is given back goes to the system at once */
+    spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
+    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
+    struct spryi_device_list *devices; /* device/devices.h */
+    const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
+    spryi_tuning tuning;
+    const spryi_device_class *classes[SPRYI_MOST_OWN_CLASSES]; /* tables of rates that count before the library's */
+    int class_count;
+    spryi_choices choices;
+    _Atomic int64_t bytes, peak_bytes;
+    _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
+    void (*close)(spry_context *context);
+    spryi_block_cache cached_blocks;
+    spryi_pool pool;
+};
+
+/* What has a handle of its own keeps the context. */
+static inline spry_context *spryi_context_retain(spry_context *context)
+{
+    atomic_fetch_add(&context->references, 1);
+    return context;
+}
+
+static inline void spryi_context_release(spry_context *context)
+{
+    if (context && atomic_fetch_sub(&context->references, 1) == 1) context->close(context);
+}
+
+#endif

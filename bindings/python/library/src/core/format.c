@@ -1,0 +1,119 @@
+/* What all formats share: the padding guard, and A as the CSR that they are built from. */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost)
+{
+    return request->copied ? cost->bytes : cost->bytes - cost->borrowed;
+}
+
+spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
+                                     spry_error *err)
+{
+    int64_t limit = options->memory_limit_bytes;
+    if (limit == 0 || bytes <= limit) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
+                            "a plan in %s would own %lld bytes, over the limit of %lld", format, (long long)bytes,
+                            (long long)limit);
+}
+
+spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+                                spry_error *err)
+{
+    enum { SMALL = 4096 }; /* entries: not worth refusing */
+    int64_t nnz = request->A->a.nnz;
+    if (request->options->memory_limit_bytes > 0)
+        return spryi_check_memory_limit(request->options, format, spryi_bytes_to_own(request, cost), err);
+    if (cost->padding <= SMALL || (cost->padding - SMALL) / SPRYI_MOST_PADDING <= nnz) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "format", cost->bytes, 0,
+                            "format %s would take %lld bytes, %lld of %lld slots padding: refused by the padding "
+                            "guard",
+                            format, (long long)cost->bytes, (long long)cost->padding, (long long)(cost->padding + nnz));
+}
+
+spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost, spry_error *err)
+{
+    if (request->cost) *request->cost = *cost;
+    return spryi_check_padding(request, format, cost, err);
+}
+
+int spryi_borrows_no_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+const spry_arrays *spryi_leading_arrays(const void *storage)
+{
+    return storage;
+}
+
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type)
+{
+    spry_arrays types = SPRY_INIT(spry_arrays);
+    types.layout = SPRY_CSR;
+    types.rows = rows;
+    types.cols = cols;
+    types.nnz = nnz;
+    types.offset_type = (spry_index_type)offset_type;
+    types.index_type = (spry_index_type)index_type;
+    types.value_type = (spry_type)value_type;
+    return types;
+}
+
+spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err)
+{
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    spry_status status =
+        spryi_allocate(context, &offsets, a->rows + 1, spry_index_type_bytes(a->offset_type), "row offsets", err);
+    if (status == SPRY_OK)
+        status = spryi_allocate(context, &columns, a->nnz, spry_index_type_bytes(a->index_type), "columns", err);
+    if (status == SPRY_OK && a->value_type != SPRY_PATTERN)
+        status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(a->value_type), "values", err);
+    a->offsets = offsets;
+    a->indices = columns;
+    a->values = values;
+    if (status != SPRY_OK) spryi_release_csr(context, a);
+    return status;
+}
+
+void spryi_release_csr(spry_context *context, spry_arrays *a)
+{
+    spryi_release(context, (void *)(uintptr_t)a->offsets);
+    spryi_release(context, (void *)(uintptr_t)a->indices);
+    spryi_release(context, (void *)(uintptr_t)a->values);
+    a->offsets = a->indices = a->values = NULL;
+}
+
+int spryi_sections_for_device(spryi_section *list, int count, const char *not_it)
+{
+    int kept = 0;
+    for (int n = 0; n < count; n++)
+        if (list[n].array && list[n].count > 0 && !(not_it && strcmp(list[n].name, not_it) == 0))
+            list[kept++] = list[n];
+    return kept;
+}
+
+spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
+                                spry_error *err)
+{
+    if (A->a.layout == SPRY_CSR && A->a.value_type == value_type) {
+        *csr = spryi_matrix_retain(A);
+        return SPRY_OK;
+    }
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
+    SPRYI_TRY(spryi_merge(context, &c, value_type, SPRYI_KEEP_ALL, NULL, err));
+    SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}

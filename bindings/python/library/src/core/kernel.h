@@ -1,0 +1,215 @@
+/*
+ * Descriptors: what the library knows about formats and kernels. The chooser, the tests, the benchmark,
+ * `spry kernels` and the tables of the documentation iterate these lists, so a format or a kernel that
+ * is in the list is tested, measured and documented, and one that is not does not exist.
+ *
+ * A new kernel: one file in src/formats/<family>/ or src/spgemm/ and one line in its family's list.
+ */
+#ifndef SPRYI_KERNEL_H
+#define SPRYI_KERNEL_H
+
+#include "core/cpu_features.h"
+#include "core/matrix.h"
+#include "spry/spry.h"
+
+enum {
+    SPRYI_OP_SPMV = 1u << 0,
+    SPRYI_OP_SPMV_T = 1u << 1,
+    SPRYI_OP_VECTOR = SPRYI_OP_SPMV | SPRYI_OP_SPMV_T, /* products of a matrix and a vector */
+    SPRYI_OP_SPGEMM = 1u << 2
+};
+
+/*
+ * A number that a user may set of a format, or of a kernel: "sell:c=16:sigma=4096", "csr_vector_cuda:lanes=32". 0, when
+ * not given, lets the format or kernel decide.
+ */
+typedef struct spryi_parameter {
+    const char *name;
+    int64_t least, most;
+    const char *text; /* what it is, one line */
+} spryi_parameter;
+
+enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
+
+/* How large the samples are that a format's guesses rest on. */
+typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;
+
+/* One product. Everything has been validated; kernels check nothing. */
+typedef struct spryi_run_args {
+    const void *storage; /* the format's own struct, as its build made it */
+    const void *alpha;   /* one number of the compute type, host */
+    const void *beta;    /* *beta == 0: y is not read */
+    const void *x;       /* one column, host or device as the kernel's device is; or several: */
+    void *y;
+    int64_t columns; /* over 1: of x and of y, for operations that the kernel lists in `several` or `several_apart` */
+    int64_t x_stride, y_stride; /* of several: from row to row, up to 2^31 - 1 where memory is a device's own, */
+    int64_t x_apart, y_apart;   /* and from column to column: 1 where they lie row by row; else strides are 1 */
+    void *workspace;            /* workspace_bytes(storage) bytes; no content survives between runs */
+    spry_type vector_type;      /* of alpha, beta, x and y: the compute type */
+    int threads;                /* at most, of `pool` */
+    struct spryi_pool *pool;    /* core/pool.h; NULL: one thread */
+    /* of GPUs */
+    int scalars_on_device;            /* 1: alpha and beta are device addresses */
+    int device;                       /* CUDA's number; it is current while a kernel is launched */
+    const void *auxiliary;            /* what the kernel's prepare made */
+    const int64_t *kernel_parameters; /* SPRYI_PARAMETERS numbers in the order of the kernel's list, as in a build */
+    void *stream;
+} spryi_run_args;
+
+typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err);
+
+/* [spryi_value_row][index pair]; NULL where the combination does not exist. */
+typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS];
+
+typedef struct spryi_kernel {
+    const char *name;   /* <format>_<way>_<device>, of SpGEMM spgemm_<way>_<device> */
+    const char *format; /* name of a spryi_format */
+    const char *device; /* "cpu", "cuda" */
+    const char *idea;   /* one sentence */
+    const char *source;
+    int study; /* 1: kept for comparison: another kernel of the format is faster wherever it was measured */
+    int deterministic;
+    int pattern;     /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
+    spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
+    const spryi_run_table *spmv;                   /* NULL: not offered */
+    const spryi_run_table *spmv_t;                 /* NULL: not offered */
+    const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
+    /* Operations, SPRYI_OP_ bits, whose functions take several columns at once: row by row, column by column. */
+    unsigned several, several_apart;
+    int (*takes_apart)(const void *storage); /* 1: several_apart holds for it; NULL: it always does; of CPU kernels */
+    /* Of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits, and those that exist for mixed rows of types
+       (core/types.h), too; operations 0: the tables tell both. */
+    unsigned operations, mixed;
+    /* As a format's; NULL: none. */
+    const spryi_parameter *parameters;
+    const char *const *parameter_words[SPRYI_PARAMETERS];
+    const char *parameter_text;
+} spryi_kernel;
+
+/* What a format is asked to build, or to predict. */
+typedef struct spryi_build_request {
+    const spry_matrix *A;
+    /*
+     * A as CSR with values of value_type: A itself where it is that, else a conversion that the plan lets go of after
+     * the build; a build that borrows its arrays retains it. NULL for formats that take any layout. Rows may
+     * be unsorted and hold duplicates.
+     */
+    spry_matrix *csr;
+    const struct spryi_kernel *kernel; /* that will run; NULL: not chosen yet */
+    const spry_spmv_options *options;  /* op and vector_type are filled in; its strings must not be kept */
+    spry_type value_type;              /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
+    int massively_parallel; /* 1: it is for a device of thousands of threads: parameters that are not given suit it */
+    int compute_major;      /* of its compute capability, before the point; 0: not known */
+    int units;              /* multiprocessors; 0: not known */
+    int shared_bytes;       /* that a block of threads may have; 0: not known */
+    int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
+    const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
+    int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
+    int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the kernel that is named; all 0: none is */
+    struct spryi_cost *cost; /* where build tells what it makes, as predict would; NULL: nobody asks */
+} spryi_build_request;
+
+/* What a format takes for a matrix, exact, known before it is built. */
+typedef struct spryi_cost {
+    int64_t bytes;       /* of the format's arrays; what a plan adds beside them (row blocks, runs) is left out */
+    int64_t words;       /* of the same arrays, values and indices alike: the count of Sparse Methods */
+    int64_t borrowed;    /* of bytes, in arrays of A that serve where they are; the plan owns the rest */
+    int64_t padding;     /* stored entries that are none of A's */
+    char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
+} spryi_cost;
+
+/* One array of a storage, or numbers that lie inside of it: what a container keeps of a format. A count may be 0. */
+typedef struct spryi_section {
+    char name[16];
+    void **array; /* where the storage holds the array's address; NULL: the data lie in the storage itself, */
+    void *inside; /* here */
+    int64_t count, item_bytes;
+} spryi_section;
+
+enum { SPRYI_MOST_SECTIONS = 16 };
+
+/*
+ * A storage layout a plan may use. build makes the storage of a sound matrix, borrowing what it can of A's arrays
+ * (the plan keeps A alive) and owning the rest; it refuses, before it allocates, what spryi_check_padding refuses.
+ */
+typedef struct spryi_format {
+    const char *name, *title;
+    const char *storage;               /* formula in words */
+    const char *best_for;              /* one line */
+    const spryi_parameter *parameters; /* up to SPRYI_PARAMETERS, the last with name NULL; NULL: none */
+    /* Of parameters whose values are words: these, then NULL; the first counts as 1, and so on. */
+    const char *const *parameter_words[SPRYI_PARAMETERS];
+    const char *parameter_text; /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
+    int takes_any_layout;       /* 1: request.csr is not made */
+    int in_place;               /* 1: CSR with the values to be stored is used where it lies, in any device's memory */
+    spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
+                           spry_error *err);
+    spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
+    void (*destroy)(spry_context *context, void *storage);
+    int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
+    int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it */
+    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
+    int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
+    const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
+    /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
+    spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
+    /*
+     * For containers. sections lists what restoring needs, at most SPRYI_MOST_SECTIONS, numbers inside the storage
+     * first; of a zeroed storage (storage_size bytes) with those filled in it lists the counts of the arrays.
+     * NULL: containers keep this format as CSR.
+     */
+    size_t storage_size;
+    /* For GPUs: the arrays that a device needs of a storage; NULL: those of sections. Numbers need not be listed. */
+    int (*device_sections)(void *storage, spryi_section *sections);
+    int (*sections)(void *storage, spryi_section *sections);
+    /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
+    spry_status (*check)(const void *storage, spry_error *err);
+    int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
+} spryi_format;
+
+/*
+ * What formats share that own all their arrays, and whose storage begins with a spry_arrays of its sizes and types:
+ * borrows_values, arrays, and how the latter is made (layout CSR, no arrays).
+ */
+int spryi_borrows_no_values(const void *storage, const spry_matrix *A);
+const spry_arrays *spryi_leading_arrays(const void *storage);
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type);
+
+/*
+ * Arrays of CSR of *a's rows, nnz and types, to be filled in and adopted (spryi_matrix_adopt); none after a failure.
+ * What is not adopted is released, and NULL then.
+ */
+spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
+void spryi_release_csr(spry_context *context, spry_arrays *a);
+
+/* Of `count` sections those that a device needs: arrays that are not empty, but for that named `not_it` (or NULL). */
+int spryi_sections_for_device(spryi_section *list, int count, const char *not_it);
+
+/* y_i = beta*y_i for begin <= i < end, *beta of y's type; *beta = 0 writes zeros without reading. */
+void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta);
+
+/* Of what a format takes, the bytes that the plan would own. */
+int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
+
+/* SPRY_TOO_LARGE, with the bytes, where a plan in `format` that owns so many would pass options->memory_limit_bytes. */
+spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
+                                     spry_error *err);
+
+/*
+ * For builds: SPRY_TOO_LARGE, with the bytes, where the plan would own more than options->memory_limit_bytes, or
+ * without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides (the padding guard).
+ */
+enum { SPRYI_MOST_PADDING = 2 };
+spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+                                spry_error *err);
+
+/* For builds, before the arrays are allocated: the guard, and the cost handed to whom the request names. */
+spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+                        spry_error *err);
+
+/* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
+spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
+                                spry_error *err);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * Matrices whose arrays stand for others: the storage of a format in a container, and one triangle of a symmetric
+ * matrix. What reads entries asks here for a matrix whose arrays are all of them.
+ */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "spry/tools.h"
+
+/* ---- storages of containers ------------------------------------------------------------------------ */
+
+spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
+                                    spry_symmetry symmetry, spryi_field field, spry_error *err)
+{
+    const spry_arrays *s = stored->format->arrays(stored->storage);
+    spry_arrays a = spryi_types_of(s->rows, s->cols, s->nnz, s->value_type, s->offset_type, s->index_type);
+    spryi_stored *kept = NULL;
+    spry_matrix *made = NULL;
+    a.symmetry = symmetry;
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(context, &made, &a, field, err));
+    spry_status status = SPRYI_NEW(context, &kept, 1, "storage of a container", err);
+    if (status != SPRY_OK) {
+        spryi_matrix_release(made);
+        return status;
+    }
+    *kept = *stored;
+    kept->csr = NULL;
+    pthread_mutex_init(&kept->making, NULL); /* cannot fail with default attributes where we build for */
+    made->stored = kept;
+    made->symmetry_holds = 0; /* the file's word */
+    *A = made;
+    return SPRY_OK;
+}
+
+void spryi_stored_release(spry_context *context, spryi_stored *stored)
+{
+    if (!stored) return;
+    spryi_matrix_release(stored->csr);
+    pthread_mutex_destroy(&stored->making);
+    spryi_release(context, stored->storage); /* its arrays are not its own */
+    spryi_release(context, stored);
+}
+
+/* Of known order, which formats forget, or a file tells wrongly. */
+static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
+{
+    spry_matrix *made = NULL;
+    SPRYI_OK_OR_RETURN(A->stored->format->to_csr(A->context, &made, A->stored->storage, err));
+    made->a.sorted = made->a.unique = SPRY_NOT_KNOWN;
+    spry_status status = spry_matrix_check(made, NULL, err);
+    if (status != SPRY_OK) {
+        spryi_matrix_release(made);
+        return status;
+    }
+    made->a.symmetry = A->a.symmetry;
+    made->symmetry_holds = 0;
+    made->field = A->field;
+    *csr = made;
+    return SPRY_OK;
+}
+
+static spry_status csr_of_storage(const spry_matrix *A, spry_matrix **entries, spry_error *err)
+{
+    spryi_stored *stored = A->stored;
+    spry_status status = SPRY_OK;
+    pthread_mutex_lock(&stored->making);
+    if (!stored->csr) status = make_csr(A, &stored->csr, err);
+    if (status == SPRY_OK) *entries = spryi_matrix_retain(stored->csr);
+    pthread_mutex_unlock(&stored->making);
+    return status;
+}
+
+/* ---- one triangle ---------------------------------------------------------------------------------- */
+
+/* 1: an entry at major i, minor j lies below the diagonal in the sense of the arrays: minor index first. */
+static int wants_minor_first(const spry_arrays *a)
+{
+    return (a->triangle == SPRY_LOWER_TRIANGLE) != (a->layout == SPRY_CSC);
+}
+
+/* The first entry of majors begin .. end - 1 (of COO: of entries begin .. end - 1) in the other triangle; -1: none. */
+static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
+{
+    const int minor_first = wants_minor_first(a);
+    if (a->layout == SPRY_COO) {
+        for (int64_t k = begin; k < end; k++) {
+            const int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
+            if (minor_first ? j > i : j < i) return k;
+        }
+        return -1;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_offset_of(a, i + 1);
+        for (int64_t k = spryi_offset_of(a, i); k < last; k++) {
+            const int64_t j = spryi_minor_of(a, k);
+            if (minor_first ? j > i : j < i) return k;
+        }
+    }
+    return -1;
+}
+
+spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, spry_error *err)
+{
+    enum { CHUNK = 4096 };
+    const int64_t count = a->layout == SPRY_COO ? a->nnz : a->rows, chunks = count / CHUNK + 1;
+    int64_t first = INT64_MAX;
+    int threads = spryi_threads(context, a->rows + a->nnz);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(min : first)
+    for (int64_t c = 0; c < chunks; c++) {
+        const int64_t end = (c + 1) * CHUNK < count ? (c + 1) * CHUNK : count;
+        const int64_t k = first_outside(a, c * CHUNK, end);
+        if (k >= 0 && k < first) first = k;
+    }
+    if (first == INT64_MAX) return SPRY_OK;
+    const int64_t major = a->layout == SPRY_COO ? spryi_row_of(a, first) : spryi_major_of(a, first);
+    const int64_t minor = spryi_minor_of(a, first);
+    const int64_t row = a->layout == SPRY_CSC ? minor : major, column = a->layout == SPRY_CSC ? major : minor;
+    const int lower = a->triangle == SPRY_LOWER_TRIANGLE;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "triangle", column, row,
+                            "entry %lld, in row %lld and column %lld, is %s the diagonal, but the %s triangle alone "
+                            "was said to be stored",
+                            (long long)first, (long long)row, (long long)column, lower ? "above" : "below",
+                            lower ? "lower" : "upper");
+}
+
+/* CSR of both triangles. Offsets are as wide as the triangle's, or of 64 bits where they have to be. */
+static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    spry_status status = SPRY_OK;
+    spryi_compressed both = {0};
+    spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_INDEX_DEFAULT : a->offset_type;
+    spry_index_type index_type = a->index_type;
+    SPRYI_TRY(spryi_check_triangle(A->context, a, err));
+    SPRYI_TRY(spryi_compress(A->context, &both, a, SPRY_CSR, index_type, err));
+    if (offset_type == SPRY_I32 && both.nnz > INT32_MAX) offset_type = SPRY_I64;
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, both.nnz, err));
+    SPRYI_TRY(spryi_compressed_finish(A->context, whole, &both, SPRY_CSR, offset_type, a->unique, a->symmetry, A->field,
+                                      err));
+    (*whole)->symmetry_holds = a->symmetry == SPRY_SYMMETRIC; /* a skew diagonal is as it was stored */
+done:
+    spryi_compressed_clear(A->context, &both);
+    return status;
+}
+
+spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err)
+{
+    if (A->stored) return csr_of_storage(A, entries, err);
+    if (A->a.triangle != SPRY_ALL_ENTRIES) return expand(A, entries, err);
+    *entries = spryi_matrix_retain(A);
+    return SPRY_OK;
+}

@@ -1,0 +1,195 @@
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/memory.h"
+#include "spry/tools.h"
+
+#include <math.h>
+
+/* 0; 1; 2..3; 4..7; ... */
+static int bin_of(int64_t length)
+{
+    int bin = length == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)length);
+    return bin < SPRY_HISTOGRAM_BINS ? bin : SPRY_HISTOGRAM_BINS - 1;
+}
+
+/* One thread: sums of squares come out the same whatever the number of threads. */
+static void row_lengths(spry_matrix_stats *s, const spry_arrays *a)
+{
+    s->mean_row = a->rows > 0 ? (double)a->nnz / (double)a->rows : 0;
+    s->min_row = a->rows > 0 ? a->nnz : 0;
+    s->longest_row = a->rows > 0 ? 0 : -1;
+    double squares = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t length = spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
+        double away = (double)length - s->mean_row;
+        squares += away * away;
+        s->histogram[bin_of(length)]++;
+        s->empty_rows += length == 0;
+        if (length < s->min_row) s->min_row = length;
+        if (length > s->max_row) {
+            s->max_row = length;
+            s->longest_row = i;
+        }
+    }
+    if (a->rows > 0) s->variance_row = squares / (double)a->rows;
+}
+
+/* Returns whether every row is sorted and has no column twice. */
+static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
+{
+    int64_t bandwidth = 0, profile = 0, diagonal = 0, disorder = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) \
+    reduction(+ : profile, diagonal, disorder)
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t leftmost = i, last = spryi_offset_of(a, i + 1), before = -1;
+        int on_diagonal = 0;
+        for (int64_t k = spryi_offset_of(a, i); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k), distance = j > i ? j - i : i - j;
+            if (distance > bandwidth) bandwidth = distance;
+            if (j < leftmost) leftmost = j;
+            on_diagonal |= j == i;
+            disorder += j <= before;
+            before = j;
+        }
+        profile += i - leftmost;
+        diagonal += on_diagonal;
+    }
+    s->bandwidth = bandwidth;
+    s->profile = profile;
+    s->diagonal_entries = diagonal;
+    return disorder == 0;
+}
+
+/* How the values of an entry and its mirror image are compared. */
+typedef struct mirroring {
+    double sign;  /* -1: skew symmetry */
+    int nan_pair; /* 1: NaN is the image of NaN, as a file's lower triangle gives it; 0: NaN equals nothing */
+    int counts;   /* 1: also how many entries have an image, where not all have */
+} mirroring;
+
+static int is_image(double value, double image, const mirroring *wanted)
+{
+    return value == wanted->sign * image || (wanted->nan_pair && isnan(value) && isnan(image));
+}
+
+/* An entry of the diagonal is its own image; of a skew matrix it is zero, so not NaN. */
+static int is_own_image(double value, const mirroring *wanted)
+{
+    return wanted->sign < 0 ? value == 0 : is_image(value, value, wanted);
+}
+
+/*
+ * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
+ * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
+ */
+static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *wanted, int64_t *cursor)
+{
+    s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
+    int same_values = 1;
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t k = spryi_offset_of(a, i), last = spryi_offset_of(a, i + 1);
+        for (; k < last && spryi_minor_of(a, k) < i; k++) {
+            int64_t j = spryi_minor_of(a, k), image = cursor[j]++;
+            if (image >= spryi_offset_of(a, j + 1) || spryi_minor_of(a, image) != i) return;
+            double value = spryi_value_of(a, k);
+            same_values &= is_image(value, spryi_value_of(a, image), wanted);
+        }
+        if (k < last && spryi_minor_of(a, k) == i) same_values &= is_own_image(spryi_value_of(a, k++), wanted);
+        cursor[i] = k;
+    }
+    for (int64_t i = 0; i < a->rows; i++)
+        if (cursor[i] != spryi_offset_of(a, i + 1)) return;
+    s->pattern_symmetric = SPRY_KNOWN_YES;
+    if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
+}
+
+/*
+ * Share of the entries off the diagonal whose mirror image is stored. As above, but that a cursor passes over what has
+ * no image.
+ */
+static double mirrored_share(const spry_arrays *a, int64_t *cursor)
+{
+    int64_t pairs = 0, off_diagonal = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t last = spryi_offset_of(a, i + 1);
+        int64_t k = spryi_offset_of(a, i);
+        off_diagonal += last - k;
+        for (; k < last && spryi_minor_of(a, k) < i; k++) {
+            const int64_t j = spryi_minor_of(a, k), end = spryi_offset_of(a, j + 1);
+            while (cursor[j] < end && spryi_minor_of(a, cursor[j]) < i) cursor[j]++;
+            pairs += cursor[j] < end && spryi_minor_of(a, cursor[j]) == i;
+        }
+        if (k < last && spryi_minor_of(a, k) == i) {
+            off_diagonal--;
+            k++;
+        }
+        cursor[i] = k;
+    }
+    return off_diagonal > 0 ? 2.0 * (double)pairs / (double)off_diagonal : 1;
+}
+
+static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
+{
+    SPRYI_DEFAULT_FLOATS;
+    spry_status status = SPRY_OK;
+    spryi_compressed made = {0};
+    int64_t *cursor = NULL;
+    spry_arrays a = A->a;
+    spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
+    s.rows = a.rows;
+    s.cols = a.cols;
+    s.nnz = a.nnz;
+    s.pattern_symmetric = s.value_symmetric = SPRY_KNOWN_NO;
+    if (a.layout != SPRY_CSR) {
+        SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
+        a = spryi_compressed_view(&made);
+    }
+    row_lengths(&s, &a);
+    int in_order = columns(&s, &a, spryi_threads(A->context, a.rows + a.nnz));
+    if (a.rows == a.cols) {
+        if (!in_order) {
+            if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
+            SPRYI_TRY(spryi_merge(A->context, &made, made.value_type, SPRYI_SUM_ALL, NULL, err));
+            a = spryi_compressed_view(&made);
+        }
+        SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
+        mirror(&s, &a, wanted, cursor);
+        if (s.pattern_symmetric == SPRY_KNOWN_YES)
+            s.pattern_symmetry = 1;
+        else if (wanted->counts)
+            s.pattern_symmetry = mirrored_share(&a, cursor);
+    }
+    *stats = s;
+done:
+    spryi_release(A->context, cursor);
+    spryi_compressed_clear(A->context, &made);
+    return status;
+}
+
+spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
+{
+    if (!A || !stats) return spryi_fail_missing(err, !A ? "A" : "stats");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(stats, err));
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
+    spry_matrix_stats found = SPRY_INIT(spry_matrix_stats);
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    spry_status status = collect(entries, &(mirroring){.sign = 1, .counts = 1}, &found, err);
+    spryi_matrix_release(entries);
+    if (status == SPRY_OK) SPRYI_GIVE(stats, &found);
+    return status;
+}
+
+spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
+{
+    if (A->symmetry_holds || A->a.symmetry == SPRY_GENERAL) return SPRY_OK;
+    int skew = A->a.symmetry == SPRY_SKEW_SYMMETRIC;
+    spry_matrix_stats s;
+    SPRYI_OK_OR_RETURN(collect(A, &(mirroring){.sign = skew ? -1 : 1, .nan_pair = 1}, &s, err));
+    if (s.value_symmetric == SPRY_KNOWN_YES) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_MATRIX, "symmetry", "the matrix was said to be %s, but its %s are not",
+                      skew ? "skew-symmetric" : "symmetric",
+                      s.pattern_symmetric == SPRY_KNOWN_YES ? "values" : "positions");
+}

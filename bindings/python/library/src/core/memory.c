@@ -1,0 +1,211 @@
+#include "core/memory.h"
+
+#include "core/context.h"
+#include "core/error.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Stands in front of every block; its size keeps the block aligned. */
+typedef union block_head {
+    struct {
+        int64_t bytes;   /* that were asked for, head included: what the release hook gets back */
+        size_t capacity; /* that there are: more in a block that was cached or reserved */
+        size_t touched;  /* that may have pages: less in a block that was reserved */
+    };
+    char padding[SPRYI_ALIGNMENT];
+} block_head;
+
+enum { RESERVED_LARGE_FROM = 1 << 20, HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64 << 20 };
+
+/* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
+static void *fresh_block(size_t bytes)
+{
+    if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spry_available_memory_bytes()) return NULL;
+    size_t alignment = bytes >= HUGE_FROM ? (size_t)2 << 20 : SPRYI_ALIGNMENT;
+    void *pointer = NULL;
+    if (posix_memalign(&pointer, alignment, bytes) != 0) return NULL;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= HUGE_FROM) (void)madvise(pointer, bytes & ~(size_t)4095, MADV_HUGEPAGE); /* advice only */
+#endif
+    return pointer;
+}
+
+/* *bytes: what there is then; *touched: what of it has pages already. */
+static void *default_allocate(spry_context *context, size_t *bytes, size_t *touched)
+{
+    void *block = NULL;
+    *touched = 0;
+    if (*bytes >= HUGE_FROM) {
+        block = spryi_block_cache_take(context, bytes, touched);
+        if (!block) spryi_block_cache_make_room(context, *bytes);
+    }
+    if (!block) block = fresh_block(*bytes);
+    if (!block) {
+        (void)spryi_block_cache_release(context); /* those without pages too: address space may be what is short */
+        block = fresh_block(*bytes);
+    }
+    return block;
+}
+
+static void count_bytes(spry_context *context, int64_t bytes)
+{
+    int64_t now = atomic_fetch_add(&context->bytes, bytes) + bytes;
+    int64_t peak = atomic_load(&context->peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&context->peak_bytes, &peak, now)) {
+    }
+}
+
+/* ---- limits of calls ------------------------------------------------------------------------------------------ */
+
+static _Thread_local spryi_memory_limit *own_limit;
+
+spryi_memory_limit *spryi_get_memory_limit(void)
+{
+    return own_limit;
+}
+
+spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit)
+{
+    spryi_memory_limit *before = own_limit;
+    own_limit = limit;
+    return before;
+}
+
+static void count_limited(int64_t bytes)
+{
+    if (own_limit) atomic_fetch_add(&own_limit->held, bytes);
+}
+
+/* 1, and the bytes count as held; 0: they are too many. */
+static int claim_limited(int64_t bytes)
+{
+    if (!own_limit) return 1;
+    const int64_t held = atomic_fetch_add(&own_limit->held, bytes);
+    if (bytes <= own_limit->most - held) return 1;
+    atomic_fetch_sub(&own_limit->held, bytes);
+    atomic_store(&own_limit->needed, bytes > INT64_MAX - held ? INT64_MAX : held + bytes);
+    return 0;
+}
+
+spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err)
+{
+    if (!claim_limited(bytes))
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, bytes, own_limit->most,
+                                "%s: %lld bytes more would pass the limit of %lld", what, (long long)bytes,
+                                (long long)own_limit->most);
+    count_limited(-bytes);
+    return SPRY_OK;
+}
+
+spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
+{
+    if (bytes >= 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", bytes, 0,
+                            "%s: memory_limit_bytes is %lld, expected 0 or more", of, (long long)bytes);
+}
+
+void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most)
+{
+    *limit = (spryi_memory_limit){.most = most};
+    limit->before = spryi_set_memory_limit(most > 0 ? limit : NULL);
+}
+
+spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err)
+{
+    (void)spryi_set_memory_limit(limit->before);
+    const int64_t needed = atomic_load(&limit->needed);
+    if (status != SPRY_OUT_OF_MEMORY || needed == 0) return status;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit->most,
+                            "at least %lld bytes are needed at once, memory_limit_bytes is %lld", (long long)needed,
+                            (long long)limit->most);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static spry_status refuse(size_t bytes, const char *what, spry_error *err)
+{
+    const int64_t available = spry_available_memory_bytes();
+    if ((int64_t)bytes <= available) /* as far as could be seen: a limit that only the system knows, or hooks */
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
+                                "out of memory: %s needs %zu bytes, which were refused", what, bytes);
+    return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
+                            "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
+                            (long long)available);
+}
+
+/* counted 0: spryi_shrink counts it. */
+static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
+                        const char *what, spry_error *err)
+{
+    size_t bytes = 0, touched = 0;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
+        __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
+                                what, (long long)count, size);
+    SPRYI_OK_OR_RETURN(spryi_check_own_limit((int64_t)bytes, what, err));
+    size_t capacity = bytes;
+    /* Address space costs nothing, and as a large block its pages are kept: the heap gives them back each time. */
+    if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
+    block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
+                                         : default_allocate(context, &capacity, &touched);
+    if (!head) return refuse(bytes, what, err);
+    head->bytes = counted ? (int64_t)bytes : 0;
+    head->capacity = capacity;
+    head->touched = counted || touched > capacity ? capacity : touched;
+    count_bytes(context, head->bytes);
+    count_limited(head->bytes);
+    *pointer = head + 1;
+    return SPRY_OK;
+}
+
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                           spry_error *err)
+{
+    return take(context, pointer, count, size, 1, what, err);
+}
+
+spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                          spry_error *err)
+{
+    if (context->allocate)
+        return spryi_fail(err, SPRY_UNSUPPORTED, what, "%s: memory hooks cannot reserve address space", what);
+    return take(context, pointer, count, size, 0, what, err);
+}
+
+void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
+{
+    block_head *head = (block_head *)*pointer - 1;
+    const size_t all = (size_t)bytes + sizeof *head;
+    if (head->capacity < HUGE_FROM) {
+        block_head *exact = fresh_block(all); /* what is reserved of the heap may have been written by others */
+        if (exact) {
+            memcpy(exact, head, all);
+            free(head);
+            head = exact;
+            head->capacity = all;
+        }
+    }
+    head->bytes = (int64_t)all;
+    if (all > head->touched) head->touched = all;
+    count_bytes(context, head->bytes);
+    count_limited(head->bytes);
+    *pointer = head + 1;
+}
+
+void spryi_release(spry_context *context, void *pointer)
+{
+    if (!pointer) return;
+    block_head *head = (block_head *)pointer - 1;
+    int64_t bytes = head->bytes;
+    const size_t capacity = head->capacity, touched = head->touched;
+    atomic_fetch_sub(&context->bytes, bytes);
+    count_limited(-bytes);
+    if (context->release) {
+        context->release(context->user, head, (size_t)bytes);
+    } else if (capacity < HUGE_FROM || !spryi_block_cache_keep(context, head, capacity, touched)) {
+        free(head);
+    }
+}

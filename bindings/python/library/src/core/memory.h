@@ -1,0 +1,66 @@
+/* Memory: every byte the library keeps passes through the context's allocator and is counted. */
+#ifndef SPRYI_MEMORY_H
+#define SPRYI_MEMORY_H
+
+#include "spry/spry.h"
+
+enum { SPRYI_ALIGNMENT = 64 };
+
+/*
+ * *pointer = count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared; count 0 gives a valid pointer.
+ * SPRY_OUT_OF_MEMORY names `what` and the bytes; SPRY_TOO_LARGE when the product overflows.
+ * Large blocks ask for huge pages and are refused when they are more than spry_available_memory_bytes tells,
+ * since Linux would otherwise grant them and kill the process later.
+ */
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                           spry_error *err);
+
+/*
+ * The same for what may turn out smaller: address space, of which only pages that are written cost memory, and which is
+ * not counted until spryi_shrink says how much of it is used. Not with hooks of the user, where all of it might be
+ * held. No machine's memory is overdrawn: the caller asks for no more than there is.
+ */
+spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                          spry_error *err);
+
+/* The block is of so many bytes from now on; small ones are cut off and may move, which *pointer follows. */
+void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
+
+/*
+ * The most bytes that a call may hold at once: its threads count what they allocate and release from the moment that
+ * they have it. What would pass it fails as where there is no memory, and `needed` tells why.
+ */
+typedef struct spryi_memory_limit {
+    int64_t most;
+    _Atomic int64_t held;
+    _Atomic int64_t needed; /* at once, where something was refused */
+    struct spryi_memory_limit *before;
+} spryi_memory_limit;
+
+/* The calling thread's limit until its end, in place of the one before; 0 bytes: none. */
+void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
+
+/*
+ * Its end, and what `status` of the call means: SPRY_TOO_LARGE, naming memory_limit_bytes, where the limit was in the
+ * way.
+ */
+spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
+
+/* The calling thread's, for threads that work for it; NULL: none. Returns the one before. */
+spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
+spryi_memory_limit *spryi_get_memory_limit(void);
+
+/* SPRY_OUT_OF_MEMORY where so many bytes, beside what is held, would pass the thread's limit. */
+spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err);
+
+/* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
+spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
+
+/* NULL is fine. */
+void spryi_release(spry_context *context, void *pointer);
+
+/* Allocates into a typed pointer: SPRYI_TRY(SPRYI_NEW(context, &Ap, m + 1, "row offsets", err)); */
+#define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
+    spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Numbers of 16 bits, which matrices may be stored in: bf16 (8 bits of exponent, 7 of fraction, the upper half of an
+ * f32) and f16 (IEEE 754's half: 5 and 10). They are widened exactly and rounded to nearest, ties to even, once, in
+ * every floating-point environment. spryi_widen_TAG and spryi_narrow_TAG exist for all types of an element, so that
+ * tables and templates name them alike.
+ */
+#ifndef SPRYI_NARROW_H
+#define SPRYI_NARROW_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define SPRYI_ANYWHERE static inline __host__ __device__
+#else
+#define SPRYI_ANYWHERE static inline
+#endif
+
+/* Types of their own, so that nobody adds them up as integers. */
+typedef struct spryi_bf16_number {
+    uint16_t bits;
+} spryi_bf16_number;
+typedef struct spryi_f16_number {
+    uint16_t bits;
+} spryi_f16_number;
+
+SPRYI_ANYWHERE float spryi_widen_f32(float value)
+{
+    return value;
+}
+SPRYI_ANYWHERE double spryi_widen_f64(double value)
+{
+    return value;
+}
+SPRYI_ANYWHERE float spryi_float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+SPRYI_ANYWHERE float spryi_widen_bf16(spryi_bf16_number value)
+{
+    return spryi_float_of_bits((uint32_t)value.bits << 16);
+}
+
+/* No branches, so that compilers make vectors of it. */
+SPRYI_ANYWHERE float spryi_widen_f16(spryi_f16_number value)
+{
+#ifdef __CUDA_ARCH__
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+    return wide;
+#else
+    enum { REBIAS = (127 - 15) << 23, LEAST_NORMAL = 1 << 10, INFINITE = 31 << 10 };
+    const uint32_t sign = (uint32_t)(value.bits & 0x8000u) << 16, size = value.bits & 0x7fffu;
+    const uint32_t normal = (size << 13) + REBIAS + (size >= INFINITE ? REBIAS : 0);
+    const float small = (float)(int32_t)size * 0x1p-24f;
+    uint32_t bits;
+    memcpy(&bits, &small, sizeof bits);
+    return spryi_float_of_bits((size < LEAST_NORMAL ? bits : normal) | sign);
+#endif
+}
+
+/* The bits of a number with so many bits of exponent and of fraction, 16 in all. */
+SPRYI_ANYWHERE uint16_t spryi_round_to_16_bits(double value, int exponent_bits, int fraction_bits)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint16_t sign = (uint16_t)(bits >> 48 & 0x8000u);
+    const uint16_t infinite = (uint16_t)(((1u << exponent_bits) - 1) << fraction_bits);
+    const int bias = (1 << (exponent_bits - 1)) - 1, exponent = (int)(bits >> 52 & 2047) - 1023;
+    uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
+    if (exponent == 1024) /* a NaN stays one, quiet */
+        return (uint16_t)(sign | infinite |
+                          (fraction ? 1u << (fraction_bits - 1) | (unsigned)(fraction >> (52 - fraction_bits)) : 0));
+    if (exponent > -1023) fraction |= UINT64_C(1) << 52;
+    const int below = exponent < 1 - bias ? 1 - bias - exponent : 0; /* denormal numbers have fewer bits */
+    const int dropped = 52 - fraction_bits + below;
+    if (dropped > 54) return sign; /* under half of the least */
+    const uint64_t kept = fraction >> dropped, rest = fraction & ((UINT64_C(1) << dropped) - 1);
+    const uint64_t half = UINT64_C(1) << (dropped - 1);
+    const uint64_t rounded = kept + (rest > half || (rest == half && (kept & 1)));
+    const uint64_t base = below > 0 ? 0 : (uint64_t)(exponent + bias - 1) << fraction_bits;
+    return (uint16_t)(sign | (base + rounded < infinite ? base + rounded : infinite));
+}
+
+SPRYI_ANYWHERE float spryi_narrow_f32(double value)
+{
+    return (float)value;
+}
+SPRYI_ANYWHERE double spryi_narrow_f64(double value)
+{
+    return value;
+}
+SPRYI_ANYWHERE spryi_bf16_number spryi_narrow_bf16(double value)
+{
+    const spryi_bf16_number number = {spryi_round_to_16_bits(value, 8, 7)};
+    return number;
+}
+SPRYI_ANYWHERE spryi_f16_number spryi_narrow_f16(double value)
+{
+    const spryi_f16_number number = {spryi_round_to_16_bits(value, 5, 10)};
+    return number;
+}
+
+#endif

@@ -1,0 +1,347 @@
+#include "core/pool.h"
+
+#include "core/allowed_processors.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/pause.h"
+#include "core/team.h"
+#include "core/work_queue.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <omp.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    IDLE_SPIN_US = 50, /* about as long as the work between two products of a solver */
+    CALLER_SPIN_US = 20,
+    PAUSES = 16,       /* between two looks at the clock */
+    WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
+    LATE = 4,          /* times the work of all: a thread that is waited for so long has lost its processor */
+    ALONE_FOR = 8,     /* times as long as a thread was waited for that had lost its processor */
+    STACK_BYTES = 1 << 20
+};
+
+/* ---- sleeping --------------------------------------------------------------------------------------------- */
+
+/* Returns when the word is not `seen`, when it is woken, or for no reason. */
+static void sleep_on(atomic_uint *word, unsigned seen)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void wake(atomic_uint *word, int threads)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
+}
+
+/* Spins while the word is `seen`, up to the time given; 1: it is another. */
+static int changes_until(const atomic_uint *word, unsigned seen, double until)
+{
+    do {
+        for (int p = 0; p < PAUSES; p++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != seen) return 1;
+            SPRYI_PAUSE();
+        }
+    } while (spryi_now_us() < until);
+    return 0;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------ */
+
+/* Takes a task of the call under way: `own` if it can be had. -1: all are taken. */
+static int claim(spryi_pool *pool, int own)
+{
+    const int masks = atomic_load_explicit(&pool->masks, memory_order_relaxed);
+    for (int k = 0; k < masks; k++) {
+        const int at = (own / SPRYI_TASKS_A_MASK + k) % masks;
+        for (;;) {
+            const uint64_t bits = atomic_load_explicit(&pool->unclaimed[at], memory_order_relaxed);
+            if (bits == 0) break;
+            uint64_t bit = (uint64_t)1 << own % SPRYI_TASKS_A_MASK;
+            if (at != own / SPRYI_TASKS_A_MASK || !(bits & bit)) bit = bits & (~bits + 1);
+            if (atomic_fetch_and_explicit(&pool->unclaimed[at], ~bit, memory_order_acq_rel) & bit)
+                return at * SPRYI_TASKS_A_MASK + __builtin_ctzll(bit);
+        }
+    }
+    return -1;
+}
+
+/* Does tasks while there are any; how many. They may be of calls that follow each other. */
+static unsigned do_tasks(spryi_pool *pool, int own)
+{
+    unsigned done = 0;
+    for (int index; (index = claim(pool, own)) >= 0; done++) {
+        spryi_set_float_controls(pool->floats);
+        pool->task(pool->argument, index);
+    }
+    return done;
+}
+
+/* A task on a thread that is not the library's. */
+typedef struct lent_task {
+    spryi_task_fn task;
+    void *argument;
+    spryi_float_controls floats;
+} lent_task;
+
+static void do_lent(void *argument, int index)
+{
+    const lent_task *t = argument;
+    SPRYI_FLOATS_OF(t->floats);
+    t->task(t->argument, index);
+}
+
+/* 1: OpenMP binds its threads to places (OMP_PLACES, OMP_PROC_BIND), and thread `own` is bound as its would be. */
+static int bind(int own, int threads)
+{
+    const int places = omp_get_num_places(), bound = omp_get_proc_bind();
+    if (bound == omp_proc_bind_false || places < 1) return 0;
+    const int place = bound == omp_proc_bind_spread && threads < places ? (int)((int64_t)own * places / threads)
+                                                                        : own % places;
+    int ids[CPU_SETSIZE];
+    const int count = omp_get_place_num_procs(place);
+    if (count < 1 || count > CPU_SETSIZE) return 0;
+    omp_get_place_proc_ids(place, ids);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int p = 0; p < count; p++)
+        if (ids[p] >= 0 && ids[p] < CPU_SETSIZE) CPU_SET((size_t)ids[p], &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+/*
+ * On the caller's processor a thread would only take the caller's time, and the system leaves it there while the other
+ * processors are busy. It goes where it competes with other programs. allowed: empty for threads that are bound.
+ */
+static void leave(int processor, const cpu_set_t *allowed)
+{
+    cpu_set_t others = *allowed;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor) return;
+    CPU_CLR((size_t)processor, &others);
+    if (CPU_COUNT(&others) > 0) (void)sched_setaffinity(0, sizeof others, &others);
+}
+
+static void *work(void *argument)
+{
+    spryi_pool *pool = argument;
+    const int own = atomic_fetch_add(&pool->arrivals, 1) + 1;
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (!bind(own, spryi_most_threads())) (void)sched_getaffinity(0, sizeof allowed, &allowed);
+    for (;;) {
+        const unsigned seen = atomic_load(&pool->calls); /* before it looks: no call, and no end, is missed */
+        if (atomic_load(&pool->stop)) return NULL;
+        leave(atomic_load_explicit(&pool->processor, memory_order_relaxed), &allowed);
+        const unsigned done = do_tasks(pool, own);
+        if (done > 0 && atomic_fetch_sub(&pool->pending, done) == done && atomic_load(&pool->waiting))
+            wake(&pool->pending, 1);
+        const int spin_us = atomic_load(&pool->spin_us);
+        if (spin_us > 0 && changes_until(&pool->calls, seen, spryi_now_us() + spin_us)) continue;
+        atomic_fetch_add(&pool->sleepers, 1);
+        while (atomic_load(&pool->calls) == seen) sleep_on(&pool->calls, seen);
+        if (atomic_fetch_sub(&pool->sleepers, 1) > 1) wake(&pool->calls, WOKEN_AT_ONCE);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------ */
+
+/* Threads for so many tasks, as far as they can be had. Signals are for the program's own threads. */
+static void start_threads(spryi_pool *pool, int tasks)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pool->started >= tasks - 1 || pool->started >= pool->most || pthread_attr_init(&attributes) != 0) return;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    atomic_store(&pool->spin_us, spryi_allowed_processors() < tasks ? 0 : IDLE_SPIN_US);
+    while (pool->started < tasks - 1 && pool->started < pool->most)
+        if (pthread_create(&pool->threads[pool->started], &attributes, work, pool) == 0)
+            pool->started++;
+        else
+            pool->most = pool->started;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* A forked child has none of the threads, and nobody is in a call. */
+static int is_of_this_process(spryi_pool *pool)
+{
+    enum { CHANGING = -1 };
+    int before = atomic_load(&pool->forks);
+    if (before == spryi_forks()) return 1;
+    if (before == CHANGING || !atomic_compare_exchange_strong(&pool->forks, &before, CHANGING)) return 0;
+    pool->started = 0;
+    pool->most = SPRYI_MOST_THREADS - 1;
+    pool->alone_until = 0;
+    atomic_store(&pool->arrivals, 0);
+    atomic_store(&pool->sleepers, 0);
+    atomic_store(&pool->waiting, 0);
+    atomic_store(&pool->taken, 0);
+    for (int m = 0; m < SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK; m++) atomic_store(&pool->unclaimed[m], 0);
+    atomic_store(&pool->forks, spryi_forks());
+    return 1;
+}
+
+static void wait_for_others(spryi_pool *pool, int tasks, double began)
+{
+    const double worked = spryi_now_us();
+    for (unsigned left; (left = atomic_load(&pool->pending)) != 0;) {
+        if (changes_until(&pool->pending, left, worked + CALLER_SPIN_US)) continue;
+        atomic_store(&pool->waiting, 1);
+        sleep_on(&pool->pending, left);
+    }
+    atomic_store(&pool->waiting, 0);
+    /* A thread has lost its processor to another program: alone, all of it would have been faster. */
+    const double now = spryi_now_us(), waited = now - worked;
+    if (waited > CALLER_SPIN_US && waited > LATE * (tasks - 1) * (worked - began))
+        pool->alone_until = now + ALONE_FOR * waited;
+}
+
+/* The pool is the caller's. */
+static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    const double began = spryi_now_us();
+    const int masks = (tasks + SPRYI_TASKS_A_MASK - 1) / SPRYI_TASKS_A_MASK;
+    pool->task = task;
+    pool->argument = argument;
+    pool->floats = spryi_get_float_controls();
+    atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
+    atomic_store(&pool->pending, (unsigned)tasks);
+    for (int m = 0; m < masks; m++) {
+        const int count = m < masks - 1 ? SPRYI_TASKS_A_MASK : tasks - m * SPRYI_TASKS_A_MASK;
+        /* task 0 is the caller's */
+        const uint64_t all = ~(uint64_t)0 >> (SPRYI_TASKS_A_MASK - count);
+        atomic_store_explicit(&pool->unclaimed[m], m > 0 ? all : all - 1, memory_order_release);
+    }
+    atomic_store(&pool->masks, masks);
+    atomic_fetch_add(&pool->calls, 1);
+    if (atomic_load(&pool->sleepers) > 0) wake(&pool->calls, WOKEN_AT_ONCE);
+    task(argument, 0);
+    const unsigned done = 1 + do_tasks(pool, 0);
+    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began);
+}
+
+/* To threads that are not the pool's. */
+static void lend(const spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    lent_task lent = {task, argument, spryi_get_float_controls()};
+    if (pool->execute) {
+        pool->execute(pool->executor, tasks, do_lent, &lent);
+        return;
+    }
+#pragma omp parallel for num_threads(tasks) schedule(static, 1)
+    for (int t = 0; t < tasks; t++) do_lent(&lent, t);
+}
+
+void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    if (pool && tasks > 1) {
+        if (pool->execute || pool->threading == SPRY_THREADING_OPENMP) {
+            lend(pool, tasks, task, argument);
+            return;
+        }
+        if (is_of_this_process(pool) && atomic_exchange(&pool->taken, 1) == 0) {
+            const int shared = pool->alone_until == 0 || spryi_now_us() > pool->alone_until;
+            if (shared) {
+                pool->alone_until = 0;
+                start_threads(pool, tasks);
+                share(pool, tasks, task, argument);
+            }
+            atomic_store(&pool->taken, 0);
+            if (shared) return;
+        }
+    }
+    for (int t = 0; t < tasks; t++) task(argument, t);
+}
+
+void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
+{
+    memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
+    pool->threading = options->threading;
+    pool->execute = options->execute;
+    pool->executor = options->executor;
+    pool->most = SPRYI_MOST_THREADS - 1;
+    pool->threads = room;
+    atomic_store(&pool->forks, spryi_forks());
+}
+
+void spryi_pool_close(spryi_pool *pool)
+{
+    if (atomic_load(&pool->forks) != spryi_forks()) return; /* they are the parent's */
+    atomic_store(&pool->stop, 1);
+    atomic_fetch_add(&pool->calls, 1);
+    wake(&pool->calls, INT_MAX);
+    for (int t = 0; t < pool->started; t++) (void)pthread_join(pool->threads[t], NULL);
+}
+
+spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
+{
+    if (threads >= 0 && threads <= SPRYI_MOST_THREADS) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", threads, SPRYI_MOST_THREADS,
+                            "%s: threads is %d, expected 0 to %d", of, threads, SPRYI_MOST_THREADS);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------- */
+
+/* Blocks that threads work off; without queues, each its own. */
+typedef struct dealt_blocks {
+    spryi_range_fn run;
+    const void *argument;
+    int64_t blocks;
+    int threads, backwards;
+    atomic_int empty; /* 1: all queues are */
+    spryi_work_queue *queues;
+} dealt_blocks;
+
+static void work_off(void *argument, int own)
+{
+    dealt_blocks *d = argument;
+    int queue = 0;
+    if (atomic_load_explicit(&d->empty, memory_order_relaxed)) return;
+    for (int64_t b; (b = spryi_take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;)
+        d->run(d->argument, b, b + 1);
+    atomic_store_explicit(&d->empty, 1, memory_order_relaxed);
+}
+
+/* More threads than there are queues for. */
+static void work_off_own(void *argument, int own)
+{
+    const dealt_blocks *d = argument;
+    int64_t first = d->blocks * own / d->threads, end = d->blocks * (own + 1) / d->threads;
+    while (first < end) {
+        const int64_t b = d->backwards ? --end : first++;
+        d->run(d->argument, b, b + 1);
+    }
+}
+
+static void deal(spryi_pool *pool, dealt_blocks d)
+{
+    if (d.blocks < d.threads) d.threads = (int)d.blocks;
+    if (!pool || d.threads <= 1) {
+        if (d.blocks > 0) d.run(d.argument, 0, d.blocks);
+    } else if (d.threads > SPRYI_MOST_WORK_QUEUES) {
+        spryi_parallel(pool, d.threads, work_off_own, &d);
+    } else {
+        spryi_work_queue queues[SPRYI_MOST_WORK_QUEUES];
+        spryi_fill_work_queues(queues, d.threads, d.blocks);
+        d.queues = queues;
+        spryi_parallel(pool, d.threads, work_off, &d);
+    }
+}
+
+void spryi_parallel_blocks(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run, const void *argument)
+{
+    deal(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads});
+}
+
+void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run,
+                                     const void *argument)
+{
+    deal(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads, .backwards = 1});
+}

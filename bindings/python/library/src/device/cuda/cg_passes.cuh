@@ -1,0 +1,73 @@
+/* What the passes of Conjugate Gradient on a GPU share: the vectors of a column, and what follows from their sums. */
+#ifndef SPRY_CUDA_CG_PASSES_CUH
+#define SPRY_CUDA_CG_PASSES_CUH
+
+#include "device/cuda/passes.cuh"
+
+/* No sum is a maximum. */
+static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
+{
+    return false;
+}
+
+/* What follows from sums: one function of iteration.h each. */
+struct started {
+    enum { SUMS = 3, ALL = 3 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_started(s, sums);
+    }
+};
+struct dotted {
+    enum { SUMS = 2, ALL = 4 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_both(s, sums + 2, sums);
+    }
+};
+/* What the passes of a column work on: its state, its sums, its vectors. */
+template <typename V> struct column {
+    spryi_cg_state *state;
+    double *partials;
+    V *x, *r, *p, *q, *z, *z_before;
+    const V *b, *D;
+    const double *wide; /* b, where it is of f64; else NULL */
+    int64_t n;
+};
+
+/* As they are on the host: of the first column. */
+template <typename V> static column<V> first_column(const spryi_vector_work *w, const spryi_cg_vectors *v)
+{
+    return {(spryi_cg_state *)w->state.data,
+            (double *)w->partials.data,
+            (V *)v->x,
+            (V *)v->r,
+            (V *)v->p,
+            (V *)v->q,
+            (V *)v->z,
+            (V *)v->z_before,
+            (const V *)v->b,
+            (const V *)v->D,
+            v->b_is_f64 ? (const double *)v->b : NULL,
+            w->n};
+}
+
+/* Those of this block's column. Vectors that a pass does not use are not moved to. */
+template <typename V> static __device__ __forceinline__ column<V> of_block(column<V> c)
+{
+    const int64_t at = blockIdx.y * c.n;
+    c.state += blockIdx.y;
+    c.partials += (int64_t)blockIdx.y * gridDim.x * SPRYI_MOST_SUMS;
+    c.x += at;
+    c.r += at;
+    c.p += at;
+    c.z += at;
+    c.z_before += at;
+    c.b += at;
+    if (c.q) c.q += at;
+    return c;
+}
+
+#endif

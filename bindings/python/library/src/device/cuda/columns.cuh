@@ -1,0 +1,119 @@
+/*
+ * Several columns of x and y, for kernels that multiply a matrix with all of them at once.
+ *
+ *     row by row        x_j = c c c c c c c c        a thread has C pieces of W columns of one row of y:
+ *                             0 0 1 1 2 2 3 3        lanes 0 .. 3 and W = 2, C = 1
+ *     column by column  a thread has one row of y and C columns; threads side by side have rows side by side
+ *
+ * So a warp reads and writes sectors of 32 bytes as whole as the layout allows. Where `lanes` threads do not have room
+ * for all columns, or C columns are not all, there are several sets of columns.
+ */
+#ifndef SPRY_CUDA_COLUMNS_CUH
+#define SPRY_CUDA_COLUMNS_CUH
+
+#include "device/cuda/cuda_common.cuh"
+
+template <typename V> struct many_columns {
+    const V *x;
+    V *y;
+    int count;                /* columns */
+    int lanes;                /* threads of a row; column by column 1 */
+    int sets;                 /* of columns: lanes * W * C each, or column by column C */
+    int x_row, y_row;         /* strides from row to row, */
+    int64_t x_apart, y_apart; /* and from column to column */
+};
+
+/* The instances of a kernel: how the columns lie, W and C. */
+template <bool BY_ROWS_, int W_, int C_> struct column_shape {
+    static const bool BY_ROWS = BY_ROWS_;
+    static const int W = W_, C = C_;
+};
+
+template <int W, typename V> struct __align__(W * sizeof(V)) column_piece
+{
+    V of[W];
+};
+
+/* The columns of a thread: piece c begins at column first + c * step, and lies behind x[c] or at x[0]. */
+template <typename SHAPE, typename V> struct column_place {
+    const V *x[SHAPE::BY_ROWS ? 1 : SHAPE::C];
+    int first, step;
+
+    __device__ __forceinline__ column_place(const many_columns<V> &m, int set, int lane)
+    {
+        if (SHAPE::BY_ROWS) {
+            first = (set * SHAPE::C * m.lanes + lane) * SHAPE::W;
+            step = m.lanes * SHAPE::W;
+            x[0] = m.x + (first < m.count ? first : 0);
+        } else {
+            first = set * SHAPE::C;
+            step = 1;
+#pragma unroll
+            for (int c = 0; c < SHAPE::C; c++) x[c] = m.x + (int64_t)min(first + c, m.count - 1) * m.x_apart;
+        }
+    }
+    /* 1: the thread has a c-th piece. */
+    __device__ __forceinline__ bool has(const many_columns<V> &m, int c) const
+    {
+        return first + c * step < m.count;
+    }
+    /*
+     * Row j of piece c: a plain load without a branch, so that several are on their way at once. What has() denies is
+     * read where the piece before lies, or the last column, and is of no use.
+     */
+    __device__ __forceinline__ column_piece<SHAPE::W, V> load(const many_columns<V> &m, int c, int32_t j) const
+    {
+        typedef column_piece<SHAPE::W, V> piece;
+        if (!SHAPE::BY_ROWS) return *(const piece *)(x[SHAPE::BY_ROWS ? 0 : c] + j);
+        return *(const piece *)(x[0] + (int64_t)j * m.x_row + (has(m, c) ? c * step : 0));
+    }
+};
+
+/* y of one row, the thread's columns, as put() does; SIMPLE: beta is 0 and alpha is not. */
+template <bool SIMPLE = false, typename SHAPE, typename V>
+static __device__ __forceinline__ void put_columns(const many_columns<V> &m, const column_place<SHAPE, V> &place,
+                                                   int64_t row, const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
+{
+    typedef column_piece<SHAPE::W, V> piece;
+#pragma unroll
+    for (int c = 0; c < SHAPE::C; c++) {
+        if (!place.has(m, c)) continue;
+        V *y = m.y + row * m.y_row + (int64_t)(place.first + c * place.step) * m.y_apart;
+        if (!SHAPE::BY_ROWS) {
+            put(y, 0, sum[c].of[0], alpha, SIMPLE ? V(0) : beta);
+            continue;
+        }
+        piece before, result;
+        if (!SIMPLE && beta != 0) before = *(const piece *)y;
+#pragma unroll
+        for (int w = 0; w < SHAPE::W; w++) {
+            result.of[w] = !SIMPLE && alpha == 0 ? V(0) : alpha * sum[c].of[w];
+            if (!SIMPLE && beta != 0) result.of[w] += beta * before.of[w];
+        }
+        *(piece *)y = result;
+    }
+}
+
+/* The columns of a run; lanes and sets are the kernel's to fill in. */
+template <typename V> static inline many_columns<V> columns_of(const spryi_run_args *args)
+{
+    many_columns<V> m = {};
+    m.x = (const V *)args->x;
+    m.y = (V *)args->y;
+    m.count = (int)args->columns;
+    m.x_row = (int)args->x_stride;
+    m.y_row = (int)args->y_stride;
+    m.x_apart = args->x_apart;
+    m.y_apart = args->y_apart;
+    return m;
+}
+
+/* 1: rows of x and y may be read and written in pieces of W columns. */
+static inline bool columns_fit(const spryi_run_args *args, int width, size_t bytes)
+{
+    const uintptr_t piece = width * bytes;
+    return args->columns % width == 0 && args->x_stride % width == 0 && args->y_stride % width == 0 &&
+           (uintptr_t)args->x % piece == 0 && (uintptr_t)args->y % piece == 0;
+}
+
+#endif

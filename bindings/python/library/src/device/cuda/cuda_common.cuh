@@ -1,0 +1,279 @@
+/*
+ * What every CUDA kernel of the plug-in stands on: C headers of the library, launches, scalars, small device functions.
+ * CUDA C++ kept C-like: templates over value type V, offset type P, column type J and tile constants only.
+ */
+#ifndef SPRY_CUDA_COMMON_CUH
+#define SPRY_CUDA_COMMON_CUH
+
+extern "C" {
+#include "core/device.h"
+#include "core/error.h"
+}
+
+#include <cuda_runtime.h>
+
+/* alpha or beta: a number, or where it lies on the device. */
+template <typename V> struct scalar {
+    V value;
+    const V *address;
+    __device__ V get() const
+    {
+        return address ? *address : value;
+    }
+};
+
+template <typename V> static inline scalar<V> scalar_of(const void *pointer, int on_device)
+{
+    scalar<V> s = {};
+    if (on_device)
+        s.address = (const V *)pointer;
+    else
+        s.value = *(const V *)pointer;
+    return s;
+}
+#define SPRY_ALPHA(V, args) scalar_of<V>((args)->alpha, (args)->scalars_on_device)
+#define SPRY_BETA(V, args) scalar_of<V>((args)->beta, (args)->scalars_on_device)
+
+/* y_i = alpha*sum + beta*y_i under the rules of the BLAS: a zero factor's operand is not looked at. */
+template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i, V sum, V alpha, V beta)
+{
+    V result = alpha == 0 ? V(0) : alpha * sum;
+    y[i] = beta == 0 ? result : result + beta * y[i];
+}
+
+/* SPRY_DEVICE_FAILED with CUDA's words; SPRY_OUT_OF_MEMORY where it says so. */
+spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what);
+
+/*
+ * Products that follow each other, launched by launch_early, begin before the kernel before has ended altogether,
+ * whatever that is, which saves about a microsecond each. Each thread of such a kernel calls wait_for_kernel_before
+ * before all else, those that have nothing to do, too: who waits for this kernel relies on its having waited.
+ */
+static __device__ __forceinline__ void wait_for_kernel_before(void)
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* 1: the device and what was compiled for it can do that (plugin.cu). `device` is CUDA's number and current. */
+int spry_cuda_launches_early(int device);
+
+/* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAMETERS...), int64_t blocks, int threads,
+                                int64_t shared, ARGUMENTS... a)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)shared;
+    config.stream = (cudaStream_t)args->stream;
+    config.attrs = &early;
+    config.numAttrs = spry_cuda_launches_early(args->device) ? 1 : 0;
+    (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
+}
+
+/* After a launch. */
+static inline spry_status launched(spry_error *err, const char *kernel)
+{
+    cudaError_t code = cudaPeekAtLastError();
+    if (code == cudaSuccess) return SPRY_OK;
+    (void)cudaGetLastError();
+    return spry_cuda_fail(err, code, kernel);
+}
+
+static inline cudaStream_t stream_of(const spryi_run_args *args)
+{
+    return (cudaStream_t)args->stream;
+}
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Matrix entries are read once: they are not to push x out of the first-level cache. */
+static __device__ __forceinline__ int32_t load_once(const int32_t *p)
+{
+    int32_t v;
+    asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ float load_once(const float *p)
+{
+    float v;
+    asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double load_once(const double *p)
+{
+    double v;
+    asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
+}
+
+/*
+ * A stored value as a number of the vectors' type V, exact: S is V, or narrower (core/types.h). number_at by load_once,
+ * number_kept by a load through the first-level cache.
+ */
+static __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
+{
+    uint16_t v;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ spryi_bf16 load_once(const spryi_bf16 *p)
+{
+    const spryi_bf16 v = {load_once((const uint16_t *)p)};
+    return v;
+}
+static __device__ __forceinline__ spryi_f16 load_once(const spryi_f16 *p)
+{
+    const spryi_f16 v = {load_once((const uint16_t *)p)};
+    return v;
+}
+static __device__ __forceinline__ float widened(float v)
+{
+    return v;
+}
+static __device__ __forceinline__ double widened(double v)
+{
+    return v;
+}
+static __device__ __forceinline__ float widened(spryi_bf16 v)
+{
+    return spryi_widen_bf16(v);
+}
+static __device__ __forceinline__ float widened(spryi_f16 v)
+{
+    return spryi_widen_f16(v);
+}
+template <typename V, typename S> static __device__ __forceinline__ V number_at(const S *p)
+{
+    return V(widened(load_once(p)));
+}
+static __device__ __forceinline__ float load_kept(const float *p)
+{
+    return __ldg(p);
+}
+static __device__ __forceinline__ double load_kept(const double *p)
+{
+    return __ldg(p);
+}
+template <typename S> static __device__ __forceinline__ S load_kept(const S *p)
+{
+    const S v = {__ldg((const uint16_t *)p)};
+    return v;
+}
+template <typename V, typename S> static __device__ __forceinline__ V number_kept(const S *p)
+{
+    return V(widened(load_kept(p)));
+}
+
+/* The other way, rounded once. */
+static __device__ __forceinline__ void round_to(float *to, double value)
+{
+    *to = (float)value;
+}
+static __device__ __forceinline__ void round_to(double *to, double value)
+{
+    *to = value;
+}
+static __device__ __forceinline__ void round_to(spryi_bf16 *to, double value)
+{
+    *to = spryi_narrow_bf16(value);
+}
+static __device__ __forceinline__ void round_to(spryi_f16 *to, double value)
+{
+    *to = spryi_narrow_f16(value);
+}
+
+/* Runs with `device` current and puts the caller's back: declare one at the top of a function. */
+struct device_scope {
+    int previous;
+    cudaError_t code;
+    explicit device_scope(int device) : previous(-1)
+    {
+        code = cudaGetDevice(&previous);
+        if (code == cudaSuccess && previous != device) code = cudaSetDevice(device);
+    }
+    ~device_scope()
+    {
+        if (previous >= 0) (void)cudaSetDevice(previous);
+    }
+};
+
+/* Device memory for what a kernel's prepare keeps, and for scratch, of the context's pool or hooks. */
+static inline spry_status spry_cuda_new(const spryi_device *device, void **made, int64_t bytes, const char *what,
+                                        spry_error *err)
+{
+    return device->ops->allocate(device, made, bytes, what, err);
+}
+
+/* When the device's work is done; NULL is fine. */
+static inline void spry_cuda_free(const spryi_device *device, void *pointer)
+{
+    device->ops->release(device, pointer);
+}
+
+/* A kernel may ask for up to `bytes` of shared memory when it is launched. */
+template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL kernel, int bytes)
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+/* The tables of a host function template `run<V, P, J>`, 32/32 and 64/32. */
+#define SPRY_CUDA_ROW(tag, s, v, c, run) {run<spryi_##v, int32_t, int32_t>, run<spryi_##v, int64_t, int32_t>, NULL},
+#define SPRY_CUDA_TABLE(run)                                                                                           \
+    {                                                                                                                  \
+        SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
+    }
+
+/* The same of a template `run<S, V, P, J>` of stored and vectors' types, for mixed rows, too. */
+#define SPRY_CUDA_MIXED_ROW(tag, s, v, c, run)                                                                         \
+    {run<spryi_##s, spryi_##v, int32_t, int32_t>, run<spryi_##s, spryi_##v, int64_t, int32_t>, NULL},
+#define SPRY_CUDA_MIXED_TABLE(run)                                                                                     \
+    {                                                                                                                  \
+        SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
+    }
+
+/*
+ * SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C, of values (a pattern's are of any) or
+ * of indices.
+ */
+#define SPRY_BY_TYPE(type_number, V, ...)                                                                              \
+    call_with_type(type_number, [&](auto of_type) {                                                                    \
+        typedef decltype(of_type) V;                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    })
+#define SPRY_CALL_IF(tag, s, v, c, call)                                                                               \
+    if ((int)type == (int)spryi_type_##v) return call(spryi_##v());
+template <typename F> static inline auto call_with_type(spry_type type, F call)
+{
+    SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
+    return call(spryi_f32());
+}
+/* The same of stored types: SPRY_BY_STORED(type, S, expression). */
+#define SPRY_BY_STORED(type_number, S, ...)                                                                            \
+    call_with_stored(type_number, [&](auto of_type) {                                                                  \
+        typedef decltype(of_type) S;                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    })
+#define SPRY_CALL_IF_STORED(tag, s, v, c, call)                                                                        \
+    if ((int)type == (int)spryi_type_##s) return call(spryi_##s());
+template <typename F> static inline auto call_with_stored(spry_type type, F call)
+{
+    SPRYI_PLAIN_ROWS(SPRY_CALL_IF_STORED, call)
+    SPRYI_MIXED_ROWS(SPRY_CALL_IF_STORED, call)
+    return call(spryi_f32());
+}
+template <typename F> static inline auto call_with_type(spry_index_type type, F call)
+{
+    return type == SPRY_I32 ? call(int32_t()) : call(int64_t());
+}
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * What the plug-in has: kernels (each defined in its family's *_cuda.cu and described in its *_family.c), conversions
+ * from CSR on the device (*_convert.cu), memory and passes over vectors. A new kernel or conversion is a line here.
+ */
+#ifndef SPRY_CUDA_KERNELS_H
+#define SPRY_CUDA_KERNELS_H
+
+#include "core/device.h"
+
+/* clang-format off */
+/* KERNEL(NAME) stands for spry_cuda_NAME. */
+#define SPRY_CUDA_KERNELS(KERNEL)                                                                                      \
+    KERNEL(csr_scalar)                                                                                                 \
+    KERNEL(csr_vector_shared)                                                                                          \
+    KERNEL(csr_vector)                                                                                                 \
+    KERNEL(csr_adaptive_atomic)                                                                                        \
+    KERNEL(csr_adaptive)                                                                                               \
+    KERNEL(csr_merge)                                                                                                  \
+    KERNEL(csr_scatter)                                                                                                \
+    KERNEL(csc_scatter)                                                                                                \
+    KERNEL(csc_vector)                                                                                                 \
+    KERNEL(csc_merge)                                                                                                  \
+    KERNEL(coo_atomic)                                                                                                 \
+    KERNEL(coo_segmented)                                                                                              \
+    KERNEL(ell_slots)                                                                                                  \
+    KERNEL(sell_chunks)                                                                                                \
+    KERNEL(hyb_one_launch)                                                                                             \
+    KERNEL(hyb_atomic)                                                                                                 \
+    KERNEL(hyb_segmented)                                                                                              \
+    KERNEL(scoo_shared)                                                                                                \
+    KERNEL(swept_barrier)                                                                                              \
+    KERNEL(bsr_blocks)                                                                                                 \
+    KERNEL(bsr_scatter)                                                                                                \
+    KERNEL(csr2_lanes)                                                                                                 \
+    KERNEL(csr3_gpuspmv3)                                                                                              \
+    KERNEL(csr3_gpuspmv35)                                                                                             \
+    KERNEL(windowed_staged)                                                                                            \
+    KERNEL(packed_slices)                                                                                              \
+    KERNEL(spgemm_seed_older)                                                                                          \
+    KERNEL(spgemm_seed_getvals)                                                                                        \
+    KERNEL(spgemm_seed_together)                                                                                       \
+    KERNEL(spgemm_rows)
+
+/* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */
+#define SPRY_CUDA_CONVERTERS(CONVERTER)                                                                                \
+    CONVERTER(coo)                                                                                                     \
+    CONVERTER(csc)                                                                                                     \
+    CONVERTER(ell)                                                                                                     \
+    CONVERTER(sell)                                                                                                    \
+    CONVERTER(hyb)                                                                                                     \
+    CONVERTER(scoo)                                                                                                    \
+    CONVERTER(swept)                                                                                                   \
+    CONVERTER(bsr)                                                                                                     \
+    CONVERTER(csr2)                                                                                                    \
+    CONVERTER(csr3)                                                                                                    \
+    CONVERTER(packed)                                                                                                  \
+    CONVERTER(windowed)
+/* clang-format on */
+
+#define SPRY_CUDA_DECLARE(name) extern const spryi_kernel_functions spry_cuda_##name;
+SPRY_CUDA_KERNELS(SPRY_CUDA_DECLARE)
+#undef SPRY_CUDA_DECLARE
+#define SPRY_CUDA_DECLARE(name) extern const spryi_converter spry_cuda_to_##name;
+SPRY_CUDA_CONVERTERS(SPRY_CUDA_DECLARE)
+#undef SPRY_CUDA_DECLARE
+
+extern const struct spryi_vector_ops spry_cuda_vector_ops;   /* vector_ops_cuda.cu */
+extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/cuda/support_cuda.cu */
+
+/* memory.cu: the plug-in's device memory. */
+spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                               spry_error *err);
+spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
+                               spry_error *err); /* row_sums.cu */
+spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err); /* gather.cu */
+spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                                        spry_error *err);
+void spry_cuda_release(const spryi_device *device, void *pointer);
+void spry_cuda_release_in_order(const spryi_device *device, void *pointer);
+int64_t spry_cuda_trim(void);
+int64_t spry_cuda_cached_bytes(void);
+void spry_cuda_open(void);
+void spry_cuda_close(void);
+
+/* host_block.cu: host memory that kernels of all devices see, of so many bytes; the caller's until it is given. */
+enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
+int spry_cuda_take_host_block(void **block); /* a cudaError_t; nothing is taken where it is no cudaSuccess */
+void spry_cuda_give_host_block(void);
+void spry_cuda_free_host_block(void); /* with the last context */
+
+/* vector_map.cu: the plug-in's pass over a vector. */
+spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *request, spry_error *err);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * Device memory that stays with the process for the next caller, because cudaMalloc and cudaFree take as long as a
+ * product of small matrices (docs/decisions/0015-device-memory-pool.md). Two kinds of calls:
+ *   any stream   like cudaMalloc and cudaFree: usable everywhere on return, given back after all work of the device;
+ *   in order     of the default stream, where alone the memory may be used: nobody waits.
+ * Memory of either kind may be given back by the other.
+ *
+ * Less than LARGE bytes come from a CUDA memory pool of the library's own. Larger blocks are cudaMalloc's, which takes
+ * a tenth of the time in which a pool maps new memory, and are kept in a list. Kept while idle: in each at most
+ * 1/KEPT_SHARE of the device's memory (the pool counts what is in use, too); nothing after the last context is gone, or
+ * after trim. All is cudaMalloc and cudaFree where a device has no pools, where SPRY_CUDA_POOL is "off" in the
+ * environment, and for contexts without caches, whose blocks no list knows when they come back.
+ */
+#include "device/cuda/cuda_common.cuh"
+#include "device/cuda/kernels.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_POOLS = 64, KEPT_SHARE = 8, LARGE = 32 << 20, MOST_LIVE = 256, MOST_KEPT = 16, SPARE_SHARE = 8 };
+
+typedef struct large_block {
+    void *at;
+    size_t bytes;
+    int in_order; /* of those kept: work of the default stream may still use it */
+} large_block;
+
+typedef struct device_pool {
+    int resolved;
+    cudaMemPool_t pool;  /* NULL: none, cudaMalloc serves */
+    cudaStream_t stream; /* in which allocations for any stream are ordered, and nothing else */
+    size_t most_kept, kept_bytes;
+    int live_count, kept_count;
+    large_block live[MOST_LIVE], kept[MOST_KEPT]; /* kept: the oldest first */
+} device_pool;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static device_pool pools[MOST_POOLS];
+static int contexts;
+
+static int pools_wanted(void)
+{
+    const char *choice = getenv("SPRY_CUDA_POOL");
+    return !choice || strcmp(choice, "off") != 0;
+}
+
+/* Whatever fails leaves no pool, which is no error. The device is current. */
+static void make_pool(device_pool *p, int device)
+{
+    int supported = 0;
+    size_t unused = 0, memory = 0;
+    cudaError_t code = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device);
+    if (code == cudaSuccess && supported) code = cudaMemGetInfo(&unused, &memory);
+    p->most_kept = memory / KEPT_SHARE;
+    if (code == cudaSuccess && supported) {
+        cudaMemPoolProps wanted;
+        memset(&wanted, 0, sizeof wanted);
+        wanted.allocType = cudaMemAllocationTypePinned;
+        wanted.location.type = cudaMemLocationTypeDevice;
+        wanted.location.id = device;
+        code = cudaMemPoolCreate(&p->pool, &wanted);
+        if (code != cudaSuccess) p->pool = NULL;
+        uint64_t kept = p->most_kept;
+        if (p->pool) code = cudaMemPoolSetAttribute(p->pool, cudaMemPoolAttrReleaseThreshold, &kept);
+        if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking);
+    }
+    if (code == cudaSuccess) return;
+    (void)cudaGetLastError();
+    if (p->pool) (void)cudaMemPoolDestroy(p->pool);
+    p->pool = NULL;
+}
+
+/* NULL: cudaMalloc and cudaFree serve. The device is current. */
+static device_pool *pool_of(int device)
+{
+    if (device < 0 || device >= MOST_POOLS) return NULL;
+    device_pool *p = &pools[device];
+    pthread_mutex_lock(&lock);
+    if (!p->resolved && pools_wanted()) make_pool(p, device);
+    p->resolved = 1;
+    pthread_mutex_unlock(&lock);
+    return p->pool ? p : NULL; /* constant from here on */
+}
+
+/* ---- large blocks ------------------------------------------------------------------------------------------- */
+
+static void forget(large_block *list, int *count, int b)
+{
+    (*count)--;
+    memmove(list + b, list + b + 1, (size_t)(*count - b) * sizeof *list);
+}
+
+/* The smallest kept block that is large enough and hardly larger, live again; at NULL: there is none. */
+static large_block take_kept(device_pool *p, size_t bytes)
+{
+    large_block found = {NULL, 0, 0};
+    int best = -1;
+    pthread_mutex_lock(&lock);
+    for (int b = 0; b < p->kept_count; b++) {
+        const size_t size = p->kept[b].bytes;
+        if (size < bytes || size - bytes > size / SPARE_SHARE) continue;
+        if (best < 0 || size < p->kept[best].bytes) best = b;
+    }
+    if (best >= 0 && p->live_count < MOST_LIVE) {
+        found = p->kept[best];
+        p->kept_bytes -= found.bytes;
+        forget(p->kept, &p->kept_count, best);
+        p->live[p->live_count++] = found;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Blocks beyond the list's length are not known when they come back, and are freed then. */
+static void note_live(device_pool *p, void *at, size_t bytes)
+{
+    const large_block block = {at, bytes, 0};
+    pthread_mutex_lock(&lock);
+    if (p->live_count < MOST_LIVE) p->live[p->live_count++] = block;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Of the oldest kept blocks as many as it takes to keep `bytes` more; they are the caller's to free. */
+static int make_room(device_pool *p, size_t bytes, large_block *gone)
+{
+    int count = 0;
+    while (p->kept_count > 0 && (p->kept_count == MOST_KEPT || p->kept_bytes + bytes > p->most_kept)) {
+        gone[count++] = p->kept[0];
+        p->kept_bytes -= p->kept[0].bytes;
+        forget(p->kept, &p->kept_count, 0);
+    }
+    return count;
+}
+
+/* 1: the block was a large one, and is kept or freed. */
+static int give_large(device_pool *p, void *at, int in_order)
+{
+    large_block gone[MOST_KEPT + 1];
+    int count = 0, found = 0;
+    pthread_mutex_lock(&lock);
+    while (found < p->live_count && p->live[found].at != at) found++;
+    const int known = found < p->live_count;
+    if (known) {
+        large_block block = p->live[found];
+        forget(p->live, &p->live_count, found);
+        block.in_order = in_order;
+        if (block.bytes > p->most_kept) {
+            gone[count++] = block;
+        } else {
+            count = make_room(p, block.bytes, gone);
+            p->kept[p->kept_count++] = block;
+            p->kept_bytes += block.bytes;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    for (int b = 0; b < count; b++) (void)cudaFree(gone[b].at);
+    return known;
+}
+
+/* ---- both ---------------------------------------------------------------------------------------------------- */
+
+/* Bytes that are not in use go back to the driver. The device is current. */
+static int64_t trim(device_pool *p)
+{
+    large_block gone[MOST_KEPT];
+    uint64_t before = 0, after = 0;
+    pthread_mutex_lock(&lock);
+    const int count = p->kept_count;
+    int64_t given = (int64_t)p->kept_bytes;
+    memcpy(gone, p->kept, sizeof gone);
+    p->kept_count = 0;
+    p->kept_bytes = 0;
+    pthread_mutex_unlock(&lock);
+    for (int b = 0; b < count; b++) (void)cudaFree(gone[b].at);
+    (void)cudaStreamSynchronize(NULL); /* what was given back in its order counts as unused behind it */
+    (void)cudaStreamSynchronize(p->stream);
+    cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &before);
+    if (code == cudaSuccess) code = cudaMemPoolTrimTo(p->pool, 0);
+    if (code == cudaSuccess) code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &after);
+    if (code == cudaSuccess && before > after) given += (int64_t)(before - after);
+    if (code != cudaSuccess) (void)cudaGetLastError();
+    return given;
+}
+
+/* What is kept: of the pool all that is not in use, also where it shares the driver's blocks with what is. */
+static int64_t cached_bytes(device_pool *p)
+{
+    uint64_t reserved = 0, used = 0;
+    (void)cudaStreamSynchronize(NULL); /* as trim does */
+    (void)cudaStreamSynchronize(p->stream);
+    pthread_mutex_lock(&lock);
+    const int64_t large = (int64_t)p->kept_bytes;
+    pthread_mutex_unlock(&lock);
+    cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+    if (code == cudaSuccess) code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    if (code != cudaSuccess) (void)cudaGetLastError();
+    return large + (code == cudaSuccess && reserved > used ? (int64_t)(reserved - used) : 0);
+}
+
+/* With what is kept given back when there is not enough otherwise. */
+static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
+{
+    cudaError_t code = cudaMalloc(made, bytes);
+    if (code != cudaErrorMemoryAllocation) return code;
+    (void)cudaGetLastError();
+    (void)cudaDeviceSynchronize();
+    (void)trim(p);
+    return cudaMalloc(made, bytes);
+}
+
+/* The default stream's error, if it has one, is found by whoever waits for it next. */
+static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_stream, int uncached)
+{
+    if (!p) return cudaMalloc(made, bytes);
+    if (uncached) return take_new(p, made, bytes);
+    if (bytes >= LARGE) {
+        const large_block kept = take_kept(p, bytes);
+        *made = kept.at;
+        if (kept.at) return any_stream && kept.in_order ? cudaStreamSynchronize(NULL) : cudaSuccess;
+        const cudaError_t code = take_new(p, made, bytes);
+        if (code == cudaSuccess) note_live(p, *made, bytes);
+        return code;
+    }
+    const cudaStream_t stream = any_stream ? p->stream : NULL;
+    cudaError_t code = cudaMallocFromPoolAsync(made, bytes, p->pool, stream);
+    if (code != cudaSuccess) {
+        (void)cudaGetLastError();
+        return take_new(p, made, bytes);
+    }
+    if (any_stream) code = cudaStreamSynchronize(stream);
+    if (code != cudaSuccess) (void)cudaFreeAsync(*made, stream);
+    return code;
+}
+
+static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what, int any_stream,
+                            spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    void *made = NULL;
+    cudaError_t code = scope.code;
+    if (code == cudaSuccess)
+        code = take(pool_of(device->ordinal), &made, bytes > 0 ? (size_t)bytes : 1, any_stream, device->uncached);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0, "out of device memory: %lld bytes for %s",
+                                (long long)bytes, what);
+    }
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, what);
+    *pointer = made;
+    return SPRY_OK;
+}
+
+/* ---- the plug-in's functions ----------------------------------------------------------------------------------- */
+
+spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                               spry_error *err)
+{
+    return allocate(device, pointer, bytes, what, 1, err);
+}
+
+spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                                        spry_error *err)
+{
+    return allocate(device, pointer, bytes, what, 0, err);
+}
+
+/* cudaFree of memory of a pool waits for nobody, and leaves it counted as used. */
+void spry_cuda_release(const spryi_device *device, void *pointer)
+{
+    if (!pointer) return;
+    device_scope scope(device->ordinal);
+    device_pool *p = pool_of(device->ordinal);
+    if (p) (void)cudaDeviceSynchronize();
+    if (p && (give_large(p, pointer, 0) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
+    if (p) (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
+    (void)cudaFree(pointer);
+}
+
+void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
+{
+    if (!pointer) return;
+    device_scope scope(device->ordinal);
+    device_pool *p = pool_of(device->ordinal);
+    if (p && give_large(p, pointer, 1)) return;
+    if (p && cudaFreeAsync(pointer, NULL) == cudaSuccess) return;
+    (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
+    (void)cudaFree(pointer);
+}
+
+/* What `count` says of each pool, its device current. */
+static int64_t sum_of_pools(int64_t (*count)(device_pool *))
+{
+    int64_t sum = 0;
+    for (int device = 0; device < MOST_POOLS; device++) {
+        pthread_mutex_lock(&lock);
+        const int there = pools[device].pool != NULL;
+        pthread_mutex_unlock(&lock);
+        if (!there) continue;
+        device_scope scope(device);
+        sum += count(&pools[device]);
+    }
+    return sum;
+}
+
+int64_t spry_cuda_trim(void)
+{
+    return sum_of_pools(trim);
+}
+
+int64_t spry_cuda_cached_bytes(void)
+{
+    return sum_of_pools(cached_bytes);
+}
+
+void spry_cuda_open(void)
+{
+    pthread_mutex_lock(&lock);
+    contexts++;
+    pthread_mutex_unlock(&lock);
+}
+
+void spry_cuda_close(void)
+{
+    pthread_mutex_lock(&lock);
+    const int last = --contexts == 0;
+    pthread_mutex_unlock(&lock);
+    if (!last) return;
+    (void)spry_cuda_trim();
+    spry_cuda_free_host_block();
+}

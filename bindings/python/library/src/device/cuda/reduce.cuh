@@ -1,0 +1,73 @@
+/* Sums and row products that several kernels share. */
+#ifndef SPRY_CUDA_REDUCE_CUH
+#define SPRY_CUDA_REDUCE_CUH
+
+#include "device/cuda/cuda_common.cuh"
+
+/* Sum over the `width` lanes of a group, a power of two up to 32; its first lane has it. The whole warp must call. */
+template <typename V> static __device__ __forceinline__ V lanes_sum(V sum, int width)
+{
+    for (int step = width / 2; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step, width);
+    return sum;
+}
+
+/* Sum over a block of THREADS; thread 0 has it. scratch: THREADS / 32 shared numbers, free again afterwards. */
+template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *scratch)
+{
+    sum = lanes_sum(sum, 32);
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x < 32) sum = lanes_sum(threadIdx.x < THREADS / 32 ? scratch[threadIdx.x] : V(0), THREADS / 32);
+    __syncthreads();
+    return sum;
+}
+
+/* Sum of a_k x_j over entries k, k + STEP, ... below end, four in flight; Ax NULL: ones. */
+template <int STEP, typename V, typename J>
+static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, const J *__restrict__ Aj,
+                                                    const V *__restrict__ Ax, const V *__restrict__ x)
+{
+    V sum = 0;
+    for (; k + 3 * STEP < end; k += 4 * STEP) {
+        J j[4];
+        V a[4];
+#pragma unroll
+        for (int u = 0; u < 4; u++) j[u] = load_once(Aj + k + u * STEP);
+#pragma unroll
+        for (int u = 0; u < 4; u++) a[u] = Ax ? load_once(Ax + k + u * STEP) : V(1);
+#pragma unroll
+        for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
+    }
+    /* a plain load: with load_once here csr_merge takes eight registers more */
+    for (; k < end; k += STEP) sum += (Ax ? load_once(Ax + k) : V(1)) * x[Aj[k]];
+    return sum;
+}
+
+/*
+ * For the whole block: hands in `sum`, which thread 0 has, as number `part` of the `parts` sums of a row, which lie in
+ * partial[0 .. parts - 1]. 1 in the block that comes last; its thread 0 has the row's sum then, added in the order of
+ * the parts whatever the order of arrival. *arrived is zero before the first block and after the last.
+ */
+template <int THREADS, typename V>
+static __device__ int add_part(V *sum, int64_t part, int64_t parts, V *partial, unsigned *arrived, V *scratch)
+{
+    __shared__ int is_last;
+    if (threadIdx.x == 0) {
+        partial[part] = *sum;
+        __threadfence(); /* the sum is seen before the arrival is */
+        is_last = atomicAdd(arrived, 1u) == (unsigned)parts - 1;
+        if (is_last) *arrived = 0;
+    }
+    __syncthreads();
+    const int last = is_last;
+    if (last) {
+        __threadfence();
+        V own = 0;
+        for (int64_t p = threadIdx.x; p < parts; p += THREADS) own += __ldcg(partial + p);
+        *sum = sum_of_block<THREADS>(own, scratch);
+    }
+    __syncthreads(); /* is_last may be written again */
+    return last;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * Rounds of an iteration, recorded: what a method starts in a stream becomes a CUDA graph, which is started in one
+ * call, and behind it a copy of the state goes to pinned memory of the host. There are LOOKS of those, so that the host
+ * can start more before it looks at what is older.
+ */
+#include "device/cuda/rounds.h"
+
+#include "device/cuda/cuda_common.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKS = 2 };
+
+/* Rounds, and copies of the state in host memory that follow them, taken in turns. */
+typedef struct recorded {
+    cudaGraphExec_t graph;
+    cudaEvent_t copied[LOOKS];
+    char *copies; /* LOOKS of `bytes` */
+    size_t bytes; /* of all states */
+    int64_t started, seen;
+} recorded;
+
+void spry_cuda_forget_rounds(void *rounds)
+{
+    recorded *r = (recorded *)rounds;
+    if (!r) return;
+    if (r->graph) (void)cudaGraphExecDestroy(r->graph);
+    for (int k = 0; k < LOOKS; k++)
+        if (r->copied[k]) (void)cudaEventDestroy(r->copied[k]);
+    if (r->copies) (void)cudaFreeHost(r->copies);
+    free(r);
+}
+
+static cudaError_t make_copies(recorded *r)
+{
+    cudaError_t code = cudaHostAlloc((void **)&r->copies, LOOKS * r->bytes, cudaHostAllocDefault);
+    for (int k = 0; k < LOOKS && code == cudaSuccess; k++)
+        code = cudaEventCreateWithFlags(&r->copied[k], cudaEventDisableTiming);
+    return code;
+}
+
+/* With the work's device current. */
+static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spry_error *err)
+{
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    spry_status status = SPRY_OK;
+    cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ended = cudaSuccess;
+    if (code == cudaSuccess) code = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (code == cudaSuccess) {
+        status = start(user, stream, err);
+        ended = cudaStreamEndCapture(stream, &graph);
+    }
+    if (code == cudaSuccess) code = ended;
+    if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
+    /* now, and not with the first start */
+    if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphUpload(r->graph, stream);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (stream) (void)cudaStreamDestroy(stream);
+    return status == SPRY_OK && code != cudaSuccess ? spry_cuda_fail(err, code, "rounds of an iteration") : status;
+}
+
+spry_status spry_cuda_record_rounds(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds,
+                                    spry_error *err)
+{
+    const device_scope scope(w->ordinal);
+    recorded *r = (recorded *)calloc(1, sizeof *r);
+    if (!r) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rounds of an iteration");
+    r->bytes = (size_t)w->columns * SPRYI_STATE_BYTES;
+    cudaError_t code = scope.code;
+    if (code == cudaSuccess) code = make_copies(r);
+    spry_status status = code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "rounds of an iteration");
+    if (status == SPRY_OK) status = make_graph(r, start, user, err);
+    if (status == SPRY_OK)
+        *rounds = r;
+    else
+        spry_cuda_forget_rounds(r);
+    return status;
+}
+
+spry_status spry_cuda_replay_rounds(const spryi_vector_work *w, void *rounds, spry_error *err)
+{
+    const device_scope scope(w->ordinal);
+    recorded *r = (recorded *)rounds;
+    const int k = (int)(r->started % LOOKS);
+    cudaStream_t stream = (cudaStream_t)w->stream;
+    cudaError_t code = scope.code;
+    if (code == cudaSuccess) code = cudaGraphLaunch(r->graph, stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(r->copies + k * r->bytes, w->state.data, r->bytes, cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess) code = cudaEventRecord(r->copied[k], stream);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
+    r->started++;
+    return SPRY_OK;
+}
+
+spry_status spry_cuda_see_rounds(void *rounds, void *state, size_t bytes, spry_error *err)
+{
+    recorded *r = (recorded *)rounds;
+    const int k = (int)(r->seen % LOOKS);
+    const cudaError_t code = cudaEventSynchronize(r->copied[k]);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "rounds of an iteration");
+    memcpy(state, r->copies + k * r->bytes, bytes);
+    r->seen++;
+    return SPRY_OK;
+}

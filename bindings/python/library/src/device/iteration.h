@@ -1,0 +1,279 @@
+/*
+ * The scalars of the methods, and what becomes of them from pass to pass. They lie where the vectors do: a pass reads
+ * its factors from the state and leaves its sums there, and one of the functions here, called by the pass itself on the
+ * CPU and by one thread behind it on a GPU, makes the next factors of them. When it sets `stop`, all passes that
+ * follow leave the vectors alone. So passes can be started ahead, many iterations at once, and what is found when
+ * someone looks is exactly what the iteration left that stopped.
+ *
+ * Plain C, also compiled by nvcc.
+ */
+#ifndef SPRYI_ITERATION_H
+#define SPRYI_ITERATION_H
+
+#include "spry/solve.h"
+#include "spry/spry.h"
+
+#include <math.h>
+
+#ifdef __CUDACC__
+#define SPRYI_BOTH_SIDES static __host__ __device__ inline
+#else
+#define SPRYI_BOTH_SIDES static inline
+#endif
+
+enum { SPRYI_MOST_AHEAD = 32 }; /* iterations that may be started before someone looks */
+
+typedef enum spryi_stop {
+    SPRYI_GOES_ON = 0,
+    SPRYI_SMALL_ENOUGH, /* the residual has reached the tolerance */
+    SPRYI_AT_LIMIT,
+    SPRYI_STAGNATES,
+    SPRYI_NOT_FINITE,
+    SPRYI_NEGATIVE_CURVATURE,
+    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums cannot be relied on: see spryi_cg_guard */
+    SPRYI_A_OUT_OF_RANGE,
+    SPRYI_REPLACE,           /* CG: the carried residual is to be replaced by b - A x */
+    SPRYI_BAD_PRECONDITIONER /* CG: r.Mr <= 0 */
+} spryi_stop;
+
+SPRYI_BOTH_SIDES int spryi_finite(double value)
+{
+    return value - value == 0;
+}
+
+/* ---- Conjugate Gradient ------------------------------------------------------------------------- */
+
+/*
+ * Sums of squares underflow and overflow long before the numbers do. A guard stops the iteration where that is near:
+ * B where the size of b, A where that of A (1/alpha, or the mean of 1/D) is outside 1/reach .. reach. Whoever looks
+ * scales the system by powers of two, takes the guard away and begins anew.
+ */
+typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
+
+typedef struct spryi_cg_state {
+    /* asked for */
+    double tolerance;    /* of the residual, which is relative, */
+    double absolute;     /* or of its norm; the larger one counts */
+    double replacements; /* share to which the residual falls before it is replaced; 0: it is not */
+    double reach;        /* of the guards: a power of two */
+    int guards;          /* those that are left */
+    double trusted;      /* fraction of rz below which the predicted rz is not */
+    int apart;           /* 1: M is applied by a pass of its own, between shrink and turn */
+    int64_t limit, patience;
+    /* as it goes */
+    double rr, rz, b_norm, alpha, beta;
+    double curvature;  /* p'Ap of the latest iteration */
+    double residual;   /* sqrt(rr) / b_norm */
+    double goal;       /* what tolerance and absolute come to */
+    double replace_at; /* residual at which it is replaced */
+    double smallest;   /* residual ... */
+    int64_t smallest_at, iterations;
+    double distance;                  /* of spryi_cg_passes.distance */
+    double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
+    int stop;                         /* a spryi_stop */
+    int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */
+    int turn;                         /* 1: the second of them is to be done, or was, by the step of this round */
+    int owed;                         /* 1: a GPU's step has left sums that no one has looked at yet */
+    int fresh;                        /* apart: 1: p begins anew, with beta = 0 */
+    unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
+    unsigned meetings;                /* of a GPU's passes: times that all blocks have met */
+} spryi_cg_state;
+
+SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
+{
+    if (!spryi_finite(s->residual)) {
+        s->stop = SPRYI_NOT_FINITE;
+    } else if (s->residual <= s->goal) {
+        s->stop = SPRYI_SMALL_ENOUGH;
+    } else if (s->iterations >= s->limit) {
+        s->stop = SPRYI_AT_LIMIT;
+    } else if (s->residual <= s->replace_at) {
+        s->stop = SPRYI_REPLACE;
+    } else {
+        if (s->residual < 0.99 * s->smallest) {
+            s->smallest = s->residual;
+            s->smallest_at = s->iterations;
+        }
+        if (s->iterations - s->smallest_at >= s->patience) s->stop = SPRYI_STAGNATES;
+    }
+}
+
+/* 1: a number above 0 is in 1/reach .. reach; 0 where it is Inf or NaN. */
+SPRYI_BOTH_SIDES int spryi_within(double value, double reach)
+{
+    return value >= 1 / reach && value <= reach;
+}
+
+/* A residual that was computed, not carried along: r.r, r.z. */
+SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
+{
+    s->rr = sums[0];
+    s->rz = sums[1];
+    s->residual = sqrt(s->rr) / s->b_norm;
+    s->replace_at = s->replacements * s->residual;
+    s->smallest = s->residual;
+    s->smallest_at = s->iterations;
+    s->stop = SPRYI_GOES_ON;
+    s->halves = s->turn = s->owed = 0;
+}
+
+/* After replace: r.r, and of M = D r.z, of the new r; M apart: z = M r and turn follow, with the beta of the old rz. */
+SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
+{
+    const double computed[2] = {sums[0], s->apart ? s->rz : sums[1]};
+    const int stop = s->stop;
+    spryi_cg_computed(s, computed);
+    if (stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE)
+        s->stop = stop; /* what is to be scaled stays so */
+    else if (s->residual <= s->goal)
+        s->stop = SPRYI_SMALL_ENOUGH;
+}
+
+/* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
+SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
+{
+    s->b_norm = sqrt(sums[2]);
+    s->goal = s->absolute > s->tolerance * s->b_norm ? s->absolute / s->b_norm : s->tolerance;
+    s->fresh = s->apart;
+    spryi_cg_computed(s, sums);
+    if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
+        s->stop = SPRYI_B_OUT_OF_RANGE;
+    else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    else
+        spryi_cg_judge(s);
+}
+
+/*
+ * After dots: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in exact arithmetic. Where qq
+ * underflows or overflows the step is done in halves, which need no qq.
+ */
+SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
+{
+    s->halves = 0;
+    if (s->stop) return;
+    s->curvature = sums[0];
+    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach)) {
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    } else if (!spryi_finite(sums[0])) {
+        s->stop = SPRYI_NOT_FINITE;
+    } else if (sums[0] <= 0) {
+        s->stop = SPRYI_NEGATIVE_CURVATURE;
+    } else {
+        double alpha = s->rz / sums[0], predicted = alpha * alpha * sums[1] - s->rz;
+        s->alpha = alpha;
+        s->beta = predicted / s->rz;
+        s->halves = !s->apart && !(predicted > s->trusted * s->rz && spryi_finite(predicted));
+    }
+}
+
+/* r.r of the next iterate. */
+SPRYI_BOTH_SIDES void spryi_cg_next(spryi_cg_state *s, double rr)
+{
+    s->rr = rr;
+    s->residual = sqrt(s->rr) / s->b_norm;
+    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
+    s->iterations++;
+    spryi_cg_judge(s);
+}
+
+/* After step: r.r, r.z of the new r. */
+SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
+{
+    if (s->stop) return;
+    if (s->halves) s->beta = sums[1] / s->rz;
+    s->turn = s->halves;
+    s->rz = sums[1];
+    spryi_cg_next(s, sums[0]);
+}
+
+/* M apart, after shrink: r.r. */
+SPRYI_BOTH_SIDES void spryi_cg_shrunk(spryi_cg_state *s, const double *sums)
+{
+    if (!s->stop) spryi_cg_next(s, sums[0]);
+}
+
+/* M apart, when z = M r is there: r.z. */
+SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
+{
+    if (s->stop) return;
+    s->beta = s->fresh ? 0 : sums[0] / s->rz;
+    s->fresh = 0;
+    s->rz = sums[0];
+    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->reach))
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    else if (!spryi_finite(s->rz))
+        s->stop = SPRYI_NOT_FINITE;
+    else if (s->rz <= 0)
+        s->stop = SPRYI_BAD_PRECONDITIONER;
+}
+
+/*
+ * A GPU's dots look first at what the step before left, r.r and r.z, then at their own sums: the product between them
+ * waits for neither. Where that step was the first half of one, the step of this round is the second, and dots have
+ * nothing to say.
+ */
+SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const double *dots)
+{
+    if (s->turn) s->turn = s->halves = 0;
+    if (s->owed) spryi_cg_strided(s, step);
+    s->owed = 0;
+    if (s->stop || s->turn) return;
+    spryi_cg_dotted(s, dots);
+    s->owed = !s->stop && !s->apart;
+}
+
+/* ---- PageRank ----------------------------------------------------------------------------------- */
+
+typedef struct spryi_rank_state {
+    /* asked for */
+    double alpha, tolerance;
+    double n; /* sum of v: where that is ones, their number */
+    int64_t limit;
+    spry_norm norm;
+    int teleports; /* the mass of zero columns is spread over all nodes, as v says */
+    /* of spryi_rank_passes.weigh */
+    double weight; /* sum of the entries */
+    int64_t bad;   /* the first entry that is negative or not finite; INT64_MAX: none */
+    /* as it goes; d = x_k - x_(k-1) */
+    double alpha_before, shift_before; /* x_(k-1) = alpha_before y_before + shift_before v */
+    double d1, residual;               /* ||d||_1, and in the norm asked for */
+    double mass;                       /* sum of x_k */
+    double zero_mass;                  /* of it, over columns whose factor is 0 */
+    int64_t iterations;
+    double history[SPRYI_MOST_AHEAD]; /* as above */
+    int stop;
+    int finished;     /* 1: a pass that found `stop` set has put x where z was */
+    unsigned arrived; /* as above */
+} spryi_rank_state;
+
+SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
+{
+    double rest = (1 - s->alpha) / s->n;
+    return s->teleports ? rest + s->alpha * s->zero_mass / s->n : rest;
+}
+
+/* After rank_step: ||d||_1, the sum of squares or the largest of |d|, sum of x_k, of it over zero columns. */
+SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums)
+{
+    if (s->stop) {
+        s->finished = 1;
+        return;
+    }
+    s->shift_before = spryi_rank_shift(s);
+    s->alpha_before = s->alpha;
+    s->d1 = sums[0];
+    s->residual = s->norm == SPRY_NORM_1 ? sums[0] : s->norm == SPRY_NORM_2 ? sqrt(sums[1]) : sums[1];
+    s->mass = sums[2];
+    s->zero_mass = sums[3];
+    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
+    s->iterations++;
+    if (!spryi_finite(s->mass) || !spryi_finite(s->d1))
+        s->stop = SPRYI_NOT_FINITE;
+    else if (s->residual <= s->tolerance)
+        s->stop = SPRYI_SMALL_ENOUGH;
+    else if (s->iterations >= s->limit)
+        s->stop = SPRYI_AT_LIMIT;
+}
+
+#endif

@@ -1,0 +1,128 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * bsr_avx2_cpu: dense blocks with AVX2.
+ *
+ * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes; sums of several
+ *       columns run side by side. Blocks and the x of blocks to come are fetched ahead by software. Several columns of
+ *       x at once: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
+ * Cost: as there.
+ * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
+ */
+#include "core/simd_x86.h"
+#include "formats/bsr/bsr.h"
+#include "formats/shared/panels.h"
+
+#include <string.h>
+
+/* Lanes all ones where their bit of the mask is set. */
+static inline __m256i bits_f64(unsigned mask)
+{
+    const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask), bit), bit);
+}
+
+static inline __m256i bits_f32(unsigned mask)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bit), bit);
+}
+
+typedef __m256d vec_f64;
+typedef __m256 vec_f32;
+#define VEC SPRYI_TYPED(vec)
+#define WIDTH ((int)(32 / sizeof(SPRY_V)))
+#define LOAD(p) SPRYI_MM256(loadu)(p)
+#define STORE(p, v) SPRYI_MM256(storeu)(p, v)
+#define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
+#define ADD(a, b) SPRYI_MM256(add)(a, b)
+#define SET1(s) SPRYI_MM256(set1)(s)
+#define ZERO() SPRYI_MM256(setzero)()
+#define BITS(mask) SPRYI_TYPED(bits)(mask)
+#define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
+
+#define SPRYI_ANY_ROW
+/* sum_row below; others have one sum, in plain C. */
+#define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
+                                                            SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_avx2_cpu.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_bsr_avx2_cpu = {
+    .name = "bsr_avx2_cpu",
+    .format = "bsr",
+    .device = "cpu",
+    .idea = "a register a column of a block, its x in all lanes; AVX2",
+    .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
+    .deterministic = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
+};
+
+#elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
+
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    SPRY_FN(sum_plain)(job, I, r, masked, sum);
+}
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+/* Up to WIDTH rows of a column. */
+static inline __attribute__((always_inline)) VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
+{
+    return rows >= WIDTH ? LOAD(p) : SPRYI_MM256(maskload)(p, BITS((1u << rows) - 1));
+}
+
+/* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    const SPRY_J *Aj = job->columns;
+    const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
+    VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
+    for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
+        SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
+        for (int j = 0; j < r; j++) {
+            const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
+            VEC xj = SET1(x[j]);
+            v[j & 3] = FMA(SPRY_FN(column)(Ax + j * r, r), masked ? ONLY(xj, mask) : xj, v[j & 3]);
+            if (r > WIDTH)
+                w[j & 3] = FMA(SPRY_FN(column)(Ax + j * r + WIDTH, r - WIDTH), masked ? ONLY(xj, mask >> WIDTH) : xj,
+                               w[j & 3]);
+        }
+    }
+    STORE(sum, ADD(ADD(v[0], v[1]), ADD(v[2], v[3])));
+    if (r > WIDTH) STORE(sum + WIDTH, ADD(ADD(w[0], w[1]), ADD(w[2], w[3])));
+}
+
+#endif

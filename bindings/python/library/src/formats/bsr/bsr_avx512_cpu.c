@@ -1,0 +1,89 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * bsr_avx512_cpu: dense blocks with AVX-512.
+ *
+ * Idea: a column of a block is one masked register of eight lanes, or of four for blocks up to 4, whose loads cross
+ *       fewer cache lines, multiplied by its x in all of them; sums of several columns run side by side. Blocks and the
+ *       x of blocks to come are fetched ahead by software. Several columns of x at once: bsr_panels.tmpl.c.
+ * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
+ * Cost: as there.
+ * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
+ */
+#include "core/simd_x86.h"
+#include "formats/bsr/bsr.h"
+#include "formats/shared/panels.h"
+
+#include <string.h>
+
+/* Four numbers in one register, as EIGHT is for eight. */
+typedef __m128 FOUR_type_f32;
+typedef __m256d FOUR_type_f64;
+typedef eight_f32 EIGHT_type_f32;
+typedef eight_f64 EIGHT_type_f64;
+#define FOUR(name) SPRYI_TYPED(FOUR)(name)
+#define FOUR_f32(name) _mm_##name##_ps
+#define FOUR_f64(name) _mm256_##name##_pd
+
+/* sum_row below; others have one sum, in plain C. */
+#define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)};
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_bsr_avx512_cpu = {
+    .name = "bsr_avx512_cpu",
+    .format = "bsr",
+    .device = "cpu",
+    .idea = "a masked register a column of a block, its x in all lanes; AVX-512",
+    .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
+    .deterministic = 1,
+    .simd = SPRYI_AVX512,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
+};
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+#define IN_REGISTERS sum_in_fours
+#define REGISTER FOUR
+#define NUMBERS 4
+#include "formats/bsr/bsr_columns.tmpl.c"
+#define IN_REGISTERS sum_in_eights
+#define REGISTER EIGHT
+#define NUMBERS 8
+#include "formats/bsr/bsr_columns.tmpl.c"
+
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    if (r <= 4)
+        SPRY_FN(sum_in_fours)(job, I, r, masked, sum);
+    else
+        SPRY_FN(sum_in_eights)(job, I, r, masked, sum);
+}
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * IN_REGISTERS(job, I, r, masked, sum): the sums of a block row, columns of blocks of up to NUMBERS in registers of
+ * REGISTER, FOUR or EIGHT, for bsr_avx512_cpu.
+ */
+
+/* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
+static inline __attribute__((always_inline)) void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, int64_t I,
+                                                                        const int r, const int masked, SPRY_V *sum)
+{
+    typedef SPRYI_TYPED(SPRYI_JOIN(REGISTER, type)) numbers;
+    const SPRY_J *Aj = job->columns, *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
+    const __mmask8 lanes = (__mmask8)((1u << r) - 1);
+    numbers v[4] = {REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)()};
+    for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
+        SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
+        for (int j = 0; j < r; j++) {
+            const SPRY_V *from = Ax + j * r;
+            const numbers column = r == NUMBERS ? REGISTER(loadu)(from) : REGISTER(maskz_loadu)(lanes, from);
+            const numbers xj = REGISTER(set1)(x[j]);
+            if (masked)
+                v[j & 3] =
+                    REGISTER(mask3_fmadd)(column, xj, v[j & 3], (__mmask8)spryi_bsr_mask(job->masks, r, b * r + j));
+            else
+                v[j & 3] = REGISTER(fmadd)(column, xj, v[j & 3]);
+        }
+    }
+    REGISTER(storeu)(sum, REGISTER(add)(REGISTER(add)(v[0], v[1]), REGISTER(add)(v[2], v[3])));
+}
+
+#undef IN_REGISTERS
+#undef REGISTER
+#undef NUMBERS

@@ -1,0 +1,206 @@
+/* Making the storage of format bsr, and CSR of it. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "formats/bsr/bsr_build.h"
+
+#include <omp.h>
+
+static spry_arrays types_of(const spryi_bsr_head *h)
+{
+    return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_bsr *s = storage;
+    const spryi_bsr_head *h = &s->head;
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
+    const int64_t offsets = h->block_rows < INT64_MAX ? h->block_rows + 1 : -1;
+    list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, offsets, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
+    list[3] = (spryi_section){"values", &s->values, NULL, spryi_bsr_value_count(h), value_bytes};
+    list[4] = (spryi_section){"masks", &s->masks, NULL, spryi_bsr_bytes_of_masks(h), 1};
+    return 5;
+}
+
+/* The head is left out: its windows are the CPU's. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_destroy_storage(context, storage, sections, NULL);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, sections, NULL);
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    spryi_bsr s = {0};
+    int64_t most;
+    spry_status status = spryi_bsr_survey(context, &s, &most, request, err);
+    if (status == SPRY_OK) spryi_bsr_cost(&s, cost);
+    spryi_release_arrays(context, &s, sections);
+    return status;
+}
+
+static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t most, spry_error *err)
+{
+    const spryi_bsr_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    spryi_bsr_scratch *work = NULL;
+    int threads = spryi_threads(context, A->rows + A->nnz);
+    SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
+    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type != SPRY_F64, err));
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
+    /* static: a thread fills what it will multiply, so that it lies on its node */
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < h->block_rows; I++) steps->fill(s, A, I, &work[omp_get_thread_num()]);
+    spryi_bsr_scratch_release(context, work, threads);
+done:
+    spryi_release(context, work);
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *A = &request->csr->a;
+    spry_status status = SPRY_OK;
+    spryi_cost cost = {0};
+    spryi_bsr *s = NULL;
+    int64_t most = 0;
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "bsr storage", err));
+    *s = (spryi_bsr){.offsets = NULL};
+    SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
+    spryi_bsr_cost(s, &cost);
+    SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
+    SPRYI_TRY(spryi_bsr_check_sums(request, &s->head, A, err));
+    s->types = types_of(&s->head);
+    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
+    SPRYI_TRY(fill(context, s, A, most, err));
+    spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_bsr *s = storage;
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    spry_arrays a = s->types;
+    a.sorted = a.unique = SPRY_KNOWN_YES;
+    SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
+    int threads = spryi_threads(context, a.rows + a.nnz);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, c.offsets, I);
+    spryi_scan(c.offsets, a.rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->rows(s, c.offsets, c.indices, c.values, I);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+/* Sums of the parts of a transposed product, or all of y's for the reference. */
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
+{
+    const spryi_bsr_head *h = &((const spryi_bsr *)storage)->head;
+    const int64_t parts = spryi_bsr_window_at(h, h->parts), all = h->block_cols * h->block;
+    return (parts > all ? parts : all) * (int64_t)spry_type_bytes(vector_type);
+}
+
+static const char *head_fault(const spryi_bsr_head *h)
+{
+    enum { MOST = 1 << 10 };
+    if (h->rows < 0 || h->cols < 0 || h->nnz < 0 || h->blocks < 0) return "a size is negative";
+    if (h->block < 1 || h->block > SPRYI_BSR_MOST_BLOCK) return "the size of blocks is out of range";
+    if (h->block_rows != h->rows / h->block + (h->rows % h->block > 0) ||
+        h->block_cols != h->cols / h->block + (h->cols % h->block > 0))
+        return "the numbers of block rows and columns do not fit";
+    if (h->blocks > INT64_MAX / MOST || h->nnz > spryi_bsr_value_count(h)) return "the number of blocks does not fit";
+    if (spryi_stored_row((spry_type)h->value_type) < 0 ||
+        spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
+        return "a type is unknown";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
+    if (h->parts < 1 || h->parts > SPRYI_BSR_PARTS || (h->parts & (h->parts - 1)) != 0) return "the parts do not fit";
+    return NULL;
+}
+
+/* Offsets rise, and the windows of the transposed product are those that the structure gives. */
+static const char *structure_fault(const spryi_bsr *s)
+{
+    const spryi_bsr_head *h = &s->head;
+    int rises = spryi_index_at(s->offsets, s->types.offset_type, 0) == 0;
+    for (int64_t I = 0; rises && I < h->block_rows; I++)
+        rises = spryi_index_at(s->offsets, s->types.offset_type, I) <=
+                spryi_index_at(s->offsets, s->types.offset_type, I + 1);
+    if (!rises || spryi_index_at(s->offsets, s->types.offset_type, h->block_rows) != h->blocks)
+        return "offsets do not rise from 0 to the number of blocks";
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
+    const int threads = spryi_most_threads();
+    int64_t first = h->block_rows, entries = 0, again = 0;
+#pragma omp parallel for num_threads(threads) reduction(min : first) reduction(+ : entries) schedule(static)
+    for (int64_t I = 0; I < h->block_rows; I++)
+        if (steps->fault(s, I, &entries) && I < first) first = I;
+    if (first < h->block_rows) return steps->fault(s, first, &again);
+    if (entries != h->nnz) return "the masks do not hold as many entries as are told";
+    spryi_bsr found = *s;
+    spryi_bsr_find_windows(&found, 1);
+    int same = found.head.parts == h->parts;
+    for (int p = 0; same && p < h->parts; p++)
+        same = found.head.window_begin[p] == h->window_begin[p] && found.head.window_end[p] == h->window_end[p];
+    return same ? NULL : "the windows of the transposed product do not fit";
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_bsr *s = storage;
+    const char *fault = head_fault(&s->head);
+    if (!fault) fault = structure_fault(s);
+    return fault ? spryi_fail(err, SPRY_BAD_FILE, NULL, "bsr: %s", fault) : SPRY_OK;
+}
+
+static const spryi_parameter parameters[] = {
+    {"block", 1, SPRYI_BSR_MOST_BLOCK, "rows and columns of a block"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_bsr = {
+    .name = "bsr",
+    .title = "block compressed sparse rows",
+    .storage = "block^2 values and a column a block + (m/block+1) offsets, and masks where blocks have fill",
+    .best_for = "several unknowns a node: dense blocks, as finite elements have them",
+    .parameters = parameters,
+    .parameter_text = "block=NUMBER (rows and columns of a block, 1 to 16; default: fewest bytes of 1 to 8)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_bsr),
+    .device_sections = device_sections,
+    .sections = sections,
+    .check = check,
+};

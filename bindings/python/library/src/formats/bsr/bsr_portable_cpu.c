@@ -1,0 +1,67 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * bsr_portable_cpu: dense blocks in plain C with OpenMP.
+ *
+ * Idea: loops of constant length over the columns of a block, for sizes up to 8; one column index a block, and x used
+ *       for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).
+ *       Several columns of x at once: bsr_panels.tmpl.c.
+ * Work: a thread takes a chunk of block rows of about equal work at a time. Transposed, parts of the block rows add to
+ *       windows of y of their own, which are added up in order. No atomics.
+ * Cost: values of the blocks, one column a block; bad for rows of very different length, which are not cut.
+ * Source: Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3.
+ */
+#include "formats/bsr/bsr.h"
+#include "formats/shared/panels.h"
+
+#include <string.h>
+
+#define SPRYI_ANY_ROW
+#define FOUR_SUMS(r) 0
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
+                                                            SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_portable_cpu.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_bsr_portable_cpu = {
+    .name = "bsr_portable_cpu",
+    .format = "bsr",
+    .device = "cpu",
+    .idea = "blocks of constant size unrolled, fill put right by masks only where a result is NaN; plain C",
+    .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
+};
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+/* sum = block row I times x; masked: entries alone. r and masked are constants. */
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    SPRY_FN(sum_plain)(job, I, r, masked, sum);
+}
+
+#endif

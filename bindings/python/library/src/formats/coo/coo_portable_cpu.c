@@ -1,0 +1,85 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * coo_portable_cpu: segmented sums in plain C with OpenMP.
+ *
+ * Idea: entries lie in blocks of constant size, so that no row, however long, decides the time; the sum of the row
+ *       that a block shares with the block before is kept apart and added in order at the end (coo_segmented.c).
+ *       Transposed: see shared/column_windows.h.
+ * Work: a thread takes a block at a time, without atomics. Transposed: a part of as many entries at a time.
+ * Cost: bytes of COO, and y once more than in CSR; transposed, the windows written and read.
+ * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
+ */
+#include "formats/coo/coo.h"
+
+#define SPRYI_TEMPLATE "formats/coo/coo_portable_cpu.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_coo_portable_cpu = {
+    .name = "coo_portable_cpu",
+    .format = "coo",
+    .device = "cpu",
+    .idea = "blocks of as many entries on all threads, shared rows added in order at the end; plain C",
+    .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction)",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+};
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+/* Adds alpha times each row's sum to y, but returns the sum of the first row, unscaled. */
+static SPRY_V SPRY_FN(block)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_coo *s = args->storage;
+    const SPRY_J *Ai = s->a.row_indices, *Aj = s->a.indices;
+    const SPRY_V *Ax = s->a.values, *x = args->x;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha;
+    SPRY_V *y = args->y, first = 0, sum = 0;
+    SPRY_J row = Ai[begin];
+    int64_t k = begin;
+    for (; k < end && Ai[k] == row; k++) first += Ax[k] * x[Aj[k]];
+    if (k == end) return first;
+    for (row = Ai[k]; k < end; k++) {
+        if (Ai[k] != row) {
+            y[row] += alpha * sum;
+            row = Ai[k];
+            sum = 0;
+        }
+        sum += Ax[k] * x[Aj[k]];
+    }
+    y[row] += alpha * sum; /* its other part, if the next block has one, is that block's first row */
+    return first;
+}
+
+static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    double *first_rows = args->workspace;
+    const int64_t nnz = ((const spryi_coo *)args->storage)->a.nnz;
+    for (int64_t b = begin; b < end; b++)
+        first_rows[b] = (double)SPRY_FN(block)(args, b * SPRYI_COO_BLOCK, spryi_block_end(b, SPRYI_COO_BLOCK, nnz));
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    return spryi_coo_run_segmented(args, SPRY_FN(blocks), err);
+}
+
+static void SPRY_FN(add_window)(const void *storage, const void *from, const spryi_window *part, void *window)
+{
+    const spryi_coo *s = storage;
+    const SPRY_J *Ai = s->a.row_indices, *Aj = s->a.indices;
+    const SPRY_V *Ax = s->a.values, *x = from;
+    SPRY_V *t = window;
+    for (int64_t k = part->begin; k < part->end; k++) t[Aj[k] - part->low] += Ax[k] * x[Ai[k]];
+}
+
+static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_coo *s = args->storage;
+    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+}
+
+#endif

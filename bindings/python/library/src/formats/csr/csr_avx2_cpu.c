@@ -1,0 +1,125 @@
+/*
+ * csr_avx2_cpu: CSR with AVX2 and FMA.
+ *
+ * Idea: four f64 or eight f32 entries of a row a step, x gathered; there are no masks for gathers, so the entries
+ * left over at the end of a row are added one by one; short rows by four, without gathers. Runs as in csr_avx512_cpu.
+ * Patterns take the plain loops, compiled for this level.
+ * Work: one thread a block of rows, or a piece of a long row, at a time (row_blocks.h).
+ * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
+ * group). Source: this library.
+ */
+#include "core/simd_x86.h"
+#include "formats/csr/csr_driver.h"
+
+#include <string.h>
+
+enum { SHORT_MEAN = 16 }; /* under this mean row length, rows are taken four entries a step */
+
+/* The x of a register of columns, 64 bits each where `wide`. */
+SPRYI_INLINE __m256d gather_f64(const double *x, const void *Aj, const int wide)
+{
+    return wide ? _mm256_i64gather_pd(x, _mm256_loadu_si256(Aj), 8) : _mm256_i32gather_pd(x, _mm_loadu_si128(Aj), 8);
+}
+
+SPRYI_INLINE __m256 gather_f32(const float *x, const void *Aj, const int wide)
+{
+    if (!wide) return _mm256_i32gather_ps(x, _mm256_loadu_si256(Aj), 4);
+    return _mm256_set_m128(_mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)Aj + 1), 4),
+                           _mm256_i64gather_ps(x, _mm256_loadu_si256(Aj), 4));
+}
+
+/* Four entries of a short row: sum + a*x. */
+static inline __m256d four_terms_f64(const double *Ax, __m256d x, __m256d sum)
+{
+    return _mm256_fmadd_pd(_mm256_loadu_pd(Ax), x, sum);
+}
+
+static inline __m128 four_terms_f32(const float *Ax, __m128 x, __m128 sum)
+{
+    return _mm_fmadd_ps(_mm_loadu_ps(Ax), x, sum);
+}
+
+static inline double sum_four_f64(__m256d v)
+{
+    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+static inline float sum_four_f32(__m128 v)
+{
+    __m128 s = _mm_add_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+/* Lane r = the sum of row[r]'s lanes. */
+static inline __m256d sum_rows_f64(const __m256d row[4])
+{
+    __m256d a = _mm256_hadd_pd(row[0], row[1]), b = _mm256_hadd_pd(row[2], row[3]);
+    return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+
+static inline __m256 sum_rows_f32(const __m256 row[8])
+{
+    return spryi_sum_rows_ps(row);
+}
+
+/* In place: lane r of v[j] = lane j of the old v[r]. */
+static inline void transpose_f64(__m256d v[4])
+{
+    __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
+    __m256d c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    v[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    v[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    v[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+static inline void transpose_f32(__m256 v[8])
+{
+    spryi_transpose_ps(v);
+}
+
+/* Names for code that is instantiated by type: LANES numbers a register, 4 of f64 or 8 of f32. */
+typedef __m256d vec_f64, four_f64;
+typedef __m256 vec_f32;
+typedef __m128 four_f32;
+#define LANES ((int)(32 / sizeof(SPRY_V)))
+#define VEC SPRYI_TYPED(vec)
+#define LOAD(p) SPRYI_MM256(loadu)(p)
+#define STORE(p, v) SPRYI_MM256(storeu)(p, v)
+#define STREAM(p, v) SPRYI_MM256(stream)(p, v)
+#define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_first_lanes)(count))
+#define MASK_STORE(p, count, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(spryi_first_lanes)(count), v)
+#define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
+#define MUL(a, b) SPRYI_MM256(mul)(a, b)
+#define ADD(a, b) SPRYI_MM256(add)(a, b)
+#define SET1(s) SPRYI_MM256(set1)(s)
+#define ZERO() SPRYI_MM256(setzero)()
+#define GATHER(x, Aj) SPRYI_TYPED(gather)(x, Aj, sizeof(SPRY_J) == 8)
+#define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
+
+/* The plain loops, which patterns and mixed types use; then this level's. */
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/csr/csr_avx2.tmpl.c"
+#include "core/instantiate.h"
+
+const spryi_run_table spryi_csr_gather_avx2 = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_csr_avx2_cpu = {
+    .name = "csr_avx2_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "four f64 or eight f32 entries or rows a step, software prefetch, shared column reads; AVX2 and FMA",
+    .source = "this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &spryi_csr_gather_avx2,
+    .spmv_t = &spryi_csr_scatter_avx2,
+    .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
+};

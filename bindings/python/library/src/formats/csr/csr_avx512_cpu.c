@@ -1,0 +1,215 @@
+/*
+ * csr_avx512_cpu: CSR with AVX-512.
+ *
+ * Idea: a register of entries of a row a step, eight f64 or sixteen f32, the ends masked, x put together by loads
+ * and inserts; short rows by as many, so that one tree adds all their sums; of very short ones the products are
+ * made without regard to rows and sorted out after. Where columns follow from the row before or are shared (runs.h)
+ * neither all columns are read nor all x gathered; where they lie close (spans.h) no columns are read at all, and one
+ * load brings the x of the next entries of a row, or of a group of shared rows. The matrix is fetched ahead by
+ * software, which alone gains a third.
+ * Work: one thread a block of rows, or a piece of a long row, at a time (row_blocks.h).
+ * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
+ * group); with spans 8 bytes each in place of columns.
+ * Source: this library.
+ */
+#include "core/avx512_lanes.h"
+#include "formats/csr/csr_driver.h"
+
+#include <string.h>
+
+enum {
+    SHORT_MEAN = 20, /* under this mean row length, rows are taken by LANES, so that one tree adds all their sums */
+    PACKED_f64 = 5,  /* groups of LANES rows of at most so many entries on average are multiplied as one row */
+    PACKED_f32 = 8,
+    FEW_MEAN_f64 = 8, /* a few rows of more entries than this are not worth a tree */
+    FEW_MEAN_f32 = 4
+};
+
+/* Counts above a register's lanes give them all. */
+static inline __mmask16 first_lanes(int count)
+{
+    return (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
+}
+
+/* Lane r = the sum of row[r]'s eight lanes. */
+static inline __m512d sum_rows_f64(const __m512d row[8])
+{
+    __m512d pair[4], quad[2];
+    for (int p = 0; p < 4; p++)
+        pair[p] = _mm512_add_pd(_mm512_unpacklo_pd(row[2 * p], row[2 * p + 1]),
+                                _mm512_unpackhi_pd(row[2 * p], row[2 * p + 1]));
+    for (int q = 0; q < 2; q++)
+        quad[q] = _mm512_add_pd(_mm512_shuffle_f64x2(pair[2 * q], pair[2 * q + 1], 0x88),
+                                _mm512_shuffle_f64x2(pair[2 * q], pair[2 * q + 1], 0xdd));
+    return _mm512_add_pd(_mm512_shuffle_f64x2(quad[0], quad[1], 0x88), _mm512_shuffle_f64x2(quad[0], quad[1], 0xdd));
+}
+
+/* A step of the tree below: of a and b each, the 128-bit quarters 0 + 1 and 2 + 3. */
+static inline __m512 add_quarters(__m512 a, __m512 b)
+{
+    return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+}
+
+/* Two partial sums of each of eight rows: quarters 0 and 1 have rows 0 to 3, quarters 2 and 3 rows 4 to 7. */
+static inline __m512 sum_halves(const __m512 row[8])
+{
+    __m512 quad[2];
+    for (int q = 0; q < 2; q++) {
+        const __m512 *r = row + 4 * q;
+        __m512d a = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1])));
+        __m512d b = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3])));
+        quad[q] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    }
+    return add_quarters(quad[0], quad[1]);
+}
+
+/* Lane r = the sum of row[r]'s sixteen lanes. */
+static inline __m512 sum_rows_f32(const __m512 row[16])
+{
+    return add_quarters(sum_halves(row), sum_halves(row + 8));
+}
+
+/* The same of eight rows, in the lower lanes. */
+static inline __m512 sum_group_f32(const __m512 row[8])
+{
+    __m512 halves = sum_halves(row);
+    return add_quarters(halves, halves);
+}
+
+static inline __m512d sum_group_f64(const __m512d row[8])
+{
+    return sum_rows_f64(row);
+}
+
+/* Four stored values as numbers of the vectors' type, by the row of types; of those in `live` alone. */
+static inline __m256d four_values_f64(const double *p, __mmask8 live, const int whole)
+{
+    return whole ? _mm256_loadu_pd(p) : _mm256_maskz_loadu_pd(live, p);
+}
+static inline __m256d four_values_f32_f64(const float *p, __mmask8 live, const int whole)
+{
+    return _mm256_cvtps_pd(whole ? _mm_loadu_ps(p) : _mm_maskz_loadu_ps(live, p));
+}
+static inline __m128 four_values_f32(const float *p, __mmask8 live, const int whole)
+{
+    return whole ? _mm_loadu_ps(p) : _mm_maskz_loadu_ps(live, p);
+}
+static inline __m128 four_values_bf16_f32(const spryi_bf16_number *p, __mmask8 live, const int whole)
+{
+    const __m128i v = whole ? _mm_loadl_epi64((const void *)p) : _mm_maskz_loadu_epi16(live, p);
+    return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(v), 16));
+}
+static inline __m128 four_values_f16_f32(const spryi_f16_number *p, __mmask8 live, const int whole)
+{
+    return _mm_maskz_cvtph_ps(0xf, whole ? _mm_loadl_epi64((const void *)p) : _mm_maskz_loadu_epi16(live, p));
+}
+
+/* In place, four columns of sixteen rows: quarter q of v[r] has row r + 4q on entry, v[j] column j on return. */
+static inline void transpose_4x16(__m512 v[4])
+{
+    const __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
+    const __m512 c = _mm512_unpacklo_ps(v[2], v[3]), d = _mm512_unpackhi_ps(v[2], v[3]);
+    v[0] = _mm512_shuffle_ps(a, c, 0x44);
+    v[1] = _mm512_shuffle_ps(a, c, 0xee);
+    v[2] = _mm512_shuffle_ps(b, d, 0x44);
+    v[3] = _mm512_shuffle_ps(b, d, 0xee);
+}
+
+/*
+ * Four columns of eight rows (f64) or sixteen (f32) of `length` entries, of which the first `rows` exist, one register
+ * a column. Ax is where the first row's are; of rows that are not whole, only the columns in `live` are read.
+ */
+#define ROW_AT(Ax, row, length) ((const void *)((uintptr_t)(Ax) + (uintptr_t)((row) * (length)) * sizeof *(Ax)))
+#define FOUR_COLUMNS_F64(tag, type)                                                                                    \
+    SPRYI_INLINE void four_columns_##tag(const type *Ax, int64_t length, __mmask8 live, int rows, const int whole,     \
+                                         __m512d v[4])                                                                 \
+    {                                                                                                                  \
+        for (int r = 0; r < 4; r++) {                                                                                  \
+            __m256d half[2];                                                                                           \
+            for (int h = 0; h < 2; h++) {                                                                              \
+                const int row = (r < 2 ? r : r + 2) + 2 * h;                                                           \
+                half[h] = four_values_##tag(ROW_AT(Ax, row, length), row < rows ? live : 0, whole);                    \
+            }                                                                                                          \
+            v[r] = spryi_join_pd(half);                                                                                \
+        }                                                                                                              \
+        spryi_transpose_4x8_pd(v);                                                                                     \
+    }
+#define FOUR_COLUMNS_F32(tag, type)                                                                                    \
+    SPRYI_INLINE void four_columns_##tag(const type *Ax, int64_t length, __mmask8 live, int rows, const int whole,     \
+                                         __m512 v[4])                                                                  \
+    {                                                                                                                  \
+        for (int r = 0; r < 4; r++) {                                                                                  \
+            __m128 quarter[4];                                                                                         \
+            for (int q = 0; q < 4; q++)                                                                                \
+                quarter[q] = four_values_##tag(ROW_AT(Ax, r + 4 * q, length), r + 4 * q < rows ? live : 0, whole);     \
+            v[r] = spryi_join_ps(quarter);                                                                             \
+        }                                                                                                              \
+        transpose_4x16(v);                                                                                             \
+    }
+FOUR_COLUMNS_F64(f64, double)
+FOUR_COLUMNS_F64(f32_f64, float)
+FOUR_COLUMNS_F32(f32, float)
+FOUR_COLUMNS_F32(bf16_f32, spryi_bf16_number)
+FOUR_COLUMNS_F32(f16_f32, spryi_f16_number)
+
+/* Offsets Ap[0 .. 7] less `first`, one a lane of 64 bits; 0 where `live` is not set. */
+SPRYI_INLINE __m512i offsets_f64(const void *Ap, const int wide, int64_t first, __mmask8 live)
+{
+    const __m512i at = wide ? _mm512_maskz_loadu_epi64(live, Ap)
+                            : _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(live, Ap));
+    return _mm512_maskz_sub_epi64(live, at, _mm512_set1_epi64(first));
+}
+
+/* The same of sixteen, in lanes of 32 bits. */
+SPRYI_INLINE __m512i offsets_f32(const void *Ap, const int wide, int64_t first, __mmask16 live)
+{
+    if (!wide) return _mm512_maskz_sub_epi32(live, _mm512_maskz_loadu_epi32(live, Ap), _mm512_set1_epi32((int)first));
+    const __m512i low = _mm512_maskz_loadu_epi64((__mmask8)live, Ap);
+    const __m512i high = _mm512_maskz_loadu_epi64((__mmask8)(live >> 8), (const int64_t *)Ap + 8);
+    const __m256i a = _mm512_cvtepi64_epi32(_mm512_sub_epi64(low, _mm512_set1_epi64(first)));
+    const __m256i b = _mm512_cvtepi64_epi32(_mm512_sub_epi64(high, _mm512_set1_epi64(first)));
+    return _mm512_maskz_mov_epi32(live, _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1));
+}
+
+/* Integers as wide as the numbers: INDEX(add) is _mm512_add_epi32 or _mm512_add_epi64. */
+#define INDEX(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(INDEX))
+#define INDEX_f32 epi32
+#define INDEX_f64 epi64
+#define INDEX_LESS(a, b) SPRYI_JOIN(INDEX(cmplt), mask)(a, b)
+
+static inline __m512i index_in_all_f32(int64_t k)
+{
+    return _mm512_set1_epi32((int)k);
+}
+
+static inline __m512i index_in_all_f64(int64_t k)
+{
+    return _mm512_set1_epi64(k);
+}
+
+#define SPRYI_ANY_ROW
+/* The plain loops, of which patterns and mixed types use some; then this level's. */
+#define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
+#include "core/instantiate.h"
+
+const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_csr_avx512_cpu = {
+    .name = "csr_avx512_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea =
+        "eight f64 or sixteen f32 entries or rows a step, masked ends, software prefetch, shared column reads; AVX-512",
+    .source = "this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX512,
+    .spmv = &spryi_csr_gather_avx512,
+    .spmv_t = &spryi_csr_scatter_avx512,
+    .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
+};

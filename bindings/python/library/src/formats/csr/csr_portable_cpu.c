@@ -1,0 +1,31 @@
+/*
+ * csr_portable_cpu: plain C with OpenMP.
+ *
+ * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
+ * Work: one thread a block at a time (row_blocks.h).
+ * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
+ * group). Source: this library.
+ */
+#include "formats/csr/csr_driver.h"
+
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
+#include "core/instantiate.h"
+
+const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(plain_run);
+
+const spryi_kernel spryi_csr_portable_cpu = {
+    .name = "csr_portable_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "row blocks of equal work on all threads, long rows in pieces, shared column reads; plain C",
+    .source = "this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &spryi_csr_gather_portable,
+    .spmv_t = &spryi_csr_scatter_portable,
+    .several = SPRYI_OP_SPMV,
+    .several_apart = SPRYI_OP_SPMV,
+    .takes_apart = spryi_csr_takes_apart,
+};

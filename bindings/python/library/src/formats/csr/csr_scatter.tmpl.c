@@ -1,0 +1,121 @@
+/*
+ * The loops of y = A^T x (csr_driver.h) for one value type and index pair, at all levels; AVX-512 has some of its own
+ * in csr_scatter_avx512.tmpl.c. has_values: 0 for a pattern.
+ */
+
+SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
+{
+    if (has_values) spryi_csr_fetch_near(Ax, k * (int64_t)sizeof(SPRY_S));
+    spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
+}
+
+/* sum + a_k x */
+SPRYI_INLINE SPRY_V SPRY_FN(plus)(SPRY_V sum, const SPRY_S *Ax, int64_t k, SPRY_V x, const int has_values)
+{
+    return (SPRY_V)((SPRY_C)sum + (has_values ? SPRY_VALUE(Ax[k]) * (SPRY_C)x : (SPRY_C)x));
+}
+
+/* Entries k .. end - 1 of a row, whose x is x. */
+SPRYI_INLINE void SPRY_FN(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t k, int64_t end, const int has_values)
+{
+    const SPRY_J *Aj = job->columns;
+    const SPRY_S *Ax = job->values;
+    SPRY_V *y = job->y;
+    for (; k + 8 <= end; k += 8) {
+        SPRY_FN(fetch)(Ax, Aj, k, has_values);
+        for (int q = 0; q < 8; q++) y[Aj[k + q]] = SPRY_FN(plus)(y[Aj[k + q]], Ax, k + q, x, has_values);
+    }
+    SPRY_FN(fetch)(Ax, Aj, k, has_values); /* needed or not: no branch */
+    for (; k < end; k++) y[Aj[k]] = SPRY_FN(plus)(y[Aj[k]], Ax, k, x, has_values);
+}
+
+SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_V *x = job->x;
+    for (int64_t i = begin; i < end; i++) SPRY_FN(scatter)(job, x[i], Ap[i], Ap[i + 1], has_values);
+}
+
+/* Only the columns of the run's first row are read. */
+SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = (const SPRY_J *)job->columns + Ap[begin];
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = job->x;
+    const int64_t length = Ap[begin + 1] - Ap[begin];
+    for (int64_t i = begin, k = Ap[begin]; i < end; i++, k += length) {
+        SPRY_V *y = (SPRY_V *)job->y + (i - begin);
+        for (int64_t j = 0; j < length; j++) {
+            if (has_values && j % 8 == 0) spryi_csr_fetch(Ax, (k + j) * (int64_t)sizeof(SPRY_S));
+            y[Aj[j]] = SPRY_FN(plus)(y[Aj[j]], Ax, k + j, x[i], has_values);
+        }
+    }
+}
+
+/* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
+SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values,
+                                          const int group)
+{
+    enum { STEP = 8 };
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = job->x;
+    SPRY_V *y = job->y;
+    for (int64_t i = begin; i < end; i += group) {
+        const int64_t first = Ap[i], length = Ap[i + 1] - first;
+        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+        int64_t j = 0;
+        for (; j + STEP <= length; j += STEP) {
+            SPRY_V sum[STEP] = {0};
+            SPRY_FN(fetch)(Ax, Aj, j, has_values);
+            for (int r = 0; r < group; r++) {
+                const int64_t k = first + r * length + j;
+                if (has_values) spryi_csr_fetch(Ax, k * (int64_t)sizeof(SPRY_S));
+                for (int q = 0; q < STEP; q++) sum[q] = SPRY_FN(plus)(sum[q], Ax, k + q, x[i + r], has_values);
+            }
+            for (int q = 0; q < STEP; q++) y[Aj[j + q]] += sum[q];
+        }
+        for (; j < length; j++) {
+            SPRY_V sum = 0;
+            for (int r = 0; r < group; r++) sum = SPRY_FN(plus)(sum, Ax, first + r * length + j, x[i + r], has_values);
+            y[Aj[j]] += sum;
+        }
+    }
+}
+
+SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
+                                        const int has_values)
+{
+#if SPRY_IS_MIXED /* a copy for each group is a fifth of this level's code, and gains little */
+    SPRY_FN(scatter_groups)(job, begin, end, has_values, group);
+#else
+    SPRYI_BY_GROUP(group, SPRY_FN(scatter_groups), job, begin, end, has_values)
+#endif
+}
+
+SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
+{
+    SPRY_FN(scatter)(job, ((const SPRY_V *)job->x)[piece->row], piece->begin, piece->end, has_values);
+}
+
+SPRYI_CSR_LOOPS(value, 1)
+#if !SPRY_IS_MIXED /* a pattern is of a plain row */
+SPRYI_CSR_LOOPS(pattern, 0)
+#endif
+
+static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    static const spryi_csr_loops loops[] = {
+#if SPRY_IS_MIXED
+        {0},
+#else
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
+         NULL, NULL},
+#endif
+        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL, NULL,
+         NULL},
+    };
+    return spryi_csr_drive_scatter(args, loops);
+}

@@ -1,0 +1,16 @@
+/*
+ * y = A^T x in plain C: what csr_portable_cpu does transposed, and csc_portable_cpu with A.
+ *
+ * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read no columns; a group that shares its columns is
+ * summed up before it changes y.
+ * Work: chunks of rows in phases, or into windows (chunks.h).
+ * Cost: bytes of CSR as of the plain product, and y is written and read once more.
+ * Source: this library.
+ */
+#include "formats/csr/csr_driver.h"
+
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
+#include "core/instantiate.h"
+
+const spryi_run_table spryi_csr_scatter_portable = SPRYI_TABLE(plain_run);

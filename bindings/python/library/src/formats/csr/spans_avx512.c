@@ -1,0 +1,168 @@
+/*
+ * A sample of the rows tells how many spans each gets at least and whether any block of general rows is worth the try.
+ * Then blocks are cut in parallel, each run into its slots, which are as many as may pay: a run that needs more keeps
+ * its columns.
+ */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/simd_x86.h"
+#include "formats/csr/spans.h"
+
+#include <string.h>
+
+enum {
+    SAMPLES = 128,        /* places in the matrix that are looked at, ... */
+    SAMPLE_ROWS = 64,     /* ... of so many rows each */
+    SAMPLE_ENTRIES = 512, /* of one place, about */
+    SAMPLE_SPANS = 4096,  /* of one place; where there are more, rows are long and need no least */
+    LEAST_ROWS = 64,      /* of a matrix */
+    /* entries that spans need on average to be cheaper than single loads of x and as many columns */
+    ROW_FILL = 3,
+    GROUP_FILL_F32 = 4,
+    GROUP_FILL_F64 = 3,
+    /* in half cycles, about */
+    SPAN_COST = 8,
+    MISPREDICTION_COST = 32,
+    ENTRY_COST = 3, /* without spans */
+    /* spans that leave more tenths of the cost gain nothing: fewer bytes help only where they come from memory */
+    MOST_LEFT = 9,
+    MOST_LEFT_CACHED = 6,
+    CACHED_BYTES = 48 << 20,
+};
+
+/* The matrix that is searched, and by which rule. */
+typedef struct search {
+    const spry_arrays *csr;
+    const spryi_csr_blocks *blocks;
+    spryi_csr_runs *runs;
+    int lanes;      /* of a register */
+    int least;      /* spans a general row gets at least; 0: general rows get none, or are sampled */
+    int group_fill; /* entries a span of a group needs */
+} search;
+
+#define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
+#include "core/instantiate_indices.h"
+
+/* Spans of rows begin .. end - 1, of one row in `group`, to w; -1: there are more than `room`. */
+static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
+{
+    return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);
+}
+
+static int is_general(const search *s, const spryi_csr_block *block)
+{
+    return block->runs_end == block->runs_begin + 1 && s->runs->list[block->runs_begin].kind == SPRYI_RUN_GENERAL;
+}
+
+/* rows[q]: how many of the sampled general rows have q spans, the last of so many and more. */
+typedef struct span_sample {
+    int64_t rows[SPRYI_MAX_LEAST_SPANS + 2];
+    int64_t entries, spans;
+} span_sample;
+
+/* w: SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS. */
+static void sample_block(const search *s, const spryi_csr_block *block, span_sample *sample, spryi_csr_span *w)
+{
+    const int64_t end = block->end < block->begin + SAMPLE_ROWS ? block->end : block->begin + SAMPLE_ROWS;
+    const int64_t most = sample->entries + SAMPLE_ENTRIES;
+    for (int64_t i = block->begin; i < end && sample->entries < most; i++) {
+        int64_t n = cut_rows(s, i, i + 1, 1, w, SAMPLE_SPANS);
+        if (n < 0) break;
+        sample->rows[n <= SPRYI_MAX_LEAST_SPANS ? n : SPRYI_MAX_LEAST_SPANS + 1]++;
+        sample->spans += n;
+        sample->entries += spryi_csr_entries(s->csr, i, i + 1);
+    }
+}
+
+/*
+ * The least number of spans at which rows are cheapest: padding takes time, and so does each row whose end is not
+ * where most rows have theirs, for the processor guesses it wrong. 0: spans would leave more than `most_left` tenths
+ * of what single loads cost, or have fewer than ROW_FILL entries.
+ */
+static int best_least(const span_sample *sample, int most_left)
+{
+    int64_t total = 0, within = sample->rows[0], padding = 0, best_cost = sample->entries * ENTRY_COST * most_left / 10;
+    int best = 0;
+    for (int n = 0; n <= SPRYI_MAX_LEAST_SPANS + 1; n++) total += sample->rows[n];
+    for (int least = 1; least <= SPRYI_MAX_LEAST_SPANS; least++) {
+        padding += within; /* rows of fewer spans, each one more than before */
+        within += sample->rows[least];
+        int64_t alike = within;
+        for (int n = least + 1; n <= SPRYI_MAX_LEAST_SPANS + 1; n++)
+            if (sample->rows[n] > alike) alike = sample->rows[n];
+        const int64_t cost = (sample->spans + padding) * SPAN_COST + (total - alike) * MISPREDICTION_COST;
+        if (cost < best_cost && sample->entries >= ROW_FILL * (sample->spans + padding)) {
+            best_cost = cost;
+            best = least;
+        }
+    }
+    return best;
+}
+
+/* s->least for general rows, which stays 0 where the sample says that spans would not pay. */
+static spry_status find_least(spry_context *context, search *s, spry_error *err)
+{
+    span_sample sample = {0};
+    spryi_csr_span *w;
+    const int64_t count = s->blocks->count;
+    spry_status status = SPRYI_NEW(context, &w, SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS, "spans of a sample", err);
+    if (status != SPRY_OK) return status;
+    for (int64_t p = 0; p < SAMPLES && p < count; p++) {
+        const spryi_csr_block *block = &s->blocks->list[count < SAMPLES ? p : count * p / SAMPLES];
+        if (block->piece < 0 && is_general(s, block)) sample_block(s, block, &sample, w);
+    }
+    const int cached = spryi_arrays_bytes(s->csr) <= CACHED_BYTES;
+    if (sample.spans > 0) s->least = best_least(&sample, cached ? MOST_LEFT_CACHED : MOST_LEFT);
+    spryi_release(context, w);
+    return SPRY_OK;
+}
+
+/* Spans that would pay for a run. */
+static int64_t most_spans(const search *s, const spryi_csr_block *block, const spryi_csr_run *run)
+{
+    const int64_t count = spryi_csr_entries(s->csr, block->begin + run->begin, block->begin + run->end);
+    if (run->kind == SPRYI_RUN_SHARED) return count / (run->group * s->group_fill);
+    return run->kind == SPRYI_RUN_GENERAL && s->least > 0 && is_general(s, block) ? count / ROW_FILL : 0;
+}
+
+static void cut_block(const search *s, const spryi_csr_block *block, spryi_csr_span *list)
+{
+    for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
+        spryi_csr_run *run = &s->runs->list[r];
+        const int64_t begin = block->begin + run->begin, end = block->begin + run->end;
+        const int64_t most = most_spans(s, block, run);
+        if (most == 0) continue;
+        const int shared = run->kind == SPRYI_RUN_SHARED;
+        if (cut_rows(s, begin, end, shared ? run->group : 1, list + run->first_span, most) > 0)
+            run->least_spans = shared ? 1 : s->least;
+    }
+}
+
+spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, spryi_csr_runs *runs,
+                                 const spryi_csr_blocks *blocks, const spry_arrays *csr, spry_type vector_type,
+                                 spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int f64 = vector_type == SPRY_F64;
+    search s = {.csr = csr, .blocks = blocks, .runs = runs, .lanes = f64 ? 8 : 16};
+    s.group_fill = f64 ? GROUP_FILL_F64 : GROUP_FILL_F32;
+    if (csr->value_type != vector_type || csr->cols > INT32_MAX || csr->rows < LEAST_ROWS) return SPRY_OK;
+    SPRYI_TRY(find_least(context, &s, err));
+    int64_t slots = 0;
+    for (int64_t b = 0; b < blocks->count; b++) {
+        for (int64_t r = blocks->list[b].runs_begin; r < blocks->list[b].runs_end; r++) {
+            runs->list[r].first_span = slots;
+            const int64_t most = most_spans(&s, &blocks->list[b], &runs->list[r]);
+            slots += most > 0 ? most + SPRYI_MAX_LEAST_SPANS : 0;
+        }
+    }
+    if (slots == 0) return SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &spans->list, slots, "spans", err));
+    spans->count = slots;
+    const int threads = spryi_threads(context, csr->nnz + csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t b = 0; b < blocks->count; b++) cut_block(&s, &blocks->list[b], spans->list);
+done:
+    return status;
+}

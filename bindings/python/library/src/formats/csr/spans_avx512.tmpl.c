@@ -1,0 +1,89 @@
+/* Columns k .. k + 15 of those that `live` has; they fit in 32 bits (spryi_csr_spans_find sees to it). */
+static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
+{
+    if (sizeof(SPRY_J) == 4) return _mm512_maskz_loadu_epi32(live, Aj);
+    const __m512i low = _mm512_maskz_loadu_epi64((__mmask8)live, Aj);
+    const __m512i high = _mm512_maskz_loadu_epi64((__mmask8)(live >> 8), Aj + 8);
+    const __m512i both = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(low));
+    return _mm512_inserti64x4(both, _mm512_cvtepi64_epi32(high), 1);
+}
+
+/*
+ * The next span of the entries k .. end - 1, in their order: an entry that is not right of the one before, as unsorted
+ * rows have it, begins another. Where k == end it is empty, where x may be looked at and is not read: as many for every
+ * row are found without asking where it ends. Returns its count; there must be an entry before `end`.
+ */
+static inline __attribute__((always_inline)) int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end,
+                                                                   const int unbroken, int lanes, spryi_csr_span *w)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const uint32_t left = end - k < lanes ? (uint32_t)(end - k) : (uint32_t)lanes;
+    const __mmask16 live = (__mmask16)_bzhi_u32(0xffff, left);
+    const int32_t first = (int32_t)Aj[k < end ? k : end - 1];
+    const __m512i column = SPRY_FN(columns)(Aj + k, live);
+    const __m512i at = _mm512_sub_epi32(column, _mm512_set1_epi32(first));
+    uint32_t parts; /* entries that do not join the one before, and all that are not live */
+    if (unbroken) {
+        parts = (uint16_t)~_mm512_mask_cmpeq_epi32_mask(live, at, lane);
+    } else {
+        const __m512i before = SPRY_FN(columns)(Aj + k - 1, (__mmask16)(live & 0xfffe));
+        parts = (uint16_t)~_mm512_mask_cmplt_epu32_mask(live, at, _mm512_set1_epi32(lanes));
+        parts |= _mm512_mask_cmple_epi32_mask((__mmask16)(live & 0xfffe), column, before);
+    }
+    const uint32_t count = (uint32_t)__builtin_ctz(parts | 0x10000);
+    const uint32_t joined = _bzhi_u32(0xffff, count);
+    uint32_t set = joined;
+    if (!unbroken)
+        set = (uint32_t)_mm512_mask_reduce_or_epi32((__mmask16)joined, _mm512_sllv_epi32(_mm512_set1_epi32(1), at));
+    const uint64_t span = (uint32_t)first | (uint64_t)set << 32 | (uint64_t)count << 48;
+    memcpy(w, &span, sizeof *w); /* in one store */
+    return count;
+}
+
+/*
+ * Spans of rows begin .. end - 1, of one row in `group`, at least `least` a row: how many, or -1. w has
+ * SPRYI_MAX_LEAST_SPANS places more than room. The columns `ahead` bytes on are fetched, since where the next span
+ * begins is known late.
+ */
+static inline __attribute__((always_inline)) int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns,
+                                                                      int64_t begin, int64_t end, int group,
+                                                                      const int unbroken, int lanes, const int least,
+                                                                      spryi_csr_span *w, int64_t room)
+{
+    const SPRY_P *Ap = offsets;
+    const SPRY_J *Aj = columns;
+    int64_t count = 0;
+    for (int64_t i = begin; i < end; i += group) {
+        int64_t k = Ap[i];
+        const int64_t stop = Ap[i + 1];
+        if (count + least > room) return -1;
+        if (k == stop) {
+            for (int q = 0; q < least; q++) w[count++] = (spryi_csr_span){0};
+            continue;
+        }
+        const int64_t ahead = unbroken ? 2 * group * (stop - k) * (int64_t)sizeof(SPRY_J) : SPRYI_AHEAD_NEAR;
+        spryi_prefetch_near(Aj + k, ahead);
+        for (int q = 0; q < least; q++) k += SPRY_FN(next)(Aj, k, stop, unbroken, lanes, &w[count++]);
+        while (k < stop) {
+            if (count == room) return -1;
+            spryi_prefetch_near(Aj + k, ahead);
+            k += SPRY_FN(next)(Aj, k, stop, unbroken, lanes, &w[count++]);
+        }
+    }
+    return count;
+}
+
+static int64_t SPRY_FN(cut_rows)(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w,
+                                 int64_t room)
+{
+    const void *Ap = s->csr->offsets, *Aj = s->csr->indices;
+    const int lanes = s->lanes;
+    if (group > 1) return SPRY_FN(cut_any)(Ap, Aj, begin, end, group, 1, lanes, 1, w, room);
+    switch (s->least) {
+    case 0: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 0, w, room);
+    case 1: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 1, w, room);
+    case 2: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 2, w, room);
+    case 3: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 3, w, room);
+    default: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, SPRYI_MAX_LEAST_SPANS, w, room);
+    }
+}

@@ -1,0 +1,273 @@
+/* Making the storage of formats csr2, csr3 and csr4: pointers over groups of rows beside borrowed CSR arrays. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/ordering.h"
+#include "formats/csrk/csrk.h"
+
+#include <string.h>
+
+enum { TUNING = 2 }; /* its index in csr3's parameters */
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_csrk *s = storage;
+    spryi_matrix_release(s->matrix);
+    spryi_csr_release_auxiliary(context, &s->csr);
+    spryi_release(context, s->sr_ptr);
+    spryi_release(context, s->ssr_ptr);
+    spryi_release(context, s->sssr_ptr);
+    spryi_release(context, s);
+}
+
+/* The groups that an ordering found; where it did not (NULL), `size` at a time of 0 .. count. */
+static spry_status make_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
+                               int64_t count, int64_t size, const char *what, spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, pointers, groups + 1, what, err);
+    if (status != SPRY_OK) return status;
+    if (found) {
+        memcpy(*pointers, found, (size_t)(groups + 1) * sizeof *found);
+        return SPRY_OK;
+    }
+    for (int64_t g = 0; g < groups; g++) (*pointers)[g] = g * size;
+    (*pointers)[groups] = count;
+    return SPRY_OK;
+}
+
+/* The first super-row of an outermost group. */
+static int64_t super_row_of(const spryi_csrk *s, int64_t unit)
+{
+    if (s->sssr_ptr) unit = s->sssr_ptr[unit];
+    return s->ssr_ptr ? s->ssr_ptr[unit] : unit;
+}
+
+/*
+ * Makes the blocks that a thread takes at a time: whole outermost groups, so many of them that they are on average the
+ * work of a block of csr, decided by the matrix alone. Their rows follow each other, so the loop over super-rows is one
+ * over rows, and runs may go on from one super-row to the next: small ones would cut them short. For a listing of the
+ * paper each super-row is a block, and threads share the outermost groups of these.
+ */
+static spry_status make_blocks(spry_context *context, spryi_csrk *s, int keeps_super_rows, spry_error *err)
+{
+    spryi_csr_blocks *blocks = &s->csr.blocks;
+    int64_t units = s->sssrs > 0 ? s->sssr_count : s->ssrs > 0 ? s->ssr_count : s->sr_count;
+    int64_t wanted = spryi_blocks_of(spryi_csr_total_cost(&s->csr.a), spryi_csr_block_cost(&s->csr.a));
+    int64_t taken = wanted > 0 ? spryi_blocks_of(units, wanted) : 1;
+    if (taken < 1) taken = 1;
+    if (keeps_super_rows) {
+        blocks->units = units;
+        blocks->unit_ptr[0] = s->sssr_ptr ? s->sssr_ptr : s->ssr_ptr;
+        blocks->unit_ptr[1] = s->sssr_ptr ? s->ssr_ptr : NULL;
+    }
+    blocks->count = keeps_super_rows ? s->sr_count : spryi_blocks_of(units, taken);
+    spry_status status = SPRYI_NEW(context, &blocks->list, blocks->count, "blocks of super-rows", err);
+    if (status != SPRY_OK) return status;
+    for (int64_t b = 0; b < blocks->count; b++) {
+        const int64_t first = keeps_super_rows ? b : super_row_of(s, b * taken);
+        const int64_t end = keeps_super_rows ? b + 1 : super_row_of(s, spryi_block_end(b, taken, units));
+        blocks->list[b] = (spryi_csr_block){.begin = s->sr_ptr[first], .end = s->sr_ptr[end], .piece = -1};
+    }
+    return SPRY_OK;
+}
+
+static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, const spryi_build_request *request,
+                                       spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(make_blocks(context, s, spryi_csrk_keeps_super_rows(request->kernel), err));
+    SPRYI_TRY(spryi_csr_runs_find(context, &s->csr.runs, &s->csr.blocks, &s->csr.a, err));
+    SPRYI_TRY(spryi_csr_finish_runs(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err));
+done:
+    return status;
+}
+
+/* The sizes of groups, and the bytes; those of A's own arrays are borrowed. */
+static spry_status resolve(spry_context *context, spryi_csrk *shape, spryi_cost *cost,
+                           const spryi_build_request *request, int levels, spry_error *err)
+{
+    spry_status status = spryi_csrk_resolve(shape, cost, &context->tuning, request, &request->csr->a, levels, err);
+    if (status == SPRY_OK && request->csr == request->A)
+        cost->borrowed = cost->bytes - spryi_csrk_pointers(shape) * (int64_t)sizeof(int64_t);
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, int levels,
+                         spry_error *err)
+{
+    static const char *const names[] = {"csr2", "csr3", "csr4"};
+    const spry_ordering *found = request->options->groups;
+    spry_status status = SPRY_OK;
+    spryi_csrk *s = NULL;
+    spryi_cost cost = {0};
+    spryi_csrk shape = {0};
+    SPRYI_TRY(resolve(context, &shape, &cost, request, levels, err));
+    SPRYI_TRY(spryi_admit(request, names[levels - 2], &cost, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
+    *s = shape;
+    s->csr.a = request->csr->a;
+    s->matrix = spryi_matrix_retain(request->csr);
+    s->owns_arrays = request->massively_parallel || request->csr != request->A;
+    SPRYI_TRY(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs,
+                          "super-rows", err));
+    if (levels > 2)
+        SPRYI_TRY(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
+                              "super-super-rows", err));
+    if (levels > 3)
+        SPRYI_TRY(make_groups(context, &s->sssr_ptr, found ? found->sssr_ptr : NULL, s->sssr_count, s->ssr_count,
+                              s->sssrs, "groups of super-super-rows", err));
+    s->csr.vector_type = request->options->vector_type;
+    if (!request->massively_parallel) SPRYI_TRY(prepare_for_threads(context, s, request, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t auxiliary_bytes(const spryi_csrk *s)
+{
+    return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) +
+           s->csr.blocks.count * (int64_t)sizeof *s->csr.blocks.list +
+           s->csr.runs.count * (int64_t)sizeof *s->csr.runs.list +
+           s->csr.spans.count * (int64_t)sizeof *s->csr.spans.list;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_csrk *s = storage;
+    return spryi_arrays_bytes(&s->csr.a) + auxiliary_bytes(s);
+}
+
+static int64_t owned_bytes(const void *storage)
+{
+    const spryi_csrk *s = storage;
+    return auxiliary_bytes(s) + (s->owns_arrays ? spryi_arrays_bytes(&s->csr.a) : 0);
+}
+
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
+{
+    return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    return ((const spryi_csrk *)storage)->csr.a.values == A->a.values;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_csrk *)storage)->csr.a;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    (void)context, (void)err;
+    *csr = spryi_matrix_retain(((const spryi_csrk *)storage)->matrix);
+    return SPRY_OK;
+}
+
+static int device_sections(void *storage, spryi_section *sections)
+{
+    spryi_csrk *s = storage;
+    int count = spryi_csr_device_sections(&s->csr, sections);
+    sections[count++] = (spryi_section){"sr_ptr", (void **)&s->sr_ptr, NULL, s->sr_count + 1, sizeof *s->sr_ptr};
+    if (s->ssrs > 0)
+        sections[count++] =
+            (spryi_section){"ssr_ptr", (void **)&s->ssr_ptr, NULL, s->ssr_count + 1, sizeof *s->ssr_ptr};
+    if (s->sssrs > 0)
+        sections[count++] =
+            (spryi_section){"sssr_ptr", (void **)&s->sssr_ptr, NULL, s->sssr_count + 1, sizeof *s->sssr_ptr};
+    return count;
+}
+
+#define LEVELS(k)                                                                                                      \
+    static spry_status predict_##k(spry_context *context, spryi_cost *cost, const spryi_build_request *request,        \
+                                   spry_error *err)                                                                    \
+    {                                                                                                                  \
+        spryi_csrk shape = {0};                                                                                        \
+        return resolve(context, &shape, cost, request, k, err);                                                        \
+    }                                                                                                                  \
+    static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
+                                 spry_error *err)                                                                      \
+    {                                                                                                                  \
+        return build(context, storage, request, k, err);                                                               \
+    }
+LEVELS(2)
+LEVELS(3)
+LEVELS(4)
+
+#define SHARED                                                                                                         \
+    .destroy = destroy, .storage_bytes = storage_bytes, .owned_bytes = owned_bytes,                                    \
+    .workspace_bytes = workspace_bytes, .borrows_values = borrows_values, .arrays = arrays, .to_csr = to_csr,          \
+    .storage_size = sizeof(spryi_csrk), .device_sections = device_sections
+
+static const spryi_parameter sizes[] = {
+    {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
+    {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
+    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
+    {"by", 0, 0, "by which row a GPU's kernel and blocks are chosen: mean or longest"},
+    {0},
+};
+/* As spryi_csrk_tuning and spryi_csrk_by count them. */
+static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs", NULL};
+static const char *const lengths[] = {"mean", "longest", NULL};
+
+#define SRS                                                                                                            \
+    {                                                                                                                  \
+        "srs", 1, SPRYI_CSRK_MOST, "rows a super-row"                                                                  \
+    }
+#define SSRS                                                                                                           \
+    {                                                                                                                  \
+        "ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"                                                     \
+    }
+#define SSSRS                                                                                                          \
+    {                                                                                                                  \
+        "sssrs", 1, SPRYI_CSRK_MOST, "super-super-rows a group of them"                                                \
+    }
+const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
+const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
+const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
+
+const spryi_format spryi_format_csr2 = {
+    .name = "csr2",
+    .title = "CSR-2: super-rows over CSR",
+    .storage = "csr + (m/SRS + 1) pointers",
+    .best_for = "regular matrices, without a copy; rows of similar lengths",
+    .parameters = spryi_csrk_sizes_2,
+    .parameter_text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
+    .predict = predict_2,
+    .build = build_2,
+    SHARED,
+};
+
+const spryi_format spryi_format_csr3 = {
+    .name = "csr3",
+    .title = "CSR-3: super-super-rows over CSR",
+    .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
+    .best_for = "the same with one level more, which GPUs use",
+    .parameters = sizes,
+    .parameter_words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
+    .parameter_text =
+        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); "
+        "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (the rule for what is not given; default cpu: 96 "
+        "and 8, on a GPU the loaded table's, else that of its age; -ssrs: another reading of the paper's case 2); "
+        "by=mean|longest (the row length by which a GPU's kernel and its blocks are chosen; default mean)",
+    .predict = predict_3,
+    .build = build_3,
+    SHARED,
+};
+
+const spryi_format spryi_format_csr4 = {
+    .name = "csr4",
+    .title = "CSR-4: groups of super-super-rows over CSR",
+    .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) + (m/(SRS*SSRS*SSSRS) + 1) pointers",
+    .best_for = "comparing numbers of levels, on CPUs",
+    .parameters = spryi_csrk_sizes_4,
+    .parameter_text =
+        "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8); "
+        "sssrs=NUMBER (super-super-rows a group of them, default 8)",
+    .predict = predict_4,
+    .build = build_4,
+    SHARED,
+};

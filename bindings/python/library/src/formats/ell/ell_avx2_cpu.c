@@ -1,0 +1,32 @@
+/*
+ * ell_avx2_cpu: the loops of ell_portable_cpu, compiled for AVX2 and FMA.
+ *
+ * Idea: loops over sixteen rows are vectors to the compiler; what it gains over plain C is registers of four f64 or
+ *       eight f32 for the strided runs, and half the instructions elsewhere.
+ * Work: a thread takes a block of rows at a time; transposed, a part.
+ * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
+ * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
+ */
+#include "formats/ell/ell.h"
+#include "formats/shared/slots.h"
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/ell/ell_rows.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_ell_avx2_cpu = {
+    .name = "ell_avx2_cpu",
+    .format = "ell",
+    .device = "cpu",
+    .idea = "sixteen rows side by side, padding left out by row lengths, strided columns not read; AVX2 and FMA",
+    .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
+    .deterministic = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+};

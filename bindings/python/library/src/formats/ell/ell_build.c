@@ -1,0 +1,65 @@
+/* From CSR to the slots and back. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/ell/ell.h"
+#include "formats/shared/slots.h"
+
+enum {
+    CHUNK_ROWS = 256, /* taken back at a time */
+    FEW_ROWS = 64,    /* filled at a time where one tile holds all slots: they stay in the first-level cache */
+    MANY_ROWS = 512,  /* where there are more slots, so many streams that each should be long */
+    BLOCK_UNIT = 64   /* rows that a block is a multiple of, but for the last: whole slices too */
+};
+_Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");
+
+#define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
+typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
+                        int64_t end);
+static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
+
+/* Rows of a block. */
+static int64_t rows_of_block(int64_t rows, int64_t width)
+{
+    int64_t by_entries = SPRYI_ELL_BLOCK_ENTRIES / (width > 0 ? width : 1), by_rows = rows / SPRYI_ELL_BLOCKS;
+    int64_t wanted = by_entries < by_rows ? by_entries : by_rows;
+    if (wanted < SPRYI_ELL_LEAST_ROWS) wanted = SPRYI_ELL_LEAST_ROWS;
+    return (wanted + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
+}
+
+spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int64_t m = csr->rows;
+    s->a = spryi_shape_of(csr);
+    s->width = width;
+    s->block_rows = rows_of_block(m, width);
+    s->block_count = spryi_blocks_of(m, s->block_rows);
+    SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_ell_list, err));
+    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
+    int threads = spryi_threads(context, m + m * width);
+    int64_t nnz = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : nnz)
+    for (int64_t b = 0; b < s->block_count; b++)
+        nnz += fill(s, csr, b * s->block_rows, spryi_block_end(b, s->block_rows, m));
+    s->a.nnz = nnz;
+done:
+    return status;
+}
+
+void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
+{
+    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
+    int threads = spryi_threads(context, s->a.rows * s->width);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t c = 0; c < spryi_blocks_of(s->a.rows, CHUNK_ROWS); c++)
+        take(s, offsets, columns, values, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, s->a.rows));
+}

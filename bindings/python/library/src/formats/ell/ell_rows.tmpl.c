@@ -1,0 +1,75 @@
+/*
+ * ELL in plain C, which ell_portable_cpu.c and ell_avx2_cpu.c compile each for its level: sixteen rows side by side.
+ * The functions of shared/slots.tmpl.c are instantiated before.
+ */
+
+static inline void SPRY_FN(put)(SPRY_V *y, int count, SPRY_V alpha, SPRY_V beta, const SPRY_V *sum)
+{
+    if (beta == 0)
+        for (int r = 0; r < count; r++) y[r] = alpha * sum[r];
+    else
+        for (int r = 0; r < count; r++) y[r] = alpha * sum[r] + beta * y[r];
+}
+
+/* Neither of the two is inlined: each has the registers for itself. */
+static __attribute__((noinline)) void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_ell *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    for (int64_t i = begin; i < end; i += SPRYI_SLOT_LANES) {
+        int rows = end - i < SPRYI_SLOT_LANES ? (int)(end - i) : SPRYI_SLOT_LANES;
+        SPRY_V sum[SPRYI_SLOT_LANES];
+        SPRY_FN(general_sums)
+        ((const SPRY_V *)s->values + i, (const SPRY_J *)s->columns + i, s->a.rows, s->lengths + i, rows, args->x, sum);
+        SPRY_FN(put)((SPRY_V *)args->y + i, rows, alpha, beta, sum);
+    }
+}
+
+/* Whole slices of a strided run, of which the first row's columns are read. */
+static __attribute__((noinline)) void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_ell *s = args->storage;
+    const SPRY_J *Aj = (const SPRY_J *)s->columns + begin;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    const int64_t length = s->lengths[begin];
+    for (int64_t i = begin; i < end; i += SPRYI_SLOT_LANES) {
+        SPRY_V sum[SPRYI_SLOT_LANES];
+        SPRY_FN(strided_sums)
+        ((const SPRY_V *)s->values + i, Aj, s->a.rows, length, (const SPRY_V *)args->x + (i - begin), sum);
+        SPRY_FN(put)((SPRY_V *)args->y + i, SPRYI_SLOT_LANES, alpha, beta, sum);
+    }
+}
+
+static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_ell *s = args->storage;
+    const int64_t last = spryi_block_end(end - 1, s->block_rows, s->a.rows);
+    for (int64_t i = begin * s->block_rows, to; i < last; i = to)
+        if (spryi_ell_next_is_strided(s, i, last, &to))
+            SPRY_FN(strided)(args, i, to);
+        else
+            SPRY_FN(general)(args, i, to);
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    return spryi_run_blocks(args, ((const spryi_ell *)args->storage)->block_count, SPRY_FN(blocks));
+}
+
+static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_window *part, void *window)
+{
+    const spryi_ell *s = storage;
+    for (int64_t i = part->begin; i < part->end; i += SPRYI_SLOT_LANES) {
+        int rows = part->end - i < SPRYI_SLOT_LANES ? (int)(part->end - i) : SPRYI_SLOT_LANES;
+        SPRY_FN(scatter)
+        ((const SPRY_V *)s->values + i, (const SPRY_J *)s->columns + i, s->a.rows, s->lengths + i, rows,
+         (const SPRY_V *)x + i, window, part->low);
+    }
+}
+
+static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_ell *s = args->storage;
+    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+}

@@ -1,0 +1,51 @@
+/* ELL's and SELL's CUDA kernels share these: the sum of one row's slots, and slices whose columns step. */
+#ifndef SPRY_SLOTS_CUDA_CUH
+#define SPRY_SLOTS_CUDA_CUH
+
+#include "device/cuda/cuda_common.cuh"
+
+/*
+ * Entries `at`, at + stride, ... of one row, `length` of them: padding is never read. Four entries in flight. In a
+ * strided slice lane l's columns are lane 0's plus l: those alone are read, by all lanes at once.
+ */
+template <typename S, typename V, typename J>
+static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const S *__restrict__ Ax,
+                                              const V *__restrict__ x, int64_t at, int64_t stride, int length,
+                                              int strided, int lane)
+{
+    V sum = 0;
+    int s = 0;
+    const J *columns = strided ? Aj + at - lane : Aj + at;
+    const J add = strided ? (J)lane : J(0);
+    for (; s + 4 <= length; s += 4, columns += 4 * stride, at += 4 * stride) {
+        J j[4];
+        V a[4];
+#pragma unroll
+        for (int u = 0; u < 4; u++) j[u] = (strided ? columns[u * stride] : load_once(columns + u * stride)) + add;
+#pragma unroll
+        for (int u = 0; u < 4; u++) a[u] = Ax ? number_at<V>(Ax + at + u * stride) : V(1);
+#pragma unroll
+        for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
+    }
+#pragma unroll 3
+    for (; s < length; s++, columns += stride, at += stride)
+        sum += (Ax ? number_at<V>(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
+    return sum;
+}
+
+/* 1 if the slice of `lanes` rows that begins at row `first` has rows of one length whose columns step. */
+template <typename J> static __device__ int slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length,
+                                                        int64_t at, int64_t stride, int lanes)
+{
+    int length = lengths[first_length];
+    for (int l = 1; l < lanes; l++)
+        if (lengths[first_length + l] != length) return 0;
+    for (int s = 0; s < length; s++) {
+        J base = Aj[at + s * stride];
+        for (int l = 1; l < lanes; l++)
+            if (Aj[at + s * stride + l] != base + l) return 0;
+    }
+    return length > 0;
+}
+
+#endif

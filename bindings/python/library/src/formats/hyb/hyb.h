@@ -1,0 +1,77 @@
+/*
+ * HYB on the CPU (Bell and Garland 2009): ELL for the first entries of each row, COO for the rest.
+ *
+ *     a . b .        width 1      ELL values   a c d      COO rows     0 2
+ *     . c . .                         columns  0 1 0          columns  2 3
+ *     d . . e                         lengths  1 1 1          values   b e
+ *
+ * The width is a number that was asked for; or the least that holds all of the rows' entries in `share` percent of
+ * the rows; or, by default, the mean row length, rounded to the nearest number, halves up. A long row so costs no
+ * padding elsewhere. What does not fit is COO in the order of the rows. 2*m*width + 3*rest words.
+ */
+#ifndef SPRYI_HYB_H
+#define SPRYI_HYB_H
+
+#include "formats/coo/coo.h"
+#include "formats/ell/ell.h"
+
+/* The storage of format hyb. */
+typedef struct spryi_hyb {
+    spry_arrays a;                 /* sizes and types of the whole, as CSR without arrays */
+    int64_t rest;                  /* entries in COO */
+    spryi_ell ell;                 /* its `a` is not used: see spryi_hyb_ell */
+    void *rows, *columns, *values; /* rest each */
+    spryi_windows windows;         /* of both parts, for the transposed product, else empty */
+} spryi_hyb;
+
+extern const spryi_format spryi_format_hyb;
+extern const spryi_kernel spryi_hyb_reference_cpu, spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
+extern const spryi_kernel spryi_hyb_segmented_cuda;
+
+/* The parts as storages of their own formats, which borrow s's arrays. */
+static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
+{
+    spryi_ell ell = s->ell;
+    ell.a = s->a;
+    ell.a.nnz = s->a.nnz - s->rest;
+    return ell;
+}
+
+static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
+{
+    const int64_t blocks = spryi_blocks_of(s->rest, SPRYI_COO_BLOCK);
+    spryi_coo coo = {s->a, NULL, NULL, blocks, {0}};
+    coo.a.layout = SPRY_COO;
+    coo.a.nnz = s->rest;
+    coo.a.row_indices = s->rows;
+    coo.a.indices = s->columns;
+    coo.a.values = s->values;
+    return coo;
+}
+
+/*
+ * hyb_cost.c: *width as given, or the mean row; *share > 0: the width is to be found by that instead, from rows_of[l],
+ * the number of rows of l entries, up to the longest. Then what a width takes that leaves `rest` entries to COO.
+ */
+spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
+                              spry_error *err);
+int64_t spryi_hyb_width_of_counts(const int64_t *rows_of, int64_t longest, int64_t rows, int64_t share);
+spry_status spryi_hyb_cost(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
+
+/*
+ * hyb_build.c: how many entries are past `width` in their rows; the *width that leaves at least `share` percent of the
+ * rows whole; the first entry of COO whose row is i or after. make fills a zeroed *s but for the windows; after a
+ * failure the caller releases the arrays.
+ */
+int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width);
+spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
+                                     spry_error *err);
+int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i);
+spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
+                           spry_error *err);
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
+
+/* hyb_format.c: the sections of HYB. */
+int spryi_hyb_list(void *storage, spryi_section *list);
+
+#endif

@@ -1,0 +1,110 @@
+/* From CSR to the two parts and back. */
+#include "core/bisect.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/row_lengths.h"
+#include "formats/hyb/hyb.h"
+
+#include <string.h>
+
+enum { CHUNK_ROWS = 4096 };
+
+#define SPRYI_TEMPLATE "formats/hyb/hyb_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*fill_fn)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k);
+typedef void (*take_fn)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
+                        int64_t end);
+static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_rest);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rest);
+
+static int64_t rest_of_rows(const spry_arrays *csr, int64_t begin, int64_t end, int64_t width)
+{
+    int64_t rest = 0;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t length = spryi_row_length(csr, i);
+        rest += length > width ? length - width : 0;
+    }
+    return rest;
+}
+
+int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i)
+{
+    int64_t k;
+    SPRYI_BISECT(k, 0, s->rest, spryi_index_at(s->rows, s->a.index_type, k) < i);
+    return k;
+}
+
+int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width)
+{
+    int64_t rest = 0, chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
+    int threads = spryi_threads(context, csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : rest)
+    for (int64_t c = 0; c < chunks; c++)
+        rest += rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
+    return rest;
+}
+
+spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
+                                     spry_error *err)
+{
+    const int64_t longest = spryi_longest_row(context, csr);
+    int64_t *rows_of = NULL;
+    spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
+    if (status != SPRY_OK) return status;
+    memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
+    spryi_count_row_lengths(csr, rows_of, longest);
+    *width = spryi_hyb_width_of_counts(rows_of, longest, csr->rows, share);
+    spryi_release(context, rows_of);
+    return SPRY_OK;
+}
+
+spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
+                           spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int64_t *at = NULL; /* entries of COO before each chunk of rows */
+    const int64_t chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
+    SPRYI_TRY(spryi_ell_make(context, &s->ell, csr, width, err));
+    s->a = s->ell.a;
+    s->a.nnz = csr->nnz;
+    s->rest = rest;
+    SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_hyb_list, err));
+    if (rest == 0) goto done;
+    SPRYI_TRY(SPRYI_NEW(context, &at, chunks + 1, "row chunks", err));
+    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
+    int threads = spryi_threads(context, csr->rows + rest);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t c = 0; c < chunks; c++)
+        at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
+    spryi_scan(at, chunks);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), at[c]);
+done:
+    spryi_release(context, at);
+    return status;
+}
+
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_hyb *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    const spryi_ell first = spryi_hyb_ell(s);
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
+    for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->ell.lengths[i];
+    for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->a.index_type, k) + 1]++;
+    spryi_scan(c.offsets, s->a.rows);
+    spryi_ell_take(context, &first, c.offsets, c.indices, c.values);
+    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
+    int threads = spryi_threads(context, s->a.rows + s->rest);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t b = 0; b < spryi_blocks_of(s->a.rows, CHUNK_ROWS); b++)
+        take(s, c.offsets, c.indices, c.values, spryi_hyb_rest_begin(s, b * CHUNK_ROWS),
+             spryi_hyb_rest_begin(s, spryi_block_end(b, CHUNK_ROWS, s->a.rows)));
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}

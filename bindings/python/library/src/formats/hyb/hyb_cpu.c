@@ -1,0 +1,94 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: a kernel of ELL, then one of COO, of the level.
+ *
+ * Idea: y = alpha*E*x + beta*y, then y += alpha*R*x. Transposed, in plain C: parts of the rows add both to windows of y
+ *       of their own (shared/column_windows.h).
+ * Work: that of the two kernels, one after the other, without atomics; transposed, a thread takes a part at a time.
+ * Cost: bytes of HYB, and y once more where the rest has entries.
+ * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
+ */
+#include "core/assemble.h"
+#include "formats/hyb/hyb.h"
+#include "formats/shared/slots.h"
+
+#include <math.h>
+
+#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/hyb/hyb_cpu.c"
+#include "core/instantiate.h"
+
+static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell, const spryi_kernel *coo,
+                             spry_error *err)
+{
+    const spryi_hyb *s = args->storage;
+    const int slot = spryi_value_slot(args->vector_type);
+    const int pair = spryi_index_pair(s->a.offset_type, s->a.index_type);
+    /* Infinite alpha times each part is not infinite alpha times their sum. */
+    if (s->rest > 0 && !isfinite(spryi_value_at(args->alpha, args->vector_type, 0)))
+        return (*spryi_hyb_reference_cpu.spmv)[slot][pair](args, err);
+    const spryi_ell first = spryi_hyb_ell(s);
+    spryi_run_args part = *args;
+    part.storage = &first;
+    spry_status status = (*ell->spmv)[slot][pair](&part, err);
+    if (status != SPRY_OK || s->rest == 0) return status;
+    const spryi_coo rest = spryi_hyb_coo(s);
+    part.storage = &rest;
+    part.beta = spryi_one_of(args->vector_type);
+    return (*coo->spmv)[slot][spryi_index_pair(s->a.index_type, s->a.index_type)](&part, err);
+}
+
+static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
+
+#define RUN_ROW(tag, s, v, c, run) {run, run, run},
+#define KERNEL(way, level, coo, transposed)                                                                            \
+    static spry_status run_##way(const spryi_run_args *args, spry_error *err)                                          \
+    {                                                                                                                  \
+        return run_parts(args, &spryi_ell_##way##_cpu, &spryi_coo_##coo##_cpu, err);                                   \
+    }                                                                                                                  \
+    static const spryi_run_table runs_##way = {SPRYI_PLAIN_ROWS(RUN_ROW, run_##way)};                                  \
+    const spryi_kernel spryi_hyb_##way##_cpu = {                                                                       \
+        .name = "hyb_" #way "_cpu",                                                                                    \
+        .format = "hyb",                                                                                               \
+        .device = "cpu",                                                                                               \
+        .idea = "the ELL part by ell_" #way "_cpu, then the rest by coo_" #coo "_cpu",                                 \
+        .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4",                       \
+        .deterministic = 1,                                                                                            \
+        .simd = level,                                                                                                 \
+        .spmv = &runs_##way,                                                                                           \
+        .spmv_t = transposed,                                                                                          \
+    };
+
+KERNEL(portable, SPRYI_PORTABLE, portable, &portable_t)
+#ifdef SPRY_HAVE_X86
+KERNEL(avx2, SPRYI_AVX2, portable, NULL)
+KERNEL(avx512, SPRYI_AVX512, avx512, NULL)
+#endif
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_window *part, void *window)
+{
+    const spryi_hyb *s = storage;
+    for (int64_t i = part->begin; i < part->end; i += SPRYI_SLOT_LANES) {
+        int rows = part->end - i < SPRYI_SLOT_LANES ? (int)(part->end - i) : SPRYI_SLOT_LANES;
+        SPRY_FN(scatter)
+        ((const SPRY_V *)s->ell.values + i, (const SPRY_J *)s->ell.columns + i, s->a.rows, s->ell.lengths + i, rows,
+         (const SPRY_V *)x + i, window, part->low);
+    }
+    const SPRY_J *Ai = s->rows, *Aj = s->columns;
+    const SPRY_V *Ax = s->values;
+    const int64_t end = spryi_hyb_rest_begin(s, part->end);
+    for (int64_t k = spryi_hyb_rest_begin(s, part->begin); k < end; k++)
+        ((SPRY_V *)window)[Aj[k] - part->low] += Ax[k] * ((const SPRY_V *)x)[Ai[k]];
+}
+
+static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_hyb *s = args->storage;
+    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+}
+
+#endif

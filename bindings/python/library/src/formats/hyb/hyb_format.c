@@ -1,0 +1,135 @@
+/* Making the storage of format hyb, and what containers need of it. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/hyb/hyb.h"
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_destroy_storage(context, storage, spryi_hyb_list, &((spryi_hyb *)storage)->windows);
+}
+
+static spry_status resolve(spry_context *context, spryi_cost *cost, int64_t *width, int64_t *rest,
+                           const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    spry_status status = SPRY_OK;
+    int64_t share = 0;
+    SPRYI_TRY(spryi_hyb_resolve(width, &share, request, a, err));
+    if (share > 0) SPRYI_TRY(spryi_hyb_width_of_share(context, width, a, share, err));
+    *rest = spryi_hyb_rest(context, a, *width);
+    SPRYI_TRY(spryi_hyb_cost(cost, a, *width, *rest, err));
+done:
+    return status;
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    int64_t width, rest;
+    return resolve(context, cost, &width, &rest, request, err);
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *a = &request->csr->a;
+    spryi_hyb *s = NULL;
+    spryi_cost cost = {0};
+    int64_t width = 0, rest = 0;
+    SPRYI_TRY(resolve(context, &cost, &width, &rest, request, err));
+    SPRYI_TRY(spryi_admit(request, "hyb", &cost, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "hyb storage", err));
+    *s = (spryi_hyb){0};
+    SPRYI_TRY(spryi_hyb_make(context, s, a, width, rest, err));
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, spryi_hyb_list, &((const spryi_hyb *)storage)->windows);
+}
+
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
+{
+    const spryi_hyb *s = storage;
+    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, vector_type);
+    const spryi_coo rest = spryi_hyb_coo(s);
+    return spryi_format_coo.workspace_bytes(&rest, vector_type);
+}
+
+int spryi_hyb_list(void *storage, spryi_section *list)
+{
+    spryi_hyb *s = storage;
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    int count = 0;
+    list[count++] = (spryi_section){"rest", NULL, &s->rest, 1, sizeof s->rest};
+    spryi_ell_sections(&s->a, &s->ell, list, &count);
+    list[count++] = (spryi_section){"rest_rows", &s->rows, NULL, s->rest, index_bytes};
+    list[count++] = (spryi_section){"rest_columns", &s->columns, NULL, s->rest, index_bytes};
+    list[count++] =
+        (spryi_section){"rest_values", &s->values, NULL, s->rest, (int64_t)spry_type_bytes(s->a.value_type)};
+    return count;
+}
+
+/* The runs are of the CPU's kernels alone. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, spryi_hyb_list(storage, list), "runs");
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_hyb *s = storage;
+    spry_status status = SPRY_OK;
+    if (s->rest < 0 || s->rest > s->a.nnz)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, s->rest, s->a.nnz, "hyb: %lld of %lld entries in COO",
+                                (long long)s->rest, (long long)s->a.nnz);
+    const spryi_ell first = spryi_hyb_ell(s);
+    SPRYI_TRY(spryi_ell_check(&first, err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->columns, s->rest, "hyb", err));
+    for (int64_t k = 0, before = 0; k < s->rest; k++) {
+        int64_t i = spryi_index_at(s->rows, s->a.index_type, k);
+        if (i < before || i >= s->a.rows || first.lengths[i] != first.width)
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, s->a.rows,
+                                    "hyb: entry %lld of the rest is in row %lld, expected rising rows that fill ELL",
+                                    (long long)k, (long long)i);
+        before = i;
+    }
+done:
+    return status;
+}
+
+static const spryi_parameter parameters[] = {
+    {"width", 0, INT32_MAX, "entries of a row in the ELL part"},
+    {"share", 1, 100, "percent of the rows that the ELL part holds whole"},
+    {0},
+};
+
+const spryi_format spryi_format_hyb = {
+    .name = "hyb",
+    .title = "hybrid: ELL, and COO for what is longer",
+    .storage = "m*w values + m*w columns + m lengths + 3 arrays of the rest, w the mean row rounded",
+    .best_for = "rows of nearly one length, but for some that are far longer",
+    .parameters = parameters,
+    .parameter_text = "width=NUMBER (of the ELL part; default the mean row, rounded); "
+                      "share=NUMBER (or: percent of the rows that it holds whole)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = spryi_hyb_to_csr,
+    .storage_size = sizeof(spryi_hyb),
+    .device_sections = device_sections,
+    .transposed_apart = 1,
+    .sections = spryi_hyb_list,
+    .check = check,
+};

@@ -1,0 +1,84 @@
+/*
+ * hyb_segmented_cuda: HYB, the rest by segmented sums.
+ *
+ * Idea: ell_slots_cuda's launch writes y of the ELL part; coo_segmented_cuda's, which begins when all of that is
+ *       written, adds the sums of the rest's rows, each once.
+ * Work: a thread a row, then equal numbers of entries of the rest a block; rows longer than that in parts which
+ *       the block that comes last adds up in order.
+ * Cost: as ell_slots_cuda, with the bytes of COO for the rest, and y twice where a row has a rest. Deterministic; with
+ *       an infinite alpha, sums of both signs of the two parts of a row give NaN.
+ *       Without an ELL part (width 0) it is coo_segmented_cuda.
+ * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, made free of atomics; this library.
+ */
+#include "device/cuda/cuda_common.cuh"
+
+extern "C" {
+#include "formats/hyb/hyb.h"
+}
+#include "device/cuda/kernels.h"
+#include "formats/coo/coo_cuda.cuh"
+
+#include <stdlib.h>
+
+/* The two launches keep these. */
+typedef struct hyb_parts {
+    void *steps, *splits;
+} hyb_parts;
+
+static void discard(const spryi_device *device, void *auxiliary)
+{
+    hyb_parts *p = (hyb_parts *)auxiliary;
+    if (p->steps) spry_cuda_ell_slots.discard(device, p->steps);
+    if (p->splits) spry_cuda_coo_discard(device, p->splits);
+    free(p);
+}
+
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    const spryi_hyb *s = (const spryi_hyb *)request->storage;
+    const spryi_ell first = spryi_hyb_ell(s);
+    const spryi_coo rest = spryi_hyb_coo(s);
+    spryi_prepare_request of_first = *request;
+    of_first.storage = &first;
+    int64_t of_steps = 0, of_splits = 0;
+    hyb_parts *p = (hyb_parts *)calloc(1, sizeof *p);
+    if (!p) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
+    spry_status status = spry_cuda_ell_slots.prepare(&of_first, &p->steps, &of_steps, err);
+    if (status == SPRY_OK)
+        status = spry_cuda_coo_split(request->device, &p->splits, &of_splits, &rest.a, request->vector_type,
+                                     first.width == 0, err);
+    if (status != SPRY_OK) {
+        discard(request->device, p);
+        return status;
+    }
+    *auxiliary = p;
+    *bytes = of_steps + of_splits;
+    return SPRY_OK;
+}
+
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
+{
+    (void)request;
+    return spry_cuda_coo_workspace(((const hyb_parts *)auxiliary)->splits);
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_hyb *s = (const spryi_hyb *)args->storage;
+    const hyb_parts *p = (const hyb_parts *)args->auxiliary;
+    const spryi_ell first = spryi_hyb_ell(s);
+    const spryi_coo rest = spryi_hyb_coo(s);
+    if (first.width == 0) return spry_cuda_coo_segments<V>(p->splits, &rest.a, args, SPRY_BETA(V, args), err);
+    spryi_run_args part = *args;
+    part.storage = &first;
+    part.auxiliary = p->steps;
+    const spry_status status = (*spry_cuda_ell_slots.spmv)[sizeof(V) == 8][0](&part, err);
+    scalar<V> one = {};
+    one.value = 1;
+    return status == SPRY_OK ? spry_cuda_coo_segments<V>(p->splits, &rest.a, args, one, err) : status;
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_hyb_segmented = {"hyb_segmented_cuda", &runs, NULL, prepare, discard,
+                                                        workspace_bytes};

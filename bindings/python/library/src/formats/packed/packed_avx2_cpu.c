@@ -1,0 +1,93 @@
+/*
+ * packed_avx2_cpu: packed slices with AVX2 and FMA.
+ *
+ * Idea: a row a lane: the 32 of a slice are eight registers of f64 or four of f32, which add up side by side, as in
+ *       packed_avx512_cpu. On diagonals a slot's x is loaded in order, no index is read and nothing is gathered.
+ *       Elsewhere x is put together by loads and inserts. Several columns of x at once: packed_panels.tmpl.c.
+ * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Cost: bytes of packed.
+ * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
+ * Good at: grids, blocks. Bad at: slices of which most slots are holes.
+ */
+#include "core/avx2_lanes.h"
+#include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_lanes.h"
+#include "formats/shared/panels.h"
+
+/* How a slice tells which lanes have a slot: all have it; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
+
+typedef struct lane_bits {
+    const __m256i *stored; /* lengths or masks, lane by lane */
+    uint32_t rows;         /* lanes that are not long rows, where lengths tell */
+} lane_bits;
+
+static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
+{
+    (void)by; /* read when a slot asks: registers are for sums */
+    return (lane_bits){(const __m256i *)(const void *)from, UINT32_MAX};
+}
+
+/* The lanes that have slot k: its bit is moved to the sign, and signs are collected. */
+static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
+{
+    const __m256i first = by == BY_ALL ? _mm256_setzero_si256() : _mm256_loadu_si256(s->stored);
+    const __m256i one_more = _mm256_set1_epi8((char)(k + 1));
+    uint32_t lanes = 0;
+    switch (by) {
+    case BY_ALL: return UINT32_MAX;
+    case BY_LENGTH:
+        return s->rows & (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(first, one_more), first));
+    case BY_8: return (uint32_t)_mm256_movemask_epi8(_mm256_sll_epi16(first, _mm_cvtsi32_si128(7 - k)));
+    case BY_16: {
+        const __m128i shift = _mm_cvtsi32_si128(15 - k);
+        const __m256i second = _mm256_sll_epi16(_mm256_loadu_si256(s->stored + 1), shift);
+        const __m256i quarters = _mm256_packs_epi16(_mm256_sll_epi16(first, shift), second); /* 0 2 1 3 */
+        return (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(quarters, 0xd8));
+    }
+    case BY_32: break;
+    }
+    for (int n = 0; n < 4; n++) {
+        const __m256i signs = _mm256_sll_epi32(_mm256_loadu_si256(s->stored + n), _mm_cvtsi32_si128(31 - k));
+        lanes |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) << 8 * n;
+    }
+    return lanes;
+}
+
+/* The lanes that are not long rows, of a slice with lengths; others have no slot. */
+static inline uint32_t lanes_of_rows(lane_bits *s)
+{
+    const __m256i long_row = _mm256_set1_epi8((char)SPRYI_PACKED_LONG_ROW);
+    s->rows = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_loadu_si256(s->stored), long_row));
+    return s->rows;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+#define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
+static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
+#define SPRYI_TEMPLATE "formats/packed/packed_simd.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_packed_avx2_cpu = {
+    .name = "packed_avx2_cpu",
+    .format = "packed",
+    .device = "cpu",
+    .idea = "a row a lane, 32 a step, x in order on diagonals, blocks share x, holes masked; AVX2 and FMA",
+    .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &runs,
+    .spmv_t = &spryi_packed_runs_t,
+    .several = SPRYI_OP_SPMV,
+};

@@ -1,0 +1,90 @@
+/*
+ * packed_avx512_cpu: packed slices with AVX-512.
+ *
+ * Idea: a row a lane: the 32 of a slice are four registers of f64 or two of f32, which add up side by side. On
+ *       diagonals a slot's x is loaded in order, no index is read and nothing is gathered; lanes without the slot are
+ *       masked. Elsewhere x is put together by loads and inserts, which beats the gather instruction where that is
+ *       microcode. Of blocks, x is put together once for all rows of the block. Slots of a few lanes, not padded, go
+ *       through memory. Values and indices are fetched ahead by software, into the second-level cache alone: in the
+ *       first they would push out x, of which sorted rows meet the same again and again. Several columns of x at once:
+ *       packed_panels.tmpl.c.
+ * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Cost: bytes of packed.
+ * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
+ * Good at: grids, blocks. Bad at: slices of which most slots are holes.
+ */
+#include "core/avx512_lanes.h"
+#include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_lanes.h"
+#include "formats/shared/panels.h"
+
+/* How a slice tells which lanes have a slot: all have it; lengths of 8 bits; masks of 8, 16 or 32 bits. */
+typedef enum lanes_by { BY_ALL, BY_LENGTH, BY_8, BY_16, BY_32 } lanes_by;
+
+typedef struct lane_bits {
+    __m512i low, high; /* lengths or masks as they are stored; high: of lanes 16 to 31, masks of 32 bits */
+} lane_bits;
+
+static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
+{
+    lane_bits s = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    if (by == BY_ALL) return s;
+    s.low = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)from));
+    if (by == BY_16 || by == BY_32) s.low = _mm512_loadu_si512(from);
+    if (by == BY_32) s.high = _mm512_loadu_si512(from + sizeof(__m512i));
+    return s;
+}
+
+/* The lanes that have slot k. */
+static inline uint32_t lanes_with(const lane_bits *s, int k, lanes_by by)
+{
+    switch (by) {
+    case BY_ALL: return UINT32_MAX;
+    case BY_LENGTH: return _mm256_cmpgt_epu8_mask(_mm512_castsi512_si256(s->low), _mm256_set1_epi8((char)k));
+    case BY_8: return _mm256_test_epi8_mask(_mm512_castsi512_si256(s->low), _mm256_set1_epi8((char)(1 << k)));
+    case BY_16: return _mm512_test_epi16_mask(s->low, _mm512_set1_epi16((short)(1 << k)));
+    case BY_32: break;
+    }
+    const __m512i bit = _mm512_set1_epi32((int)(1u << k));
+    return _mm512_test_epi32_mask(s->low, bit) | (uint32_t)_mm512_test_epi32_mask(s->high, bit) << 16;
+}
+
+/* The lanes that are not long rows, of a slice with lengths; the lengths of the others become 0. */
+static inline uint32_t lanes_of_rows(lane_bits *s)
+{
+    const __m256i length = _mm512_castsi512_si256(s->low);
+    const __mmask32 rows = _mm256_cmpneq_epi8_mask(length, _mm256_set1_epi8((char)SPRYI_PACKED_LONG_ROW));
+    s->low = _mm512_castsi256_si512(_mm256_maskz_mov_epi8(rows, length));
+    return rows;
+}
+
+#define EXPAND(mask, v) SPRYI_MM512(maskz_expand)(mask, v)
+#define INLINE static inline __attribute__((always_inline))
+#define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
+static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
+#define SPRYI_TEMPLATE "formats/packed/packed_simd.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_packed_avx512_cpu = {
+    .name = "packed_avx512_cpu",
+    .format = "packed",
+    .device = "cpu",
+    .idea = "a row a lane, 32 a step, x in order on diagonals, blocks share x, holes masked; AVX-512",
+    .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX512,
+    .spmv = &runs,
+    .spmv_t = &spryi_packed_runs_t,
+    .several = SPRYI_OP_SPMV,
+};

@@ -1,0 +1,362 @@
+/*
+ * packed_columns, the kernel of packed_slices_cuda for several columns of x and y at once.
+ *
+ * Idea: a slice's values and indices are read once for all columns. Where columns of x lie row by row, lanes of a warp
+ *       share a row of x, whose columns they take in pieces of 16 bytes: a warp has as many of the slice's rows as it
+ *       has room for, and on diagonals reads x in one go. Where they lie column by column a warp has all 32 rows of the
+ *       slice and each lane some columns (columns.cuh). A block row adds up its b rows from one load of x.
+ * Work: a warp for up to SHARES times 32 / lanes rows of a slice and a set of columns; warps of a slice follow each
+ *       other, so that its values come from the first-level cache. Some slots are in flight (columns_flight), and the
+ *       values and indices of others are on their way into the second-level cache.
+ * Cost: bytes of packed, X and Y once, as far as the caches hold what warps near each other read.
+ *       Deterministic; a row's entries are added in the order of its slots, whatever the number of columns.
+ * Source: this library; slices as in packed_slices.cuh.
+ */
+#ifndef SPRYI_PACKED_COLUMNS_CUH
+#define SPRYI_PACKED_COLUMNS_CUH
+
+#include "device/cuda/columns.cuh"
+#include "formats/packed/packed_device.cuh"
+
+enum { COLUMNS_THREADS = 128, SHARES = 4, LINE = 128, MOST_AHEAD = 64 * LINE, BLOCKS_AHEAD = 2 };
+
+/* A slice as a thread has it, and the lane of it that the thread works on. */
+template <typename S> struct column_slice {
+    const S *Ax; /* its first value; NULL: ones */
+    const uint8_t *index;
+    int kind, width;
+    bool whole;   /* lanes lack nothing */
+    bool asks;    /* for values ahead of their use: of several warps, and the parts of one, the first does */
+    int32_t base; /* block column to which indices count: of lane 0 on DIAGONALS, the slice's first of OFFSETS */
+    int count;    /* lanes that have rows */
+    int64_t row;  /* from which rows are counted */
+    /* of the slice's lane that has the thread's number in its warp: */
+    int32_t distance; /* on DIAGONALS, that of the slot */
+    unsigned whose;   /* slots on DIAGONALS, a bit each; else how many, or LONG_ROW */
+    int place;        /* its first row */
+    /* of the lane worked on: */
+    int own;
+    unsigned held;
+};
+
+template <int KIND> static __device__ __forceinline__ bool has_slot(unsigned held, int t)
+{
+    return KIND == SPRYI_PACKED_DIAGONALS ? (held >> t & 1) != 0 : t < (int)held;
+}
+
+/* The index at place `at` of a slot: its number on DIAGONALS, else that of the entry. */
+template <int KIND> static __device__ __forceinline__ int32_t index_at(const uint8_t *index, int at)
+{
+    if (KIND == SPRYI_PACKED_OFFSETS) return __ldg((const uint16_t *)index + at);
+    return __ldg((const int32_t *)index + at);
+}
+
+/*
+ * sum[r][c] += slots t .. t + N - 1 of the lane, rows r of its block row. Slots have room for all lanes. What a lane
+ * lacks, or the slice, is loaded from where something is and not added, so that there are no branches; WHOLE: lanes
+ * lack nothing.
+ */
+template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
+                                                 const column_slice<S> &s, const many_columns<V> &m,
+                                                 const column_place<SHAPE, V> &place, int t)
+{
+    V a[N][B * B];
+    int32_t j[N];
+    bool has[N];
+    column_piece<SHAPE::W, V> x[N][B][SHAPE::C];
+#pragma unroll
+    for (int u = 0; u < N; u++) {
+        const int slot = N == 1 ? t : min(t + u, s.width - 1);
+        has[u] = (N == 1 || t + u < s.width) && (WHOLE || has_slot<KIND>(s.held, slot));
+        if (KIND == SPRYI_PACKED_DIAGONALS)
+            j[u] = s.base + s.own + __shfl_sync(ALL, s.distance, slot);
+        else
+            j[u] = s.base + index_at<KIND>(s.index, slot * LANES + s.own);
+        if (!WHOLE) j[u] = has[u] ? j[u] : 0;
+#pragma unroll
+        for (int e = 0; e < B * B; e++) a[u][e] = s.Ax ? V(widened(s.Ax[(slot * B * B + e) * LANES + s.own])) : V(1);
+    }
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int q = 0; q < B; q++)
+#pragma unroll
+            for (int c = 0; c < SHAPE::C; c++) x[u][q][c] = place.load(m, c, j[u] * B + q);
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int q = 0; q < B; q++)
+#pragma unroll
+            for (int r = 0; r < B; r++)
+#pragma unroll
+                for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+                    for (int w = 0; w < SHAPE::W; w++)
+                        if (has[u]) sum[r][c].of[w] += a[u][r * B + q] * x[u][q][c].of[w];
+}
+
+/* By a warp: asks for bytes that lanes will read, into the second-level cache. */
+static __device__ __forceinline__ void ask_for(const void *from, int bytes)
+{
+    for (int at = threadIdx.x % LANES * LINE; at < bytes; at += LANES * LINE)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)from + at));
+}
+
+template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
+                                                     const column_slice<S> &s, const many_columns<V> &m,
+                                                     const column_place<SHAPE, V> &place)
+{
+#pragma unroll 1
+    for (int t = 0; t < s.width; t += N) {
+        if (B > 1 && s.asks && t + BLOCKS_AHEAD * N < s.width)
+            ask_for(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
+        add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t);
+    }
+}
+
+/* The same where slots have no such room: the lanes that have a slot lie side by side. */
+template <int KIND, int B, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_holes(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
+                                                 const column_slice<S> &s, const many_columns<V> &m,
+                                                 const column_place<SHAPE, V> &place)
+{
+    const unsigned lower = (1u << s.own) - 1;
+    const S *Ax = s.Ax;
+    int at = 0; /* entries of the slots before */
+#pragma unroll 1
+    for (int t = 0; t < s.width; t++) {
+        const unsigned whose = KIND != SPRYI_PACKED_DIAGONALS && s.whose == SPRYI_PACKED_LONG_ROW ? 0 : s.whose;
+        const unsigned slot = __ballot_sync(ALL, has_slot<KIND>(whose, t));
+        const int before = __popc(slot & lower), stride = __popc(slot);
+        if (slot >> s.own & 1) {
+            const int32_t j = s.base + (KIND == SPRYI_PACKED_DIAGONALS ? s.own : 0) +
+                              index_at<KIND>(s.index, KIND == SPRYI_PACKED_DIAGONALS ? t : at + before);
+#pragma unroll
+            for (int q = 0; q < B; q++) {
+                column_piece<SHAPE::W, V> x[SHAPE::C];
+#pragma unroll
+                for (int c = 0; c < SHAPE::C; c++) x[c] = place.load(m, c, j * B + q);
+#pragma unroll
+                for (int r = 0; r < B; r++) {
+                    const V a = Ax ? V(widened(Ax[(r * B + q) * stride + before])) : V(1);
+#pragma unroll
+                    for (int c = 0; c < SHAPE::C; c++)
+#pragma unroll
+                        for (int w = 0; w < SHAPE::W; w++) sum[r][c].of[w] += a * x[c].of[w];
+                }
+            }
+        }
+        if (Ax) Ax += stride * B * B;
+        at += stride;
+    }
+}
+
+/*
+ * Slots in flight, by the registers that one takes, and blocks of threads a multiprocessor. Measured on an H200: with
+ * more slots and fewer blocks rows of b x b blocks are 1.2 times as fast, but for columns of f32 that lie apart.
+ */
+template <typename SHAPE, typename V, int B> struct columns_flight {
+    static const int words = (int)sizeof(V) / 4;
+    static const int slot = words * B * B + 1 + words * B * SHAPE::C * SHAPE::W;
+    static const bool many = SHAPE::BY_ROWS || sizeof(V) == 8;
+    static const int of_rows = SHAPE::BY_ROWS ? 42 : 36 - 4 * SHAPE::C, of_blocks = many ? 80 : 64 - 4 * SHAPE::C;
+    static const int fitting = (B == 1 ? of_rows : of_blocks) / slot;
+    static const int slots = fitting < 1 ? 1 : fitting > 8 ? 8 : fitting;
+    static const int blocks = B == 1 ? (SHAPE::BY_ROWS ? 7 : 8) : B == 2 || (B == 3 && !many) ? 5 : 4;
+};
+
+template <int B, typename S> static __device__ __forceinline__ column_slice<S>
+view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra)
+{
+    const int lane = threadIdx.x % LANES;
+    column_slice<S> v;
+    v.kind = spryi_packed_kind_of(&slice);
+    v.whole = (slice.info & SPRYI_PACKED_FULL) != 0;
+    v.width = spryi_packed_width(&slice);
+    v.row = (int64_t)slice.row * LANES;
+    v.count = (int)((min(v.row + LANES * B, s.a.rows) - v.row) / B);
+    v.place = lane * B;
+    v.index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
+    v.Ax = s.a.value_type == SPRY_PATTERN ? NULL : (const S *)s.values + spryi_packed_values_at(&slice);
+    v.whose = ALL;
+    v.distance = 0;
+    if (v.kind == SPRYI_PACKED_DIAGONALS) {
+        if (lane < v.width) v.distance = __ldg((const int32_t *)v.index + lane);
+        if (!v.whole)
+            v.whose = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, v.width, lane);
+        v.base = (int32_t)(v.row / B);
+        return v;
+    }
+    v.whose = (unsigned)v.width;
+    if (!v.whole) {
+        v.whose = __ldg(v.index + lane);
+        v.index += LANES;
+    }
+    if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
+        v.row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP;
+        v.place = __ldg((const uint16_t *)v.index + lane);
+        v.index += LANES * sizeof(uint16_t);
+    }
+    v.base = v.kind == SPRYI_PACKED_OFFSETS ? extra : 0;
+    return v;
+}
+
+/* A thread's share of a slice: lanes own, own + rows, ... of it, and columns. */
+typedef struct slice_share {
+    spryi_packed_slice slice;
+    int32_t extra;
+    int own, rows, parts; /* parts: how many of those lanes */
+    int set, lane;
+    bool asks; /* for values of blocks ahead of their use; in whose stead several shares would ask, the first does */
+} slice_share;
+
+template <int KIND, bool HOLES, int B, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_kind(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C], const column_slice<S> &v,
+                                                const many_columns<V> &m, const column_place<SHAPE, V> &place)
+{
+    constexpr int N = columns_flight<SHAPE, V, B>::slots;
+    if (HOLES)
+        add_holes<KIND, B, SHAPE>(sum, v, m, place);
+    else if (v.whole)
+        add_all_slots<KIND, true, B, N, SHAPE>(sum, v, m, place);
+    else
+        add_all_slots<KIND, false, B, N, SHAPE>(sum, v, m, place);
+}
+
+/* y of a share, for slots with room for all lanes, or HOLES. */
+template <typename S, bool HOLES, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
+run_share(const spryi_packed &s, const slice_share &share, const many_columns<V> &m, V alpha, V beta)
+{
+    const column_place<SHAPE, V> place(m, share.set, share.lane);
+    column_slice<S> v = view_slice<B, S>(s, share.slice, share.extra);
+#pragma unroll 1
+    for (int part = 0; part < share.parts; part++) {
+        column_piece<SHAPE::W, V> sum[B][SHAPE::C] = {};
+        v.own = share.own + part * share.rows;
+        v.asks = share.asks && v.Ax && part == 0;
+        v.held = __shfl_sync(ALL, v.whose, v.own);
+        const int64_t row = v.row + __shfl_sync(ALL, v.place, v.own);
+        bool is_there = v.own < v.count;
+        if (v.kind == SPRYI_PACKED_DIAGONALS) {
+            add_kind<SPRYI_PACKED_DIAGONALS, HOLES, B, SHAPE>(sum, v, m, place);
+        } else {
+            if (v.held == SPRYI_PACKED_LONG_ROW) is_there = false, v.held = 0;
+            if (v.kind == SPRYI_PACKED_OFFSETS)
+                add_kind<SPRYI_PACKED_OFFSETS, HOLES, B, SHAPE>(sum, v, m, place);
+            else
+                add_kind<SPRYI_PACKED_COLUMNS, HOLES, B, SHAPE>(sum, v, m, place);
+        }
+        if (!is_there) continue;
+#pragma unroll
+        for (int r = 0; r < B; r++) put_columns(m, place, row + r, sum[r], alpha, beta);
+    }
+}
+
+/* Apart from the rest, so that it takes no registers there. */
+template <typename S, int B, typename SHAPE, typename V> static __device__ __noinline__ void
+run_holes(const spryi_packed *s, const slice_share share, const many_columns<V> *m, V alpha, V beta)
+{
+    run_share<S, true, B, SHAPE>(*s, share, *m, alpha, beta);
+}
+
+template <typename S, int B, typename SHAPE, typename V> static __device__ __forceinline__ void
+run_columns(const spryi_packed &s, const slice_share &share, const many_columns<V> &m, V alpha, V beta)
+{
+    if (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED))
+        run_share<S, false, B, SHAPE>(s, share, m, alpha, beta);
+    else
+        run_holes<S, B, SHAPE>(&s, share, &m, alpha, beta);
+}
+
+/* The values of a slice whose lanes are rows, and its 16-bit indices. */
+template <typename S>
+static __device__ __forceinline__ void ask_for_slice(const spryi_packed &s, const spryi_packed_slice &slice)
+{
+    const int slots = spryi_packed_width(&slice) * LANES;
+    if (s.a.value_type != SPRY_PATTERN)
+        ask_for((const S *)s.values + spryi_packed_values_at(&slice), min(slots * (int)sizeof(S), (int)MOST_AHEAD));
+    if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_OFFSETS)
+        ask_for(s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT, min(slots * 2, (int)MOST_AHEAD));
+}
+
+template <typename S, typename V, int B, typename SHAPE>
+static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, V, B>::blocks)
+    packed_columns(const __grid_constant__ spryi_packed s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
+                   scalar<V> beta)
+{
+    const int lane = threadIdx.x % LANES, shares = m.lanes < SHARES ? 1 : m.lanes / SHARES;
+    const int64_t warp = (int64_t)blockIdx.x * (COLUMNS_THREADS / LANES) + threadIdx.x / LANES;
+    const int64_t set = warp / shares, k = set / m.sets;
+    wait_for_kernel_before();
+    if (k >= s.slice_count) return;
+    slice_share share;
+    share.slice = load_slice(s.slices + k);
+    share.extra = __ldg(s.extras + k);
+    share.rows = LANES / m.lanes;
+    share.parts = m.lanes / shares;
+    share.own = (int)(warp - set * shares) * share.parts * share.rows + lane / m.lanes;
+    share.set = (int)(set - k * m.sets);
+    share.lane = lane % m.lanes;
+    const bool is_first = warp == k * m.sets * shares;
+    const bool has_room = (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED)) != 0;
+    share.asks = is_first && (SHAPE::BY_ROWS ? m.lanes >= 8 : SHAPE::C > 2);
+    if (is_first && has_room && spryi_packed_b(&share.slice) == 1) ask_for_slice<S>(s, share.slice);
+    const V a = alpha.get(), b = beta.get();
+    if (B > 1 && spryi_packed_b(&share.slice) > 1)
+        run_columns<S, B, SHAPE>(s, share, m, a, b);
+    else
+        run_columns<S, 1, SHAPE>(s, share, m, a, b);
+}
+
+/* Of a warp a row has as many lanes as it needs, a power of two. */
+template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *m)
+{
+    m->lanes = 1;
+    while (SHAPE::BY_ROWS && m->lanes < LANES && m->lanes * SHAPE::W * SHAPE::C < m->count) m->lanes *= 2;
+    m->sets = (int)ceil_div(m->count, m->lanes * SHAPE::W * SHAPE::C);
+}
+
+template <typename S, typename V, int B, typename SHAPE> static void launch_columns(const spryi_run_args *args)
+{
+    const spryi_packed *s = (const spryi_packed *)args->storage;
+    many_columns<V> m = columns_of<V>(args);
+    deal_columns<SHAPE>(&m);
+    const int64_t warps = s->slice_count * m.sets * (m.lanes < SHARES ? 1 : m.lanes / SHARES);
+    launch_early(args, packed_columns<S, V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES), COLUMNS_THREADS, 0, *s,
+                 m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+}
+
+/* Pieces of 16 bytes where all rows can be cut into such, two a lane where there are as many. */
+template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
+{
+    constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;
+    const int64_t columns = args->columns;
+    if constexpr (B > 1 && sizeof(S) < sizeof(V)) { /* less code: what it is for is a matrix's bytes */
+        if (args->x_apart != 1)
+            launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
+        else if (columns_fit(args, WIDE, sizeof(V)))
+            launch_columns<S, V, B, column_shape<true, WIDE, 1>>(args);
+        else
+            launch_columns<S, V, B, column_shape<true, 1, 1>>(args);
+    } else if (args->x_apart != 1) {
+        if (columns <= 2)
+            launch_columns<S, V, B, column_shape<false, 1, 2>>(args);
+        else if (columns <= 4 || B > 2)
+            launch_columns<S, V, B, column_shape<false, 1, 4>>(args);
+        else
+            launch_columns<S, V, B, column_shape<false, 1, B <= 2 ? 8 : 4>>(args);
+    } else if (columns_fit(args, WIDE, sizeof(V))) {
+        if (columns >= 2 * WIDE)
+            launch_columns<S, V, B, column_shape<true, WIDE, MORE>>(args);
+        else
+            launch_columns<S, V, B, column_shape<true, WIDE, 1>>(args);
+    } else if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) {
+        launch_columns<S, V, B, column_shape<true, 2, 1>>(args);
+    } else {
+        launch_columns<S, V, B, column_shape<true, 1, B == 1 ? 3 : 1>>(args);
+    }
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* The arrays of packed and how large they are. The CUDA plug-in compiles this file too. */
+#include "core/error.h"
+#include "formats/packed/packed_layout.h"
+
+int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b)
+{
+    return (a->rows + spryi_packed_group_rows(b) - 1) / spryi_packed_group_rows(b);
+}
+
+spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err)
+{
+    s->slice_count = sum->slices;
+    s->indexed = sum->indexed;
+    s->slots = sum->slots;
+    s->units = sum->units;
+    s->long_count = sum->long_rows;
+    s->piece_count = sum->pieces;
+    s->long_nnz = sum->long_nnz;
+    const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
+    if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 47) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
+                            "packed: %lld rows with %lld pieces of indices are more than it counts",
+                            (long long)s->a.rows, (long long)s->units);
+}
+
+/* -1: the count that was read from a file is none. */
+static int64_t one_more(int64_t count)
+{
+    return count < 0 || count == INT64_MAX ? -1 : count + 1;
+}
+
+int spryi_packed_arrays(spryi_packed *s, spryi_section *list)
+{
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type), unit = SPRYI_PACKED_INDEX_UNIT;
+    const int64_t bytes = s->units < 0 || s->units > INT64_MAX / unit ? -1 : s->units * unit;
+    const int values = value_bytes > 0;
+    const spryi_section arrays[] = {
+        {"slices", (void **)&s->slices, NULL, one_more(s->slice_count), sizeof *s->slices},
+        {"extras", (void **)&s->extras, NULL, s->slice_count, sizeof *s->extras},
+        {"indices", (void **)&s->indices, NULL, bytes, 1},
+        {"values", &s->values, NULL, values ? s->slots : 0, values ? value_bytes : 1},
+        {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
+        {"long_first", (void **)&s->long_first, NULL, one_more(s->long_count), sizeof *s->long_first},
+        {"pieces", (void **)&s->pieces, NULL, one_more(s->piece_count), sizeof *s->pieces},
+        {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
+        {"long_values", &s->long_values, NULL, values ? s->long_nnz : 0, values ? value_bytes : 1},
+    };
+    for (int n = 0; n < SPRYI_PACKED_ARRAYS; n++) list[n] = arrays[n];
+    return SPRYI_PACKED_ARRAYS;
+}
+
+int64_t spryi_packed_array_bytes(const spryi_packed *s)
+{
+    spryi_packed sizes = *s;
+    spryi_section list[SPRYI_PACKED_ARRAYS];
+    int64_t bytes = 0;
+    for (int n = spryi_packed_arrays(&sizes, list) - 1; n >= 0; n--) bytes += list[n].count * list[n].item_bytes;
+    return bytes;
+}
+
+/* Words: a slice is five, a unit of the indices four. */
+void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
+{
+    const int values = s->a.value_type != SPRY_PATTERN;
+    *cost = (spryi_cost){
+        .bytes = spryi_packed_array_bytes(s),
+        .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz +
+                 2 * s->long_count + s->piece_count,
+        .padding = s->slots + s->long_nnz - s->a.nnz,
+    };
+}

@@ -1,0 +1,33 @@
+/* Loads of a slice's record, masks and offsets, for all CUDA kernels of packed. */
+#ifndef SPRYI_PACKED_DEVICE_CUH
+#define SPRYI_PACKED_DEVICE_CUH
+
+#include "device/cuda/reduce.cuh"
+
+extern "C" {
+#include "formats/packed/packed.h"
+}
+
+enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, by which launches are measured */ };
+static const unsigned ALL = 0xffffffffu; /* lanes, or slots */
+
+static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
+{
+    const uint4 v = __ldg((const uint4 *)p);
+    spryi_packed_slice slice;
+    slice.values = v.x;
+    slice.indices = v.y;
+    slice.row = v.z;
+    slice.info = v.w;
+    return slice;
+}
+
+/* The slots that the lane has, a bit each. */
+static __device__ __forceinline__ unsigned load_mask(const uint8_t *masks, int width, int lane)
+{
+    if (width <= 8) return __ldg(masks + lane);
+    if (width <= 16) return __ldg((const uint16_t *)masks + lane);
+    return __ldg((const unsigned *)masks + lane);
+}
+
+#endif

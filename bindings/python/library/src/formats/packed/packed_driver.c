@@ -1,0 +1,153 @@
+/*
+ * The driver of packed's CPU kernels.
+ *
+ * Work: three steps (formats/shared/run_blocks.h): chunks of slices of about equal cost, counted in values and lanes;
+ *       pieces of long rows; the long rows, whose pieces are added up in order. The bits do not depend on the threads.
+ * Transposed: a window of y for each part of the rows (formats/shared/column_windows.h), filled slot by slot.
+ */
+#ifndef SPRY_FN
+#include "formats/packed/packed_driver.h"
+#include "core/bisect.h"
+
+enum { CHUNK_COST = 32768 };
+
+/* Values and lanes before slice k. */
+static int64_t cost_before(const spryi_packed *s, int64_t k)
+{
+    return spryi_packed_values_at(&s->slices[k]) + k * SPRYI_PACKED_LANES;
+}
+
+/* The slice in which row begins, a multiple of the groups' rows or the number of rows. */
+static int64_t slice_of_row(const spryi_packed *s, int64_t row)
+{
+    int64_t k;
+    SPRYI_BISECT(k, 0, s->slice_count, (int64_t)s->slices[k].row * SPRYI_PACKED_LANES < row);
+    return k;
+}
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/packed/packed_driver.c" /* its second half */
+#include "core/instantiate.h"
+
+const spryi_run_table spryi_packed_runs_t = SPRYI_TABLE(run_t);
+
+static const spryi_block_fn long_rows[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(long_rows);
+
+int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
+{
+    const spryi_packed *s = storage;
+    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count * SPRYI_PACKED_SUMS;
+    return numbers * (int64_t)spry_type_bytes(vector_type);
+}
+
+/* A kernel's product; args come first, so that their address is this one's. */
+typedef struct packed_run {
+    spryi_run_args args;
+    spryi_block_fn slices;
+} packed_run;
+
+static void run_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    int64_t first, last;
+    SPRYI_BISECT(first, 0, s->slice_count, cost_before(s, first) < begin * CHUNK_COST);
+    SPRYI_BISECT(last, first, s->slice_count, cost_before(s, last) < end * CHUNK_COST);
+    ((const packed_run *)(const void *)args)->slices(args, first, last);
+}
+
+static int64_t chunk_count(const spryi_packed *s)
+{
+    return (cost_before(s, s->slice_count) + CHUNK_COST - 1) / CHUNK_COST;
+}
+
+spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices, spryi_block_fn pieces)
+{
+    const spryi_packed *s = args->storage;
+    packed_run run = {*args, slices};
+    const spryi_step steps[] = {{chunk_count(s), run_chunks},
+                                {s->piece_count, pieces},
+                                {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+    run.args.columns = run.args.y_stride = 1;
+    return spryi_run_steps(&run.args, steps, s->long_count > 0 ? 3 : 1);
+}
+
+spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_block_fn slices[SPRYI_VALUE_ROWS],
+                                       const spryi_block_fn pieces[SPRYI_VALUE_ROWS])
+{
+    const spryi_packed *s = args->storage;
+    const int row = spryi_value_row(s->a.value_type, args->vector_type);
+    const int64_t bytes = (int64_t)spry_type_bytes(args->vector_type), most = SPRYI_PACKED_SUMS;
+    const packed_run run = {*args, slices[row]};
+    const spryi_step steps[] = {{s->piece_count, pieces[row]},
+                                {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+    spryi_run_blocks(&run.args, chunk_count(s), run_chunks);
+    for (int64_t c = 0; c < args->columns && s->long_count > 0; c += most) {
+        spryi_run_args some = *args;
+        some.x = (const char *)args->x + c * bytes;
+        some.y = (char *)args->y + c * bytes;
+        some.columns = args->columns - c < most ? args->columns - c : most;
+        spryi_run_steps(&some, steps, 2);
+    }
+    return SPRY_OK;
+}
+
+#else /* once for each value type and type of columns */
+
+/* Long rows from the sums of their pieces, those of columns side by side. */
+static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta, *sums = args->workspace;
+    for (int64_t n = begin; n < end; n++)
+        for (int64_t c = 0; c < args->columns; c++) {
+            SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n] * args->y_stride + c;
+            for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p * args->columns + c];
+            *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
+        }
+}
+
+static void SPRY_FN(scatter_slice)(const spryi_packed *s, int64_t k, const SPRY_V *x, SPRY_V *to)
+{
+    const SPRY_S *Ax = s->values;
+    spryi_packed_reader reader;
+    spryi_packed_open(&reader, s, k);
+    const int b = reader.v.b;
+    while (spryi_packed_next(&reader))
+        for (uint32_t lanes = reader.mask; lanes; lanes &= lanes - 1) {
+            const int l = __builtin_ctz(lanes);
+            for (int r = 0; r < b; r++) {
+                const SPRY_V xi = x[spryi_packed_row(&reader.v, l) + r];
+                SPRY_V *at = to + reader.column[l] * b;
+                for (int c = 0; c < b; c++)
+                    at[c] += Ax ? SPRY_VALUE(Ax[reader.at + (int64_t)(r * b + c) * reader.stride + reader.rank[l]]) * xi
+                                : xi;
+            }
+        }
+}
+
+static void SPRY_FN(window)(const void *storage, const void *x, const spryi_window *part, void *window)
+{
+    const spryi_packed *s = storage;
+    SPRY_V *to = window;
+    const int64_t end = slice_of_row(s, part->end);
+    to -= part->low;
+    for (int64_t k = slice_of_row(s, part->begin); k < end; k++) SPRY_FN(scatter_slice)(s, k, x, to);
+    for (int64_t n = 0; n < s->long_count; n++) {
+        const int64_t i = s->long_rows[n];
+        if (i < part->begin || i >= part->end) continue;
+        const SPRY_V xi = ((const SPRY_V *)x)[i];
+        const SPRY_S *Ax = s->long_values;
+        const SPRY_J *Aj = s->long_columns;
+        for (int64_t e = s->pieces[s->long_first[n]]; e < s->pieces[s->long_first[n + 1]]; e++)
+            to[Aj[e]] += Ax ? SPRY_VALUE(Ax[e]) * xi : xi;
+    }
+}
+
+static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_packed *s = args->storage;
+    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(window), err);
+}
+
+#endif

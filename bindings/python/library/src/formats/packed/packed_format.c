@@ -1,0 +1,80 @@
+/* The format packed: its descriptor, and its arrays for containers and devices. */
+#include "core/context.h"
+#include "core/memory.h"
+#include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_layout.h"
+#include "formats/shared/owned_arrays.h"
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_packed *s = storage;
+    spryi_section arrays[SPRYI_PACKED_ARRAYS];
+    for (int n = spryi_packed_arrays(s, arrays) - 1; n >= 0; n--) spryi_release(context, *arrays[n].array);
+    spryi_windows_clear(context, &s->windows);
+    spryi_release(context, s);
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spryi_packed *s = NULL;
+    spry_status status = SPRYI_NEW(context, &s, 1, "packed storage", err);
+    if (status != SPRY_OK) return status;
+    *s = (spryi_packed){0};
+    status = spryi_packed_build(context, s, request, err);
+    if (status == SPRY_OK)
+        *storage = s;
+    else
+        destroy(context, s);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_packed *s = storage;
+    return spryi_packed_array_bytes(s) + s->windows.count * (int64_t)sizeof *s->windows.parts;
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    return ((const spryi_packed *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_packed *s = storage;
+    int count = 0;
+    spryi_list_shape(&s->a, list, &count);
+    list[count++] = (spryi_section){"packed", NULL, &s->block, 8, sizeof s->block}; /* block to long_nnz */
+    return count + spryi_packed_arrays(s, list + count);
+}
+
+/* The arrays that are there: a pattern has no values. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    spryi_section all[SPRYI_PACKED_ARRAYS];
+    int count = 0, there = spryi_packed_arrays(storage, all);
+    for (int n = 0; n < there; n++)
+        if (*all[n].array) list[count++] = all[n];
+    return count;
+}
+
+const spryi_format spryi_format_packed = {
+    .name = "packed",
+    .title = "packed CSR-k: slices of 32 rows whose indices vanish",
+    .storage = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
+    .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
+    .predict = spryi_packed_predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = spryi_packed_workspace,
+    .borrows_values = borrows_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = spryi_packed_to_csr,
+    .storage_size = sizeof(spryi_packed),
+    .device_sections = device_sections,
+    .transposed_apart = 1,
+    .sections = sections,
+    .check = spryi_packed_check,
+};

@@ -1,0 +1,116 @@
+/*
+ * Reading packed slices lane by lane, for products with several columns: lists of where a lane's entries, or blocks,
+ * have their values and rows of x. Lanes come in order, so that a count for each slot tells the rank of its next entry.
+ * What lanes have in common is listed once a slice: all of it for lanes that have all slots of DIAGONALS.
+ */
+#ifndef SPRYI_PACKED_LANES_H
+#define SPRYI_PACKED_LANES_H
+
+#include "core/element.h"
+#include "formats/packed/packed_reader.h"
+
+enum { SPRYI_PACKED_LIST = SPRYI_PACKED_MOST_WIDTH + 1 };
+
+/* A slice, and one lane of it: value e of block n is values[value[n] + e*apart[n]], counted from `values`. */
+typedef struct spryi_packed_lanes {
+    spryi_packed_view v;
+    spry_index_type index_type;
+    int64_t x_stride, block_stride; /* from row to row of x, from block row to block row */
+    uint32_t rows;                  /* lanes that are rows */
+    /* of slots: where their x begins, of DIAGONALS, and their values; their lanes; entries before them, and taken */
+    int64_t slot_x[SPRYI_PACKED_LIST];
+    int32_t slot_value[SPRYI_PACKED_LIST], lanes[SPRYI_PACKED_LIST];
+    int32_t before[SPRYI_PACKED_LIST], rank[SPRYI_PACKED_LIST];
+    /* room for a lane's lists */
+    int64_t own_x[SPRYI_PACKED_LIST];
+    int32_t own_value[SPRYI_PACKED_LIST], own_apart[SPRYI_PACKED_LIST];
+    /* the lane: `count` blocks; x_at counts from x_base */
+    int count;
+    int64_t x_base, values;
+    const int64_t *x_at;
+    const int32_t *value, *apart;
+} spryi_packed_lanes;
+
+/* Slice k, before its first lane. */
+static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes *r, const spryi_packed *s, int64_t k,
+                                                              int64_t x_stride)
+{
+    const spryi_packed_view v = spryi_packed_view_of(s, k);
+    r->v = v;
+    r->index_type = s->a.index_type;
+    r->x_stride = x_stride;
+    r->block_stride = v.b * x_stride;
+    r->rows = spryi_packed_row_mask(&v);
+    for (int t = 0, before = 0; t < v.width; t++) {
+        const int lanes = v.dense ? SPRYI_PACKED_LANES : __builtin_popcount(spryi_packed_slot_mask(&v, t));
+        r->slot_x[t] = v.distances ? v.distances[t] * r->block_stride : 0;
+        r->slot_value[t] = before * v.b * v.b;
+        r->lanes[t] = lanes;
+        r->before[t] = before;
+        r->rank[t] = 0;
+        before += lanes;
+    }
+}
+
+/* Lists only what holes leave. */
+static inline void spryi_packed_lane_of_diagonals(spryi_packed_lanes *r, int l)
+{
+    const int bytes = spryi_packed_mask_bytes(r->v.width);
+    const uint32_t all = (uint32_t)((UINT64_C(1) << r->v.width) - 1);
+    uint32_t slots = r->v.full ? all : 0;
+    for (int n = 0; n < bytes && !r->v.full; n++) slots |= (uint32_t)r->v.masks[l * bytes + n] << 8 * n;
+    r->x_base = (r->v.row + (int64_t)l * r->v.b) * r->x_stride;
+    r->count = __builtin_popcount(slots);
+    if (slots == all && r->v.dense) {
+        r->x_at = r->slot_x;
+        r->values += l;
+        return;
+    }
+    for (int n = 0; slots; slots &= slots - 1, n++) {
+        const int t = __builtin_ctz(slots);
+        r->own_x[n] = r->slot_x[t];
+        r->own_value[n] = r->slot_value[t] + (r->v.dense ? l : r->rank[t]++);
+        r->own_apart[n] = r->lanes[t];
+    }
+    r->value = r->own_value;
+    r->apart = r->own_apart;
+}
+
+/* Where x begins for entry n of the slice, counted from x_base. */
+static inline int64_t spryi_packed_x_of(const spryi_packed_lanes *r, int64_t n)
+{
+    if (r->v.kind == SPRYI_PACKED_OFFSETS) return ((const uint16_t *)r->v.columns)[n] * r->block_stride;
+    return spryi_index_at(r->v.columns, r->index_type, n) * r->block_stride;
+}
+
+static inline void spryi_packed_lane_of_indices(spryi_packed_lanes *r, int l)
+{
+    const int count = r->count = r->v.full ? r->v.width : r->v.lengths[l];
+    r->x_base = r->v.kind == SPRYI_PACKED_OFFSETS ? r->v.first * r->block_stride : 0;
+    if (r->v.dense) {
+        for (int t = 0; t < count; t++) r->own_x[t] = spryi_packed_x_of(r, t * SPRYI_PACKED_LANES + l);
+        r->values += l;
+        return;
+    }
+    for (int t = 0; t < count; t++) {
+        const int32_t rank = r->rank[t]++;
+        r->own_x[t] = spryi_packed_x_of(r, r->before[t] + rank);
+        r->own_value[t] = r->slot_value[t] + rank;
+    }
+    r->value = r->own_value;
+}
+
+/* Lane l of those in `rows`, after those before it. */
+static __attribute__((noinline)) void spryi_packed_take_lane(spryi_packed_lanes *r, int l)
+{
+    r->values = r->v.values;
+    r->x_at = r->own_x;
+    r->value = r->slot_value;
+    r->apart = r->lanes;
+    if (r->v.kind == SPRYI_PACKED_DIAGONALS)
+        spryi_packed_lane_of_diagonals(r, l);
+    else
+        spryi_packed_lane_of_indices(r, l);
+}
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * Packed times several columns of x, row by row, for the kernels of all levels: lane by lane (packed_lanes.h).
+ *
+ * Idea: a lane's entries are listed once for all columns. Each is multiplied with one or two registers of its row of x;
+ *       of blocks, which are dense, a row of x is loaded once for all b rows. Slices are in the first-level cache for
+ *       all of their lanes. A row is added up in order, fused where the level has that; so are pieces of long rows.
+ * Work: as for one column (packed_driver.c); pieces of long rows SPRYI_PACKED_SUMS columns at a time.
+ * Cost: bytes of packed once, of x and y for each column.
+ * Source: this library.
+ *
+ * There is one instance for all indices, whose width is asked for once an entry.
+ */
+#if !SPRY_J_IS_64
+
+#ifndef PACKED_ROLLED
+#ifdef __clang__
+#define PACKED_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define PACKED_ROLLED _Pragma("GCC unroll 1")
+#endif
+#endif
+
+/* Where a lane's entries are, from the first column of a step on. */
+typedef struct SPRY_FN(panel_entries) {
+    const SPRY_V *x;
+    const SPRY_S *values; /* NULL: all are 1 */
+    const int64_t *x_at;
+    const int32_t *value, *apart;
+    int64_t blocks, x_stride;
+} SPRY_FN(panel_entries);
+
+/* sum[2r], sum[2r + 1] = row r of the lane times one or, twice, two registers of columns. */
+SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(panel_entries) * at, int count, const int b, const int twice,
+                                      PANEL *sum)
+{
+    const SPRY_S one = SPRY_ROUNDED(1);
+    const SPRY_FN(panel_entries) own = *at; /* a copy that no store can change */
+    const int has_values = SPRY_IS_MIXED || own.values;
+    const SPRY_S *values = has_values ? own.values : &one;
+    PANEL low[SPRYI_PACKED_MOST_BLOCK] = {{0}}, high[SPRYI_PACKED_MOST_BLOCK] = {{0}};
+    for (int64_t n = 0; n < own.blocks; n++) {
+        const SPRY_V *row = own.x + own.x_at[n];
+        const SPRY_S *Ax = values + (has_values ? own.value[n] : 0);
+        const int64_t apart = b > 1 ? own.apart[n] : 0;
+        PACKED_ROLLED for (int j = 0; j < b; j++, row += own.x_stride, Ax += apart)
+        {
+            const PANEL first = twice ? SPRY_FN(panel_all)(row) : PANEL_LOAD(row, count);
+            const PANEL second = twice ? SPRY_FN(panel_all)(row + PANEL_LANES) : first;
+            for (int r = 0; r < b; r++) {
+                const SPRY_V value = SPRY_VALUE(Ax[r * b * apart]);
+                low[r] = PANEL_FUSED(value, first, low[r]);
+                if (twice) high[r] = PANEL_FUSED(value, second, high[r]);
+            }
+        }
+    }
+    for (int r = 0; r < b; r++) sum[2 * r] = low[r];
+    for (int r = 0; r < b; r++) sum[2 * r + 1] = high[r];
+}
+
+/* One register for any b; two where b is at most TWICE_UP_TO: of larger blocks x is loaded once for many rows. */
+#undef TWICE_UP_TO
+#define TWICE_UP_TO (SPRY_IS_MIXED ? 1 : 3)
+
+SPRYI_INLINE void SPRY_FN(panel_once)(const SPRY_FN(panel_entries) * at, int count, int b, PANEL *sum)
+{
+    switch (b) {
+    case 1: SPRY_FN(panel_sums)(at, count, 1, 0, sum); break;
+    case 2: SPRY_FN(panel_sums)(at, count, 2, 0, sum); break;
+    case 3: SPRY_FN(panel_sums)(at, count, 3, 0, sum); break;
+    case 4: SPRY_FN(panel_sums)(at, count, 4, 0, sum); break;
+    default: SPRY_FN(panel_sums)(at, count, 5, 0, sum); break;
+    }
+}
+
+SPRYI_INLINE void SPRY_FN(panel_twice)(const SPRY_FN(panel_entries) * at, int b, PANEL *sum)
+{
+    if (b == 1)
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 1, 1, sum);
+    else if (TWICE_UP_TO >= 2 && b == 2)
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 2, 1, sum);
+    else if (TWICE_UP_TO >= 3)
+        SPRY_FN(panel_sums)(at, PANEL_LANES, 3, 1, sum);
+}
+
+/* The b rows of lane l, one register of columns or two after the other. */
+static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *args, const spryi_packed_lanes *lane,
+                                                          int l, int stream)
+{
+    const spryi_packed *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    const int b = lane->v.b;
+    SPRY_V *y = (SPRY_V *)args->y + spryi_packed_row(&lane->v, l) * args->y_stride;
+    SPRY_FN(panel_entries)
+    at = {.x = (const SPRY_V *)args->x + lane->x_base,
+          .values = s->values ? (const SPRY_S *)s->values + lane->values : NULL,
+          .x_at = lane->x_at,
+          .value = lane->value,
+          .apart = lane->apart,
+          .blocks = lane->count,
+          .x_stride = args->x_stride};
+    PANEL sum[2 * SPRYI_PACKED_MOST_BLOCK];
+    for (int64_t left = args->columns; left > 0;) {
+        const int twice = left >= 2 * PANEL_LANES && b <= TWICE_UP_TO;
+        const int count = left < PANEL_LANES ? (int)left : PANEL_LANES, step = twice ? 2 * PANEL_LANES : count;
+        if (twice)
+            SPRY_FN(panel_twice)(&at, b, sum);
+        else
+            SPRY_FN(panel_once)(&at, count, b, sum);
+        PACKED_ROLLED for (int n = 0; n < 2 * b; n += 2 - twice)
+        {
+            SPRY_V *to = y + n / 2 * args->y_stride + n % 2 * PANEL_LANES;
+            SPRY_FN(panel_put)(to, count, sum[n], alpha, beta, stream, 1);
+        }
+        left -= step;
+        at.x += step;
+        y += step;
+    }
+}
+
+static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
+    const int64_t y_bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V);
+    const int stream = *(const SPRY_V *)args->beta == 0 && y_bytes >= SPRYI_STREAM_BYTES;
+    spryi_packed_lanes lanes;
+    for (int64_t k = begin; k < end; k++) {
+        spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
+        const int in_order = !lanes.v.rows || places % 64 == 0; /* whole lines of y */
+        const int64_t numbers = spryi_packed_values_at(&s->slices[k + 1]) - lanes.v.values;
+        if (s->values) spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, numbers * (int64_t)sizeof(SPRY_S));
+        for (uint32_t left = lanes.rows; left; left &= left - 1) {
+            const int l = __builtin_ctz(left);
+            spryi_packed_take_lane(&lanes, l);
+            SPRY_FN(panel_lane)(args, &lanes, l, stream && in_order);
+        }
+    }
+    spryi_panels_done(stream);
+}
+
+/* Pieces of long rows: the sums of all columns side by side. */
+static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    const SPRY_S *Ax = s->long_values;
+    const int64_t columns = args->columns;
+    for (int64_t p = begin; p < end; p++)
+        for (int64_t c = 0; c < columns; c += PANEL_LANES) {
+            const int count = columns - c < PANEL_LANES ? (int)(columns - c) : PANEL_LANES;
+            const SPRY_V *x = (const SPRY_V *)args->x + c;
+            PANEL sum = {0};
+            for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) {
+                const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
+                sum = PANEL_FUSED(Ax ? SPRY_VALUE(Ax[e]) : 1, PANEL_LOAD(x + j * args->x_stride, count), sum);
+            }
+            SPRY_FN(panel_put)((SPRY_V *)args->workspace + p * columns + c, count, sum, 1, 0, 0, 0);
+        }
+}
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * packed_portable_cpu: plain C with OpenMP.
+ *
+ * Idea: 32 lanes of a slice side by side, slot by slot; on diagonals x is read in order and there are no columns.
+ *       Slots that not all lanes have go lane by lane. Long rows in pieces.
+ *       Several columns of x at once: packed_panels.tmpl.c.
+ * Work: one thread a chunk of slices of about equal cost; a piece of a long row (packed_driver.c).
+ * Cost: bytes of packed.
+ * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
+ */
+#include "formats/packed/packed_driver.h"
+#include "formats/packed/packed_lanes.h"
+#include "formats/shared/panels.h"
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
+static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
+#define SPRYI_TEMPLATE "formats/packed/packed_slices.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_packed_portable_cpu = {
+    .name = "packed_portable_cpu",
+    .format = "packed",
+    .device = "cpu",
+    .idea = "32 lanes of a slice side by side, x in order on diagonals; plain C",
+    .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+    .spmv_t = &spryi_packed_runs_t,
+    .several = SPRYI_OP_SPMV,
+};

@@ -1,0 +1,79 @@
+/* Reading packed slices on the host: where a slice has its arrays, and its entries slot by slot. */
+#ifndef SPRYI_PACKED_READER_H
+#define SPRYI_PACKED_READER_H
+
+#include "formats/packed/packed.h"
+
+/* A slice with the addresses of its arrays. */
+typedef struct spryi_packed_view {
+    int kind, full, b, width, lanes;
+    int dense;              /* all slots have room for 32 lanes */
+    int64_t row, first;     /* of lane 0; first column of OFFSETS */
+    int64_t values;         /* where its values begin */
+    const uint8_t *lengths; /* NULL: FULL, or DIAGONALS */
+    const uint16_t *rows;   /* NULL: not SORTED */
+    const int32_t *distances;
+    const uint8_t *masks; /* NULL: FULL, or not DIAGONALS */
+    const void *columns;  /* 16 bits or as the matrix has them; NULL: DIAGONALS */
+} spryi_packed_view;
+
+static inline spryi_packed_view spryi_packed_view_of(const spryi_packed *s, int64_t k)
+{
+    const spryi_packed_slice *slice = &s->slices[k];
+    const uint8_t *indices = s->indices + (int64_t)slice->indices * SPRYI_PACKED_INDEX_UNIT;
+    spryi_packed_view v = {.kind = spryi_packed_kind_of(slice),
+                           .full = (slice->info & SPRYI_PACKED_FULL) != 0,
+                           .dense = (slice->info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED)) != 0,
+                           .b = spryi_packed_b(slice),
+                           .width = spryi_packed_width(slice),
+                           .row = (int64_t)slice->row * SPRYI_PACKED_LANES,
+                           .values = spryi_packed_values_at(slice)};
+    const int64_t left = (s->a.rows - v.row) / v.b;
+    v.lanes = left < SPRYI_PACKED_LANES ? (int)left : SPRYI_PACKED_LANES;
+    if (v.kind == SPRYI_PACKED_DIAGONALS) {
+        v.distances = (const int32_t *)(const void *)indices;
+        if (!v.full) v.masks = s->indices + (int64_t)(uint32_t)s->extras[k] * SPRYI_PACKED_INDEX_UNIT;
+        return v;
+    }
+    v.first = s->extras[k];
+    if (!v.full) {
+        v.lengths = indices;
+        indices += SPRYI_PACKED_LANES;
+    }
+    if (slice->info & SPRYI_PACKED_SORTED) {
+        v.rows = (const uint16_t *)(const void *)indices;
+        indices += SPRYI_PACKED_LANES * sizeof *v.rows;
+    }
+    v.columns = indices;
+    return v;
+}
+
+/* The first row of lane l. */
+static inline int64_t spryi_packed_row(const spryi_packed_view *v, int l)
+{
+    return v->rows ? v->row / SPRYI_PACKED_GROUP * SPRYI_PACKED_GROUP + v->rows[l] : v->row + (int64_t)l * v->b;
+}
+
+/* Lanes that are rows of the slice: 0 for those past the last row and of long rows. */
+uint32_t spryi_packed_row_mask(const spryi_packed_view *v);
+/* Lanes that have slot k. */
+uint32_t spryi_packed_slot_mask(const spryi_packed_view *v, int k);
+
+/* A way through the entries of a slice, for code that need not be fast. */
+typedef struct spryi_packed_reader {
+    const spryi_packed *s;
+    spryi_packed_view v;
+    int64_t before;  /* entries in the slots before */
+    int slot, count; /* of all; lanes that it has */
+    uint32_t mask;   /* these lanes */
+    int64_t at;      /* value e of the block of lane l is values[at + e*stride + rank[l]] */
+    int stride;
+    int32_t rank[SPRYI_PACKED_LANES];
+    int64_t column[SPRYI_PACKED_LANES]; /* in blocks; of lanes in the mask, as is rank */
+} spryi_packed_reader;
+
+/* Before the first slot; next is 0 after the last. s and the slice may be damaged. */
+void spryi_packed_open(spryi_packed_reader *reader, const spryi_packed *s, int64_t slice);
+int spryi_packed_next(spryi_packed_reader *reader);
+
+#endif

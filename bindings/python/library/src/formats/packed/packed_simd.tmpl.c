@@ -1,0 +1,412 @@
+/*
+ * The product of packed with vector registers, once for each row of types: packed_avx2_cpu.c and packed_avx512_cpu.c
+ * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h, and
+ * lanes_by, lane_bits, load_bits, lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot.
+ */
+#undef VECTORS
+#undef VALUES_AT
+#undef EACH_VECTOR
+#undef IS_SMALL
+#define VECTORS (32 / LANES)
+#ifdef LOAD_VALUES
+#define VALUES_AT(Ax) LOAD_VALUES(Ax)
+#else
+#define VALUES_AT(Ax) SPRY_FN(load_values)(Ax)
+#endif
+/* What is seldom used, and blocks with AVX2, for which bsr is faster, is compiled once and small. */
+#if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
+#define EACH_VECTOR
+#define IS_SMALL 1
+#else
+#define EACH_VECTOR _Pragma("GCC unroll 8") /* before short loops: sums stay in registers */
+#define IS_SMALL 0
+#endif
+
+/* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
+typedef struct SPRY_FN(cursor) {
+    const SPRY_S *Ax; /* of the next slot; NULL: all entries are 1 */
+    const int32_t *distances;
+    const uint16_t *offsets; /* of the next slot, or: */
+    const SPRY_J *columns;
+    const SPRY_V *x; /* what distances, offsets or columns count from */
+    lane_bits bits;
+    lanes_by by;
+    int width, padded;
+    int64_t row;          /* the first */
+    uint32_t lanes;       /* that are rows */
+    const uint16_t *rows; /* of the lanes, from `row` on; NULL: in order */
+} SPRY_FN(cursor);
+
+/* Where results go; stream: past the caches, beta is 0. */
+typedef struct SPRY_FN(target) {
+    SPRY_V *y, alpha, beta;
+    int stream;
+} SPRY_FN(target);
+
+/* ---- y ------------------------------------------------------------------------------------------------- */
+
+INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
+{
+    SPRY_V *y = t->y + p->row;
+    const VEC alpha = SET1(t->alpha);
+    if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(VEC) == 0) {
+        EACH_VECTOR for (int v = 0; v < VECTORS; v++) STREAM(y + v * LANES, MUL(alpha, sum[v]));
+        return;
+    }
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const MASK mask = MASK_OF(p->lanes >> v * LANES);
+        VEC result = MUL(alpha, sum[v]);
+        if (t->beta != 0) result = FMA(SET1(t->beta), MASKZ_LOAD(mask, y + v * LANES), result);
+        MASK_STORE(y + v * LANES, mask, result);
+    }
+}
+
+/* Rows that are sorted, or of blocks. sums[r*32 ..]: of row r of each lane; they are scaled in place. */
+INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b, SPRY_V *sums)
+{
+    SPRY_V *y = t->y + p->row;
+    const SPRY_V alpha = t->alpha, beta = t->beta;
+    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, MUL(SET1(alpha), LOAD(sums + v * LANES)));
+    for (uint32_t left = p->lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        SPRY_V *to = y + (p->rows ? p->rows[l] : l * b);
+        for (int r = 0; r < b; r++) {
+            const SPRY_V result = sums[r * SPRYI_PACKED_LANES + l];
+            to[r] = beta == 0 ? result : result + beta * to[r];
+        }
+    }
+}
+
+/* ---- slots --------------------------------------------------------------------------------------------- */
+
+/* Fetches the values and indices of a slot ahead. */
+INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
+{
+    for (int n = 0; p->Ax && n < b * b * (int)sizeof(SPRY_S) * SPRYI_PACKED_LANES; n += 64)
+        spryi_prefetch(p->Ax, n + SPRYI_AHEAD_STEPPED);
+    if (p->offsets) spryi_prefetch(p->offsets, SPRYI_AHEAD_STEPPED);
+    for (int n = 0; p->columns && n < (int)sizeof(SPRY_J) * SPRYI_PACKED_LANES; n += 64)
+        spryi_prefetch(p->columns, n + SPRYI_AHEAD_STEPPED);
+}
+
+/* On to the next slot. */
+INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
+{
+    if (p->Ax) p->Ax += (int64_t)stride * b * b;
+    if (p->offsets) p->offsets += stride;
+    if (p->columns) p->columns += stride;
+}
+
+/* x of LANES lanes from l on; all of them may be read. */
+INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
+{
+    if (kind == SPRYI_PACKED_DIAGONALS) return LOAD(p->x + p->distances[k] + l);
+    if (kind == SPRYI_PACKED_COLUMNS) return GATHER_AT(p->x, p->columns + l);
+    return GATHER_AT(p->x, p->offsets + l);
+}
+
+/* xs[l] = x of the lanes in the mask, whose indices lie side by side; 0 of the others. */
+INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
+{
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(xs + v * LANES, ZERO());
+    for (int q = 0; mask; mask &= mask - 1, q++)
+        xs[__builtin_ctz(mask)] = p->x[kind == SPRYI_PACKED_COLUMNS ? (int64_t)p->columns[q] : p->offsets[q]];
+}
+
+#ifndef LOAD_VALUES
+/* LANES stored values as numbers of the vectors' type. */
+static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
+{
+#if SPRY_IS_MIXED
+    SPRY_V wide[LANES];
+    for (int l = 0; l < LANES; l++) wide[l] = SPRY_VALUE(Ax[l]);
+    return LOAD(wide);
+#else
+    return LOAD(Ax);
+#endif
+}
+#endif
+
+/* Values that lie side by side from Ax on, each in its lane of the mask; 0 in the others. */
+INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
+{
+#ifdef EXPAND
+    const MASK side_by_side = (MASK)_bzhi_u32(UINT32_MAX, (unsigned)__builtin_popcount(mask));
+    return EXPAND(mask, MASKZ_LOAD_VALUES(side_by_side, Ax));
+#else
+    SPRY_V values[LANES] = {0};
+    for (unsigned left = mask; left; left &= left - 1) values[__builtin_ctz(left)] = SPRY_VALUE(*Ax++);
+    return LOAD(values);
+#endif
+}
+
+/* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
+INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
+{
+    return padded ? VALUES_AT(Ax) : SPRY_FN(spread_values)(Ax, mask);
+}
+
+INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
+{
+    SPRY_FN(fetch)(p, 1);
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const VEC xs = SPRY_FN(x_lanes)(p, k, v * LANES, kind);
+        sum[v] = p->Ax ? FMA(VALUES_AT(p->Ax + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+    }
+    SPRY_FN(advance)(p, SPRYI_PACKED_LANES, 1);
+}
+
+/* Lanes in the mask. Holes of a padded slot have indices too, of x that may be read. */
+INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
+{
+    const int gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
+    const SPRY_S *Ax = p->Ax;
+    SPRY_V xs[SPRYI_PACKED_LANES];
+    SPRY_FN(fetch)(p, 1);
+    if (spread) SPRY_FN(spread_x)(p, mask, kind, xs);
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++)
+    {
+        const MASK live = MASK_OF(mask >> v * LANES);
+        VEC x;
+        if (!gathers)
+            x = MASKZ_LOAD(live, p->x + p->distances[k] + v * LANES);
+        else if (spread)
+            x = LOAD(xs + v * LANES);
+        else
+            x = live ? SPRY_FN(x_lanes)(p, k, v * LANES, kind) : ZERO();
+        sum[v] = Ax ? MASK_FMA(SPRY_FN(values)(Ax, live, p->padded), x, sum[v], live) : MASK_ADD(sum[v], live, x);
+        if (Ax) Ax += p->padded ? LANES : __builtin_popcount(live);
+    }
+    SPRY_FN(advance)(p, p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask), 1);
+}
+
+/* at[l] = where x of lane l's block begins, of those in the mask; of the others, where it may be read. */
+INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
+{
+    if (p->distances) {
+        const int64_t any = mask ? __builtin_ctz(mask) : 0;
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++) at[l] = b * (p->distances[k] + (mask >> l & 1 ? l : any));
+        return;
+    }
+    if (mask == UINT32_MAX || p->padded) {
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++)
+            at[l] = b * (p->offsets ? (int64_t)p->offsets[l] : (int64_t)p->columns[l]);
+        return;
+    }
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++) at[l] = b * (p->offsets ? (int64_t)*p->offsets : (int64_t)*p->columns);
+    for (int q = 0; mask; mask &= mask - 1, q++)
+        at[__builtin_ctz(mask)] = b * (p->offsets ? (int64_t)p->offsets[q] : (int64_t)p->columns[q]);
+}
+
+/* Adds blocks of LANES lanes, those in the mask or all: row r of each to sums[r*32 ..]. */
+INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at, MASK live,
+                                const int all, const int b, SPRY_V *sums)
+{
+    VEC rows[SPRYI_PACKED_MOST_BLOCK];
+    EACH_VECTOR for (int r = 0; r < SPRYI_PACKED_MOST_BLOCK; r++) rows[r] = r < b ? LOAD(sums + r * SPRYI_PACKED_LANES)
+                                                                                  : ZERO();
+    EACH_VECTOR for (int c = 0; c < b; c++)
+    {
+        const VEC xs = GATHER_AT(p->x + c, at);
+        EACH_VECTOR for (int r = 0; r < b; r++)
+        {
+            const SPRY_S *values = Ax + (r * b + c) * stride;
+            rows[r] = all ? FMA(VALUES_AT(values), xs, rows[r])
+                          : MASK_FMA(SPRY_FN(values)(values, live, p->padded), xs, rows[r], live);
+        }
+    }
+    EACH_VECTOR for (int r = 0; r < b; r++) STORE(sums + r * SPRYI_PACKED_LANES, rows[r]);
+}
+
+#ifndef EXPAND
+/* Blocks whose values lie side by side, of few lanes: one by one, since spreading them takes longer. */
+INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
+                                    const int b, SPRY_V *sums)
+{
+    const SPRY_S *values = p->Ax;
+    for (; mask; mask &= mask - 1, values++) {
+        const int l = __builtin_ctz(mask);
+        const SPRY_V *x = p->x + at[l];
+        for (int r = 0; r < b; r++) {
+            SPRY_V *to = sums + r * SPRYI_PACKED_LANES + l, sum = *to;
+            for (int c = 0; c < b; c++) sum += SPRY_VALUE(values[(r * b + c) * stride]) * x[c];
+            *to = sum;
+        }
+    }
+}
+#endif
+
+/* Blocks of the lanes in the mask; there are values. */
+INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, SPRY_V *sums)
+{
+    const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
+    const SPRY_S *Ax = p->Ax;
+    int64_t at[SPRYI_PACKED_LANES];
+    SPRY_FN(fetch)(p, b);
+    if (mask) SPRY_FN(find_blocks)(p, k, mask, b, at);
+#ifndef EXPAND
+    if (!all && !p->padded) {
+        SPRY_FN(add_few_blocks)(p, at, mask, stride, b, sums);
+        mask = 0;
+    }
+#endif
+    for (int v = 0; v < VECTORS && mask; v++) {
+        const MASK live = MASK_OF(mask >> v * LANES);
+        if (live) SPRY_FN(add_blocks)(p, Ax, stride, at + v * LANES, live, all, b, sums + v * LANES);
+        Ax += all || p->padded ? LANES : __builtin_popcount(live);
+    }
+    SPRY_FN(advance)(p, stride, b);
+}
+
+/* ---- slices -------------------------------------------------------------------------------------------- */
+
+/* A slice of rows. kind, and full (all lanes have all slots), are constants. */
+INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
+                                const int full)
+{
+    VEC sum[VECTORS];
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) sum[v] = ZERO();
+    for (int k = 0; k < p->width; k++) {
+        const uint32_t mask = full ? UINT32_MAX : lanes_with(&p->bits, k, p->by);
+        if (mask == UINT32_MAX)
+            SPRY_FN(full_slot)(p, k, kind, sum);
+        else
+            SPRY_FN(some_slot)(p, k, mask, kind, sum);
+    }
+    if (!p->rows) {
+        SPRY_FN(put_in_order)(t, p, sum);
+        return;
+    }
+    SPRY_V sums[SPRYI_PACKED_LANES];
+    EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(sums + v * LANES, sum[v]);
+    SPRY_FN(put_scattered)(t, p, 1, sums);
+}
+
+INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+{
+    SPRY_V sums[SPRYI_PACKED_MOST_BLOCK * SPRYI_PACKED_LANES];
+    for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, ZERO());
+    for (int k = 0; k < p->width; k++) SPRY_FN(block_slot)(p, k, lanes_with(&p->bits, k, p->by), b, sums);
+    SPRY_FN(put_scattered)(t, p, b, sums);
+}
+
+/* Slice k, ready to be multiplied. */
+INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
+{
+    const spryi_packed *s = args->storage;
+    const spryi_packed_view v = spryi_packed_view_of(s, k);
+    SPRY_FN(cursor)
+    p = {.Ax = s->values ? (const SPRY_S *)s->values + v.values : NULL,
+         .x = args->x,
+         .distances = v.distances,
+         .by = BY_ALL,
+         .width = v.width,
+         .padded = v.dense,
+         .row = v.rows ? v.row / SPRYI_PACKED_GROUP * SPRYI_PACKED_GROUP : v.row,
+         .lanes = v.lanes < SPRYI_PACKED_LANES ? (1u << v.lanes) - 1 : UINT32_MAX,
+         .rows = v.rows};
+    if (v.distances) {
+        p.x += v.row;
+        if (v.full) return p;
+        p.by = v.width <= 8 ? BY_8 : v.width <= 16 ? BY_16 : BY_32;
+        p.bits = load_bits(v.masks, p.by);
+        return p;
+    }
+    if (v.lengths) {
+        p.by = BY_LENGTH;
+        p.bits = load_bits(v.lengths, BY_LENGTH);
+        p.lanes &= lanes_of_rows(&p.bits);
+    }
+    if (v.kind == SPRYI_PACKED_COLUMNS) {
+        p.columns = v.columns;
+    } else {
+        p.x += v.first * v.b;
+        p.offsets = v.columns;
+    }
+    return p;
+}
+
+/* A slice of blocks. */
+static __attribute__((noinline)) void SPRY_FN(any_blocks)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+{
+#if !IS_SMALL && defined EXPAND
+    switch (b) {
+    case 2: SPRY_FN(blocks_slice)(t, p, 2); return;
+    case 3: SPRY_FN(blocks_slice)(t, p, 3); return;
+    case 4: SPRY_FN(blocks_slice)(t, p, 4); return;
+    default: SPRY_FN(blocks_slice)(t, p, 5); return;
+    }
+#else
+    SPRY_FN(blocks_slice)(t, p, b);
+#endif
+}
+
+#if IS_SMALL
+static __attribute__((noinline)) void SPRY_FN(any_rows)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p,
+                                                        const spryi_packed_kind kind)
+{
+    SPRY_FN(rows_slice)(t, p, kind, 0);
+}
+#endif
+
+static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    SPRY_FN(target) t = {args->y, *(const SPRY_V *)args->alpha, *(const SPRY_V *)args->beta, 0};
+    t.stream = t.beta == 0 && s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_PACKED_STREAM_BYTES;
+    const SPRY_FN(target) *to = &t;
+    __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
+    for (int64_t k = begin; k < end; k++) {
+        SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
+        const int b = spryi_packed_b(&s->slices[k]);
+        if (b > 1) {
+            SPRY_FN(any_blocks)(to, &p, b);
+            continue;
+        }
+#if IS_SMALL
+        SPRY_FN(any_rows)
+        (to, &p, p.distances ? SPRYI_PACKED_DIAGONALS : p.offsets ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS);
+#else
+        if (p.distances && p.by == BY_ALL)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 1);
+        else if (p.distances)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 0);
+        else if (p.offsets)
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_OFFSETS, 0);
+        else
+            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_COLUMNS, 0);
+#endif
+    }
+    if (t.stream) _mm_sfence();
+}
+
+/* Pieces of long rows, two registers a step. */
+static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_packed *s = args->storage;
+    const SPRY_J *Aj = s->long_columns;
+    const SPRY_S *Ax = s->long_values;
+    const SPRY_V *x = args->x;
+    for (int64_t n = begin; n < end; n++) {
+        VEC sum = ZERO(), other = ZERO();
+        int64_t k = s->pieces[n];
+        const int64_t stop = s->pieces[n + 1];
+        for (; k + 2 * LANES <= stop; k += 2 * LANES) {
+            const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
+            sum = Ax ? FMA(VALUES_AT(Ax + k), xs, sum) : ADD(sum, xs);
+            other = Ax ? FMA(VALUES_AT(Ax + k + LANES), more, other) : ADD(other, more);
+        }
+        SPRY_V last = REDUCE(ADD(sum, other));
+        for (; k < stop; k++) last += Ax ? SPRY_VALUE(Ax[k]) * x[Aj[k]] : x[Aj[k]];
+        ((SPRY_V *)args->workspace)[n] = last;
+    }
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    if (args->columns > 1) return spryi_packed_drive_columns(args, panel_slices, panel_pieces);
+    return spryi_packed_drive(args, SPRY_FN(slices), SPRY_FN(pieces));
+}

@@ -1,0 +1,541 @@
+/*
+ * packed_diagonals, packed_mixed and packed_wide, kernels of packed_slices_cuda for lanes that are rows or block rows.
+ *
+ * Idea: a record of 16 bytes tells where a slice has everything, so that values are asked for before anything else is
+ *       known. On DIAGONALS lane d holds the d-th distance, and x is read at the lane's own row plus the distance.
+ *       Lanes that lack an entry load the padding beside it, but no x; where too many lack one the slot is packed, and
+ *       a lane counts by the slot's mask how many come before it.
+ * Work: packed_diagonals, where all slices are of that kind: blocks of two warps, a warp two neighbouring slices (of
+ *       block rows: one), together where they are alike, 7 slots in flight. packed_mixed: blocks of eight warps that
+ *       take up to four slices each, the next record on its way. packed_wide, where slices with indices are few and
+ *       wide: two to eight warps a slice, each a part of the slots, whose sums are added in order.
+ * Cost: bytes of packed, x and y.
+ * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
+ */
+#ifndef SPRYI_PACKED_SLICES_CUH
+#define SPRYI_PACKED_SLICES_CUH
+
+#include "formats/packed/packed_device.cuh"
+
+enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* of a warp, at most */ };
+
+/* Blocks a multiprocessor of packed_mixed and packed_wide. */
+template <int B> struct mixed_shape {
+    static const int blocks = B <= 3 ? 4 : 2;
+};
+
+/*
+ * Slots in flight of slices of rows, `most` where there are many of them. Among slices of blocks, of values narrower
+ * than vectors, they are few and get less code: each number of slots that may be left is an instance of its own.
+ */
+template <typename S, typename V, int B, int MOST> struct row_slots {
+    static const int at_once = B > 1 && sizeof(S) < sizeof(V) ? 2 : MOST;
+};
+
+/* ---- slices of diagonals ------------------------------------------------------------------------------- */
+
+enum slot_mode {
+    WHOLE,
+    PADDED,
+    HOLES
+}; /* slots have room for all lanes, which have them all or may not; or no such room */
+
+/* The state of a lane in R neighbouring slices of one list of distances and one width. */
+template <typename S, typename V, int R> struct diagonal_work {
+    const S *Ax[R];   /* of the next slot: of the lane, or HOLES: of its first lane */
+    const V *x;       /* at the lane's block column in the first slice */
+    int32_t distance; /* the lane-th */
+    unsigned mask[R]; /* of distances that the lane has */
+};
+
+/* sum[r][i] += slots t .. t + N - 1 of row i of the lane in slice r. */
+template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
+static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> *w, int t)
+{
+    const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
+    V a[R][N][B * B];
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            int stride = LANES, before = 0;
+            bool has = true;
+            if (MODE == HOLES) {
+                has = (w->mask[r] >> (t + u) & 1) != 0;
+                const unsigned slot = __ballot_sync(ALL, has);
+                before = __popc(slot & lower);
+                stride = __popc(slot);
+            }
+#pragma unroll
+            for (int e = 0; e < B * B; e++) {
+                a[r][u][e] = V(ONES ? 1 : 0);
+                if (!ONES && MODE != HOLES) a[r][u][e] = number_at<V>(w->Ax[r] + (u * B * B + e) * LANES);
+                if (!ONES && MODE == HOLES && has) a[r][u][e] = number_kept<V>(w->Ax[r] + e * stride + before);
+            }
+            if (!ONES && MODE == HOLES) w->Ax[r] += stride * B * B;
+        }
+        if (!ONES && MODE != HOLES) w->Ax[r] += N * B * B * LANES;
+    }
+#pragma unroll
+    for (int u = 0; u < N; u++) {
+        const V *x = w->x + (int64_t)__shfl_sync(ALL, w->distance, t + u) * B;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const bool has = MODE == WHOLE || (w->mask[r] >> (t + u) & 1);
+#pragma unroll
+            for (int c = 0; c < B; c++) {
+                V of_x = V(0);
+                if (has) of_x = x[r * LANES * B + c];
+#pragma unroll
+                for (int i = 0; i < B; i++) sum[r][i] += a[r][u][i * B + c] * of_x;
+            }
+        }
+    }
+}
+
+/* All `width` slots, at most N at once, the rest in one go too; where N is no more, a case never comes. */
+template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
+static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
+{
+    int t = 0;
+#pragma unroll 1
+    for (; t + N <= width; t += N) add_diagonals<MODE, B, ONES, N>(sum, &w, t);
+    switch (width - t) {
+    case 1: add_diagonals<MODE, B, ONES, 1>(sum, &w, t); break;
+    case 2: add_diagonals<MODE, B, ONES, N <= 2 ? 1 : 2>(sum, &w, t); break;
+    case 3: add_diagonals<MODE, B, ONES, N <= 3 ? 1 : 3>(sum, &w, t); break;
+    case 4: add_diagonals<MODE, B, ONES, N <= 4 ? 1 : 4>(sum, &w, t); break;
+    case 5: add_diagonals<MODE, B, ONES, N <= 5 ? 1 : 5>(sum, &w, t); break;
+    case 6: add_diagonals<MODE, B, ONES, N <= 6 ? 1 : 6>(sum, &w, t); break;
+    case 7: add_diagonals<MODE, B, ONES, N <= 7 ? 1 : 7>(sum, &w, t); break;
+    case 8: add_diagonals<MODE, B, ONES, N <= 8 ? 1 : 8>(sum, &w, t); break;
+    default: break;
+    }
+}
+
+/* y of R neighbouring slices of one list, width and b; lane r has the r-th record. */
+template <typename S, int B, bool ONES, int N, int R, typename V>
+static __device__ __forceinline__ void run_diagonals(const spryi_packed &s, const spryi_packed_slice &mine,
+                                                     int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
+{
+    const int lane = threadIdx.x % LANES;
+    const uint32_t info = __shfl_sync(ALL, mine.info, 0), list = __shfl_sync(ALL, mine.indices, 0);
+    const int width = (int)(info >> SPRYI_PACKED_WIDTH_SHIFT & 255);
+    const int64_t row = (int64_t)__shfl_sync(ALL, mine.row, 0) * LANES + lane * B;
+    const int64_t at = spryi_packed_values_at(&mine);
+    diagonal_work<S, V, R> w;
+    w.distance = 0;
+    if (lane < width) w.distance = __ldg((const int32_t *)(s.indices + (int64_t)list * SPRYI_PACKED_INDEX_UNIT) + lane);
+    w.x = x + row;
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        w.Ax[r] = NULL;
+        if (!ONES) w.Ax[r] = (const S *)s.values + __shfl_sync(ALL, at, r) + (mode == HOLES ? 0 : lane);
+        w.mask[r] = ALL;
+        if (mode != WHOLE && !(__shfl_sync(ALL, mine.info, r) & SPRYI_PACKED_FULL))
+            w.mask[r] = load_mask(s.indices + (int64_t)(uint32_t)__shfl_sync(ALL, extra, r) * SPRYI_PACKED_INDEX_UNIT,
+                                  width, lane);
+    }
+    V sum[R][B] = {};
+    if (mode == WHOLE)
+        add_all_diagonals<WHOLE, B, ONES, N>(sum, w, width);
+    else if (mode == PADDED)
+        add_all_diagonals<PADDED, B, ONES, N>(sum, w, width);
+    else
+        add_all_diagonals<HOLES, B, ONES, N>(sum, w, width);
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < B; i++)
+            if (row + r * LANES * B < s.a.rows) put(y, row + r * LANES * B + i, sum[r][i], alpha, beta);
+}
+
+static __device__ __forceinline__ int mode_of(uint32_t info)
+{
+    return info & SPRYI_PACKED_FULL ? WHOLE : info & SPRYI_PACKED_PADDED ? PADDED : HOLES;
+}
+
+/*
+ * Slices together, and slots of each in flight. Blocks are small, since warps that are done leave their part of the
+ * multiprocessor idle until the block ends. Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
+ */
+template <typename V, int B> struct diagonal_shape {
+    static const int slices = B > 1 ? 1 : 2;
+    static const int slots = B == 1 ? 7 : B == 2 ? 4 : B == 3 ? 3 : 1;
+    static const int threads = 64;
+    static const int blocks = B == 1 ? (sizeof(V) == 8 ? 12 : 16) : B == 2 || B == 3 ? 8 : 4; /* a multiprocessor */
+};
+
+template <typename S, typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal_shape<V, B>::blocks)
+    packed_diagonals(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+{
+    constexpr int R = diagonal_shape<V, B>::slices, N = diagonal_shape<V, B>::slots;
+    const int lane = threadIdx.x % LANES;
+    const int64_t first = ((int64_t)blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * R;
+    wait_for_kernel_before();
+    if (first >= s.slice_count) return;
+    const int64_t left = s.slice_count - first;
+    const int own = lane < R && lane < left ? lane : 0;
+    spryi_packed_slice slice = load_slice(s.slices + first + own);
+    int32_t extra = __ldg(s.extras + first + own);
+    const V a = alpha.get(), b = beta.get();
+    const int mode = mode_of(slice.info);
+    if (B > 1) {
+        if (spryi_packed_b(&slice) > 1)
+            run_diagonals<S, B, ONES, N, 1>(s, slice, extra, mode, x, y, a, b);
+        else
+            run_diagonals<S, 1, ONES, row_slots<S, V, B, diagonal_shape<V, 1>::slots>::at_once, 1>(s, slice, extra,
+                                                                                                   mode, x, y, a, b);
+        return;
+    }
+    const uint32_t same = 255u << SPRYI_PACKED_WIDTH_SHIFT; /* bits of info */
+    const uint32_t list = __shfl_sync(ALL, slice.indices, 0), info = __shfl_sync(ALL, slice.info, 0);
+    const bool alike = slice.indices == list && ((slice.info ^ info) & same) == 0;
+    const bool dense = mode != HOLES;
+    if (left >= R && __all_sync(ALL, alike && dense)) {
+        run_diagonals<S, 1, ONES, N, R>(s, slice, extra, __all_sync(ALL, mode == WHOLE) ? WHOLE : PADDED, x, y, a, b);
+    } else if (left >= R && __all_sync(ALL, alike && !dense)) {
+        run_diagonals<S, 1, ONES, N, R>(s, slice, extra, HOLES, x, y, a, b);
+    } else {
+#pragma unroll 1
+        for (int r = 0; r < R && r < left; r++) {
+            run_diagonals<S, 1, ONES, N, 1>(s, slice, extra, mode_of(__shfl_sync(ALL, slice.info, 0)), x, y, a, b);
+            if (r + 1 < left && r + 1 < R) {
+                slice = load_slice(s.slices + first + r + 1);
+                extra = __ldg(s.extras + first + r + 1);
+            }
+        }
+    }
+}
+
+/* ---- slices with indices ------------------------------------------------------------------------------ */
+
+/* The state of a lane while it adds up a slice with indices. */
+template <typename S, typename V> struct indexed_work {
+    const S *Ax;             /* of the next slot; lanes side by side */
+    const V *x;              /* at the first column of OFFSETS, or at column 0 */
+    const uint16_t *offsets; /* of the next slot */
+    const int32_t *columns;
+    int length; /* of the lane */
+};
+
+/* sum[i] += slots t .. t + N - 1 of row i of the lane. */
+template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, V> *w, int t)
+{
+    const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
+    V a[N][B * B];
+    int32_t j[N];
+    bool has[N];
+#pragma unroll
+    for (int u = 0; u < N; u++) {
+        has[u] = MODE == WHOLE || w->length > t + u;
+        j[u] = 0;
+        if (MODE != HOLES) {
+            if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once(w->offsets + u * LANES);
+            if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once(w->columns + u * LANES);
+#pragma unroll
+            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : number_at<V>(w->Ax + (u * B * B + e) * LANES);
+            continue;
+        }
+        const unsigned slot = __ballot_sync(ALL, has[u]);
+        const int before = __popc(slot & lower), stride = __popc(slot);
+        if (has[u]) j[u] = KIND == SPRYI_PACKED_OFFSETS ? __ldg(w->offsets + before) : __ldg(w->columns + before);
+#pragma unroll
+        for (int e = 0; e < B * B; e++) {
+            a[u][e] = V(ONES ? 1 : 0);
+            if (!ONES && has[u]) a[u][e] = number_kept<V>(w->Ax + e * stride + before);
+        }
+        w->Ax += ONES ? 0 : stride * B * B;
+        w->offsets += KIND == SPRYI_PACKED_OFFSETS ? stride : 0;
+        w->columns += KIND == SPRYI_PACKED_COLUMNS ? stride : 0;
+    }
+    if (MODE != HOLES) {
+        w->Ax += ONES ? 0 : N * LANES * B * B;
+        w->offsets += KIND == SPRYI_PACKED_OFFSETS ? N * LANES : 0;
+        w->columns += KIND == SPRYI_PACKED_COLUMNS ? N * LANES : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int c = 0; c < B; c++) {
+            V of_x = V(0);
+            if (has[u]) of_x = w->x[(int64_t)j[u] * B + c];
+#pragma unroll
+            for (int i = 0; i < B; i++) sum[i] += a[u][i * B + c] * of_x;
+        }
+}
+
+template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_all_indexed(V (&sum)[B], indexed_work<S, V> w, int width)
+{
+    int t = 0;
+#pragma unroll 1
+    for (; t + N <= width; t += N) add_indexed<KIND, MODE, B, ONES, N>(sum, &w, t);
+    switch (width - t) {
+    case 1: add_indexed<KIND, MODE, B, ONES, 1>(sum, &w, t); break;
+    case 2: add_indexed<KIND, MODE, B, ONES, N <= 2 ? 1 : 2>(sum, &w, t); break;
+    case 3: add_indexed<KIND, MODE, B, ONES, N <= 3 ? 1 : 3>(sum, &w, t); break;
+    case 4: add_indexed<KIND, MODE, B, ONES, N <= 4 ? 1 : 4>(sum, &w, t); break;
+    case 5: add_indexed<KIND, MODE, B, ONES, N <= 5 ? 1 : 5>(sum, &w, t); break;
+    case 6: add_indexed<KIND, MODE, B, ONES, N <= 6 ? 1 : 6>(sum, &w, t); break;
+    case 7: add_indexed<KIND, MODE, B, ONES, N <= 7 ? 1 : 7>(sum, &w, t); break;
+    default: break;
+    }
+}
+
+template <int KIND, int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_work<S, V> &w, int mode, int width)
+{
+    if (mode == WHOLE)
+        add_all_indexed<KIND, WHOLE, B, ONES, N>(sum, w, width);
+    else if (mode == PADDED)
+        add_all_indexed<KIND, PADDED, B, ONES, N>(sum, w, width);
+    else
+        add_all_indexed<KIND, HOLES, B, ONES, N>(sum, w, width);
+}
+
+/* A slice with indices, as a lane sees it. */
+template <typename S, typename V> struct indexed_slice {
+    indexed_work<S, V> work;
+    int64_t row; /* the lane's first; is_there: the lane has rows, which do not lie apart */
+    bool is_there;
+    int kind, mode, width;
+};
+
+template <typename S, int B, bool ONES, typename V> static __device__ __forceinline__ indexed_slice<S, V>
+view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x)
+{
+    const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
+    const bool full = (slice.info & SPRYI_PACKED_FULL) != 0;
+    const uint8_t *indices = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
+    const int64_t first_row = (int64_t)slice.row * LANES + lane * B;
+    const int mode = mode_of(slice.info), own = mode == HOLES ? 0 : lane;
+    indexed_slice<S, V> v = {{}, first_row, first_row < s.a.rows, kind, mode, width};
+    if (!ONES) v.work.Ax = (const S *)s.values + spryi_packed_values_at(&slice) + own;
+    v.work.length = width;
+    if (!full) {
+        v.work.length = __ldg(indices + lane);
+        if (v.work.length == SPRYI_PACKED_LONG_ROW) v.is_there = false, v.work.length = 0;
+        indices += LANES;
+    }
+    if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
+        v.row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
+                __ldg((const uint16_t *)indices + lane);
+        indices += LANES * sizeof(uint16_t);
+    }
+    v.work.x = x + (kind == SPRYI_PACKED_OFFSETS ? (int64_t)extra * B : 0);
+    v.work.offsets = (const uint16_t *)indices + own;
+    v.work.columns = (const int32_t *)indices + own;
+    return v;
+}
+
+/* sum[r] = that of row r of the lane, over all slots of v; N at once. */
+template <int B, bool ONES, int N, typename S, typename V>
+static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_slice<S, V> &v)
+{
+    if (v.kind == SPRYI_PACKED_OFFSETS)
+        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES, N>(sum, v.work, v.mode, v.width);
+    else
+        add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES, N>(sum, v.work, v.mode, v.width);
+}
+
+/* Slots at once of a lane that is a block row of B; OF: the size of blocks that the kernel is for. */
+template <typename S, typename V, int B, int OF> struct indexed_slots {
+    static const int at_once = B == 1 ? row_slots<S, V, OF, 8>::at_once : B <= 3 ? 2 : 1;
+};
+
+template <typename S, int B, int OF, bool ONES, typename V> static __device__ __forceinline__ void
+run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
+{
+    const indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
+    V sum[B] = {};
+    sum_indexed<B, ONES, indexed_slots<S, V, B, OF>::at_once>(sum, v);
+    if (!v.is_there) return;
+#pragma unroll
+    for (int r = 0; r < B; r++) put(y, v.row + r, sum[r], alpha, beta);
+}
+
+template <typename S, int B, int OF, bool ONES, typename V> static __device__ __forceinline__ void
+run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
+{
+    if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_DIAGONALS)
+        run_diagonals<S, B, ONES,
+                      B == 1   ? row_slots<S, V, OF, 5>::at_once
+                      : B == 2 ? 4
+                      : B == 3 ? 2
+                               : 1,
+                      1>(s, slice, extra, mode_of(slice.info), x, y, alpha, beta);
+    else
+        run_indexed<S, B, OF, ONES>(s, slice, extra, x, y, alpha, beta);
+}
+
+/* Slices of any kind: a warp takes up to `run` of them, the next record on its way. */
+template <typename S, typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+    packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
+                 int run)
+{
+    constexpr int WARPS = MIXED_THREADS / LANES;
+    const int64_t first = (int64_t)blockIdx.x * (WARPS * run), last = first + WARPS * run;
+    const int64_t end = last < s.slice_count ? last : s.slice_count;
+    int64_t k = first + threadIdx.x / LANES;
+    wait_for_kernel_before();
+    if (k >= end) return;
+    spryi_packed_slice slice = load_slice(s.slices + k);
+    int32_t extra = __ldg(s.extras + k);
+    const V a = alpha.get(), b = beta.get();
+    for (;;) {
+        const int64_t next = k + WARPS;
+        spryi_packed_slice next_slice = {};
+        int32_t next_extra = 0;
+        if (next < end) {
+            next_slice = load_slice(s.slices + next);
+            next_extra = __ldg(s.extras + next);
+        }
+        if (B > 1 && spryi_packed_b(&slice) > 1)
+            run_any<S, B, B, ONES>(s, slice, extra, x, y, a, b);
+        else
+            run_any<S, 1, B, ONES>(s, slice, extra, x, y, a, b);
+        if (next >= end) return;
+        k = next;
+        slice = next_slice;
+        extra = next_extra;
+    }
+}
+
+/* ---- few wide slices ---------------------------------------------------------------------------------- */
+
+/* What is left of v are slots first .. end - 1. */
+template <int B, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void take_slots(indexed_slice<S, V> *v, int first, int end)
+{
+    indexed_work<S, V> *w = &v->work;
+    int before = first * LANES;
+    if (v->mode == HOLES) before = __shfl_sync(ALL, lanes_sum(w->length < first ? w->length : first, LANES), 0);
+    if (!ONES) w->Ax += before * B * B;
+    w->offsets += before;
+    w->columns += before;
+    w->length -= first;
+    v->width = end - first;
+}
+
+/* sum = that of part `part` of `parts` of a slice's slots. Returns how many rows the lane has from *row on, 0 or B. */
+template <typename S, int B, bool ONES, typename V>
+static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi_packed &s,
+                                               const spryi_packed_slice &slice, int32_t extra, int part, int parts,
+                                               const V *x)
+{
+    indexed_slice<S, V> v = view_indexed<S, B, ONES>(s, slice, extra, x);
+    const int width = v.width;
+    V own[B] = {};
+    take_slots<B, ONES>(&v, width * part / parts, width * (part + 1) / parts);
+    sum_indexed<B, ONES, indexed_slots<S, V, B, B>::at_once>(own, v);
+#pragma unroll
+    for (int r = 0; r < B; r++) sum[r] = own[r];
+    *row = v.row;
+    return v.is_there ? B : 0;
+}
+
+/* Slices of any kind, `parts` warps each: those of diagonals are left to the first. */
+template <typename S, typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+    packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
+                int parts)
+{
+    constexpr int WARPS = MIXED_THREADS / LANES;
+    __shared__ V sums[WARPS][B][LANES];
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
+    const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
+    const bool is_there = k < s.slice_count;
+    wait_for_kernel_before();
+    const spryi_packed_slice slice = load_slice(s.slices + (is_there ? k : 0));
+    const int32_t extra = __ldg(s.extras + (is_there ? k : 0));
+    const V a = alpha.get(), b = beta.get();
+    const bool diagonals = spryi_packed_kind_of(&slice) == SPRYI_PACKED_DIAGONALS;
+    const bool blocks = B > 1 && spryi_packed_b(&slice) > 1;
+    V sum[B] = {};
+    int64_t row = 0;
+    int rows = 0;
+    if (is_there && diagonals && part == 0) {
+        if (blocks)
+            run_any<S, B, B, ONES>(s, slice, extra, x, y, a, b);
+        else
+            run_any<S, 1, B, ONES>(s, slice, extra, x, y, a, b);
+    } else if (is_there && !diagonals) {
+        if (blocks)
+            rows = sum_part<S, B, ONES>(sum, &row, s, slice, extra, part, parts, x);
+        else
+            rows = sum_part<S, 1, ONES>(sum, &row, s, slice, extra, part, parts, x);
+    }
+#pragma unroll
+    for (int r = 0; r < B; r++) sums[warp][r][lane] = sum[r];
+    __syncthreads();
+    if (part > 0) return;
+#pragma unroll
+    for (int r = 0; r < B; r++) {
+        for (int p = 1; p < parts; p++) sum[r] += sums[warp + p][r][lane];
+        if (r < rows) put(y, row + r, sum[r], a, b);
+    }
+}
+
+/* ---- launch ------------------------------------------------------------------------------------------ */
+
+/* Warps that keep a GPU busy; numbers of a lane that a warp is worth. Measured on an H200. */
+enum { WIDE_WARPS = 1 << 15, WIDE_NUMBERS = 36 };
+
+/* How many warps take a slice together, by the matrix alone, since the order of sums goes by it: 1, 2, 4 or 8. */
+static inline int parts_of_slice(const spryi_packed *s)
+{
+    const int64_t numbers = s->slots / (s->slice_count * LANES);
+    int parts = 1;
+    while (parts < MIXED_THREADS / LANES && parts * s->slice_count < WIDE_WARPS && parts * WIDE_NUMBERS <= numbers)
+        parts *= 2;
+    return parts;
+}
+
+/*
+ * How many slices a warp takes, where a GPU runs `at_once` warps: `most` where that fills it nearly evenly, else 1,
+ * since the last warps to begin would keep it waiting.
+ */
+static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_once)
+{
+    const int64_t warps = ceil_div(s->slice_count, most), rounds = ceil_div(warps, at_once);
+    return 20 * warps >= 19 * rounds * at_once ? most : 1;
+}
+
+template <typename S, typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
+{
+    typedef diagonal_shape<V, B> shape;
+    constexpr int WARPS = MIXED_THREADS / LANES;
+    const spryi_packed *s = (const spryi_packed *)args->storage;
+    const V *x = (const V *)args->x;
+    V *y = (V *)args->y;
+    const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
+    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* of blocks of narrow values it would be much code */
+    const int parts = HAS_WIDE ? parts_of_slice(s) : 1,
+              run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
+    const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
+    const int64_t runs = ceil_div(s->slice_count, WARPS * run);
+    const int64_t wide = ceil_div(s->slice_count, WARPS / parts);
+    if (s->indexed == 0) {
+        launch_early(args, packed_diagonals<S, V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
+        return;
+    }
+    if constexpr (HAS_WIDE) {
+        if (parts > 1) {
+            launch_early(args, packed_wide<S, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
+            return;
+        }
+    }
+    launch_early(args, packed_mixed<S, V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
+}
+
+/* Slices whose lanes may be rows of blocks of B x B; a module defines the instances of one size. */
+template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args)
+{
+    launch_slices<S, V, false, B>(args);
+}
+
+#endif

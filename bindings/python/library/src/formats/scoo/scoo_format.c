@@ -1,0 +1,251 @@
+/* Making the storage of format scoo, and CSR of it. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "formats/scoo/scoo.h"
+#include "formats/shared/run_blocks.h"
+
+#include <omp.h>
+#include <string.h>
+
+/*
+ * Slices are sorted by columns, counted from their least: first into buckets, as many streams of writes as a core
+ * follows, then each bucket, small enough for a second-level cache, by passes over the digits below.
+ */
+enum {
+    DIGIT_BITS = 11, /* counters of a digit fit a first-level cache */
+    DIGITS = 1 << DIGIT_BITS,
+    MOST_PASSES = 7,         /* 63 bits */
+    BUCKET_ENTRIES = 1 << 12 /* that are aimed at */
+};
+
+typedef struct digits {
+    int shift;        /* of the column, to its bucket */
+    int passes, bits; /* over the digits below */
+    int64_t buckets;
+} digits;
+
+/* For `count` entries whose columns span `span` after the least. */
+static digits digits_of(int64_t count, int64_t span)
+{
+    int bits = 0, high = 0;
+    while (span >> bits > 0) bits++;
+    while (high < DIGIT_BITS && high < bits && count >> high > BUCKET_ENTRIES) high++;
+    digits how = {.shift = bits - high, .passes = (bits - high + DIGIT_BITS - 2) / (DIGIT_BITS - 1)};
+    how.bits = how.passes > 0 ? (how.shift + how.passes - 1) / how.passes : 0;
+    how.buckets = (span >> how.shift) + 1;
+    return how;
+}
+
+/* Where the arrays lie in the memory that a thread sorts in, behind its counters. */
+typedef struct sorting {
+    int64_t columns_at, values_at, rows_at, bytes;
+} sorting;
+
+#define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*sort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch);
+typedef void (*unsort_fn)(const spryi_scoo *s, spryi_compressed *c, int64_t slice);
+typedef const char *(*fault_fn)(const spryi_scoo *s, int64_t slice);
+static const sort_fn sorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(sort);
+static const unsort_fn unsorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unsort);
+static const fault_fn faults[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fault);
+
+static int pair_of(const spryi_scoo_head *h)
+{
+    return spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type);
+}
+
+static spry_arrays types_of(const spryi_scoo_head *h)
+{
+    return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_scoo *s = storage;
+    const spryi_scoo_head *h = &s->head;
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
+    list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices < INT64_MAX ? h->slices + 1 : -1, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
+    list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, sizeof(uint16_t)};
+    list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
+    return 5;
+}
+
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_destroy_storage(context, storage, sections, NULL);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, sections, NULL);
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    (void)context, (void)err;
+    const spryi_scoo_head h = spryi_scoo_head_of(request, &request->csr->a);
+    spryi_scoo_cost(&h, cost);
+    return SPRY_OK;
+}
+
+static int64_t offset(const spryi_scoo *s, int64_t slice)
+{
+    return spryi_index_at(s->offsets, s->types.offset_type, slice);
+}
+
+/* Scratch memory for the largest slice. */
+static sorting plan_sorting(const spryi_scoo *s)
+{
+    int64_t most = 0;
+    for (int64_t b = 0; b < s->head.slices; b++) {
+        int64_t entries = offset(s, b + 1) - offset(s, b);
+        if (entries > most) most = entries;
+    }
+    most = (most + 31) / 32 * 32; /* keeps the arrays aligned */
+    sorting how = {.columns_at = (MOST_PASSES + 1) * DIGITS * (int64_t)sizeof(int64_t) + SPRYI_ALIGNMENT};
+    how.values_at = how.columns_at + most * (int64_t)spry_index_type_bytes(s->types.index_type);
+    how.rows_at = how.values_at + most * (int64_t)spry_type_bytes(s->types.value_type);
+    how.bytes = how.rows_at + most * (int64_t)sizeof(uint16_t);
+    return how;
+}
+
+static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays *a, spry_error *err)
+{
+    const spryi_scoo_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    void *scratch = NULL;
+    for (int64_t b = 0; b <= h->slices; b++) {
+        int64_t row = b < h->slices ? b * h->height : h->rows;
+        spryi_set_index(s->offsets, a->offset_type, b, spryi_index_at(a->offsets, a->offset_type, row));
+    }
+    const sorting how = plan_sorting(s);
+    const sort_fn sort = sorts[spryi_value_slot(a->value_type)][pair_of(h)];
+    int threads = spryi_threads(context, h->rows + h->nnz);
+    if (threads > h->slices) threads = h->slices > 0 ? (int)h->slices : 1;
+    SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)how.bytes, "scratch memory of sorting", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t b = 0; b < h->slices; b++) sort(s, a, b, &how, (char *)scratch + omp_get_thread_num() * how.bytes);
+done:
+    spryi_release(context, scratch);
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_scoo *s = NULL;
+    spryi_cost cost = {0};
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "scoo", &cost, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
+    *s = (spryi_scoo){.head = spryi_scoo_head_of(request, &request->csr->a)};
+    s->types = types_of(&s->head);
+    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
+    SPRYI_TRY(fill(context, s, &request->csr->a, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_scoo *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    spry_arrays a = s->types;
+    a.sorted = SPRY_KNOWN_YES;
+    SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
+    c.offsets[0] = 0;
+    const unsort_fn unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)];
+    int threads = spryi_threads(context, a.rows + a.nnz);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &c, b);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+/* Sums of rows, or of columns, where beta is not 0. */
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
+{
+    const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes(vector_type);
+}
+
+static const char *head_fault(const spryi_scoo_head *h)
+{
+    if (h->rows < 0 || h->cols < 0 || h->nnz < 0) return "a size is negative";
+    if (h->height < 1 || h->height > SPRYI_SCOO_MOST_HEIGHT) return "the height of slices is out of range";
+    if (h->slices != h->rows / h->height + (h->rows % h->height > 0)) return "the number of slices does not fit";
+    if (spryi_value_slot((spry_type)h->value_type) < 0 || pair_of(h) < 0) return "a type is unknown";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
+    return NULL;
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_scoo *s = storage;
+    const spryi_scoo_head *h = &s->head;
+    const char *fault = head_fault(h);
+    if (fault) return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: %s", fault);
+    int rises = spryi_index_at(s->offsets, (spry_index_type)h->offset_type, 0) == 0;
+    for (int64_t b = 0; rises && b < h->slices; b++) rises = offset(s, b) <= offset(s, b + 1);
+    if (!rises || offset(s, h->slices) != h->nnz)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: slice offsets do not rise from 0 to %lld",
+                          (long long)h->nnz);
+    const fault_fn fault_of = faults[spryi_value_slot(s->types.value_type)][pair_of(h)];
+    int64_t first = h->slices;
+#pragma omp parallel for num_threads(spryi_most_threads()) reduction(min : first) schedule(dynamic, 1)
+    for (int64_t b = 0; b < h->slices; b++)
+        if (b < first && fault_of(s, b)) first = b;
+    if (first < h->slices)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, first, 0, "scoo: slice %lld: %s", (long long)first,
+                                fault_of(s, first));
+    return SPRY_OK;
+}
+
+static const spryi_parameter parameters[] = {
+    {"height", 1, SPRYI_SCOO_MOST_HEIGHT, "rows a slice"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_scoo = {
+    .name = "scoo",
+    .title = "sliced coordinates",
+    .storage = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
+    .best_for = "scattered columns in matrices whose x is larger than the caches",
+    .parameters = parameters,
+    .parameter_text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices; "
+                      "on GPUs a slice a multiprocessor, up to 96 KB)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_scoo),
+    .device_sections = device_sections,
+    .sections = sections,
+    .check = check,
+};

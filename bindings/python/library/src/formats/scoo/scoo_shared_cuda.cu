@@ -1,0 +1,324 @@
+/*
+ * scoo_shared_cuda: SCOO, a slice's sums in shared memory.
+ *
+ * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds every product there by an
+ *       atomic addition, while it sweeps x from column to column: neighbouring threads gather neighbouring x, and each
+ *       sector of x is fetched once a slice instead of once an entry. Low slices give a row several sums (lanes), which
+ *       threads use in turn, so that fewer additions meet; they are added up at the end, and y is written once.
+ * Work: a block a slice. Slices with more than their share of the entries are cut into parts, in the order of their
+ *       columns; the parts' sums meet in the workspace by atomics, and the part that arrives last writes y. The build's
+ *       slices for GPUs are as many as a large GPU has multiprocessors, or as high as 96 KB of y let them be; slices
+ *       whose sums do not fit in the shared memory get a block for each range of rows that does. In slices with far
+ *       more entries than others, where one row may have most of them, a warp adds up its entries of that row first.
+ * Cost: bytes of SCOO, the sectors of x that each part meets, an atomic addition in shared memory an entry, two passes
+ *       over height * lanes sums. Not deterministic: additions come in any order.
+ * Source: Evtushenko 2019, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format
+ *       for sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this library.
+ */
+#include "device/cuda/reduce.cuh"
+
+extern "C" {
+#include "formats/scoo/scoo.h"
+}
+#include "device/cuda/kernels.h"
+
+#include <stdlib.h>
+
+enum {
+    MOST_THREADS = 1024,
+    UNROLL = 8,          /* entries a thread has in flight */
+    PART_ENTRIES = 4096, /* that a part has at least */
+    SAME_ROW = 8,        /* lanes of a warp with one row from which they add up first */
+};
+
+typedef struct part {
+    int64_t begin, end; /* entries */
+    int32_t slice;
+    int32_t shared;  /* index among the slices of several parts, -1: this is all of its slice */
+    int32_t parts;   /* of the slice */
+    int32_t crowded; /* 1: one row may have most of the slice's entries */
+} part;
+
+/* This is what prepare keeps; `part` is a device address. A block of threads for each part and range of rows. */
+typedef struct scoo_parts {
+    int64_t part_count, shared_count;
+    int ranges, range_rows, lanes, threads;
+    part *part;
+} scoo_parts;
+
+/* The storage as the kernel takes it. */
+typedef struct scoo_view {
+    const int32_t *columns;
+    const uint16_t *rows;
+    const void *values;
+    int64_t row_count;
+    int height;
+} scoo_view;
+
+/* Adds the warp's products to their rows' sums, with one addition for those of lane 0's row where they are many. */
+template <typename V>
+static __device__ __forceinline__ void add_crowded(V *sums, int lanes, unsigned row, int valid, V product)
+{
+    const unsigned all = 0xffffffffu, first = __shfl_sync(all, row, 0);
+    const int same = valid && row == first;
+    if (__popc(__ballot_sync(all, same)) < SAME_ROW) {
+        if (valid) atomicAdd(sums + row * lanes, product);
+        return;
+    }
+    const V together = lanes_sum(same ? product : V(0), 32);
+    if (threadIdx.x % 32 == 0) atomicAdd(sums + first * lanes, together); /* whether its own is valid or not */
+    if (valid && !same) atomicAdd(sums + row * lanes, product);
+}
+
+/*
+ * The products of one part into cells, rows first_row .. first_row + count - 1 of the slice. Threads that have no entry
+ * take the part's last or first one again and leave it alone, so that all loads are in flight at once.
+ */
+template <int CROWDED, typename V>
+static __device__ __forceinline__ void add_entries(const scoo_view &s, const part &mine, int first_row, int count,
+                                                   int lanes, const V *__restrict__ x, V *cells)
+{
+    const V *values = (const V *)s.values;
+    V *sums = cells + (threadIdx.x & (lanes - 1));
+    if (mine.begin == mine.end) return; /* there is no entry that idle threads could take */
+    /* from a whole multiple of 32 entries on, so that warps read whole sectors */
+    for (int64_t base = mine.begin / 32 * 32; base < mine.end; base += UNROLL * (int64_t)blockDim.x) {
+        int64_t k[UNROLL];
+        int j[UNROLL], valid[UNROLL];
+        unsigned row[UNROLL];
+        V a[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const int64_t wanted = base + u * (int64_t)blockDim.x + threadIdx.x;
+            valid[u] = wanted >= mine.begin && wanted < mine.end;
+            k[u] = valid[u] ? wanted : mine.begin;
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) j[u] = load_once(s.columns + k[u]);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) a[u] = load_once(values + k[u]);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) row[u] = load_once(s.rows + k[u]) - (unsigned)first_row;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) a[u] *= x[j[u]];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            valid[u] = valid[u] && row[u] < (unsigned)count; /* a row before the range wraps around */
+            if (CROWDED)
+                add_crowded(sums, lanes, row[u], valid[u], a[u]);
+            else if (valid[u])
+                atomicAdd(sums + row[u] * lanes, a[u]);
+        }
+    }
+}
+
+/* The sum of a row's cells, begun where neighbouring threads meet no bank twice. */
+template <typename V> static __device__ __forceinline__ V sum_of_cells(const V *cells, int row, int lanes)
+{
+    const int first = row * lanes / (128 / (int)sizeof(V));
+    V sum = 0;
+    for (int l = 0; l < lanes; l++) sum += cells[row * lanes + ((l + first) & (lanes - 1))];
+    return sum;
+}
+
+template <typename V> static __global__ void __launch_bounds__(MOST_THREADS, 1)
+    scoo_shared(const scoo_view s, const scoo_parts c, const V *__restrict__ x, V *__restrict__ y,
+                scalar<V> alpha_given, scalar<V> beta_given, V *partial, unsigned *arrived)
+{
+    extern __shared__ double memory[];
+    __shared__ int is_last;
+    V *cells = (V *)memory;
+    const V alpha = alpha_given.get(), beta = beta_given.get();
+    const part mine = c.part[blockIdx.x / c.ranges];
+    const int range = blockIdx.x % c.ranges, first_row = range * c.range_rows;
+    const int64_t first = (int64_t)mine.slice * s.height + first_row, left = s.row_count - first;
+    int count = min(c.range_rows, s.height - first_row);
+    if (left < count) count = left > 0 ? (int)left : 0;
+    for (int n = threadIdx.x; n < count * c.lanes; n += blockDim.x) cells[n] = 0;
+    __syncthreads();
+    if (mine.crowded)
+        add_entries<1>(s, mine, first_row, count, c.lanes, x, cells);
+    else
+        add_entries<0>(s, mine, first_row, count, c.lanes, x, cells);
+    __syncthreads();
+    if (mine.shared < 0) {
+        for (int r = threadIdx.x; r < count; r += blockDim.x)
+            put(y, first + r, sum_of_cells(cells, r, c.lanes), alpha, beta);
+        return;
+    }
+    partial += (int64_t)mine.shared * s.height + first_row;
+    arrived += mine.shared * c.ranges + range;
+    for (int r = threadIdx.x; r < count; r += blockDim.x) {
+        const V sum = sum_of_cells(cells, r, c.lanes);
+        if (sum != 0) atomicAdd(partial + r, sum);
+    }
+    __threadfence(); /* the additions are seen before the arrival is */
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = atomicAdd(arrived, 1u) == (unsigned)mine.parts - 1;
+        if (is_last) *arrived = 0;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    for (int r = threadIdx.x; r < count; r += blockDim.x) {
+        const V sum = __ldcg(partial + r);
+        partial[r] = 0; /* as the next run expects it */
+        put(y, first + r, sum, alpha, beta);
+    }
+}
+
+/* ---- preparation ------------------------------------------------------------------------------------ */
+
+static void discard(const spryi_device *device, void *auxiliary)
+{
+    scoo_parts *c = (scoo_parts *)auxiliary;
+    spry_cuda_free(device, c->part);
+    free(c);
+}
+
+/* Parts of a slice: its fraction of all entries, times `wanted`, rounded. */
+static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
+{
+    int64_t parts = nnz > 0 ? (int64_t)((double)entries * (double)wanted / (double)nnz + 0.5) : 1;
+    if (parts > entries / PART_ENTRIES) parts = entries / PART_ENTRIES;
+    return parts > 0 ? parts : 1;
+}
+
+/* at: where each slice begins. parts NULL: counts. */
+static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int64_t wanted, part *parts)
+{
+    c->part_count = c->shared_count = 0;
+    for (int64_t b = 0; b < h->slices; b++) {
+        const int64_t begin = at[b], entries = at[b + 1] - begin, count = parts_of(entries, h->nnz, wanted);
+        for (int64_t p = 0; parts && p < count; p++) {
+            part *made = parts + c->part_count + p;
+            made->begin = begin + entries * p / count;
+            made->end = begin + entries * (p + 1) / count;
+            made->slice = (int32_t)b;
+            made->shared = count > 1 ? (int32_t)c->shared_count : -1;
+            made->parts = (int32_t)count;
+            made->crowded = entries > 2 * (h->nnz / h->slices);
+        }
+        c->part_count += count;
+        c->shared_count += count > 1;
+    }
+}
+
+static spry_status make_parts(const spryi_device *device, scoo_parts *c, const spryi_scoo *s, int64_t multiprocessors,
+                              spry_error *err)
+{
+    const spryi_scoo_head *h = &s->head;
+    const int wide = h->offset_type == SPRY_I64;
+    const int64_t wanted = h->slices > multiprocessors ? h->slices : multiprocessors;
+    spry_status status = SPRY_OK;
+    part *parts = NULL;
+    cudaError_t code = cudaSuccess;
+    int64_t *at = (int64_t *)malloc((size_t)(h->slices + 1) * sizeof *at);
+    if (!at) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: offsets of slices");
+    code = cudaMemcpy(at, s->offsets, (size_t)(h->slices + 1) * (wide ? 8 : 4), cudaMemcpyDeviceToHost);
+    if (code == cudaSuccess) {
+        for (int64_t b = h->slices; !wide && b >= 0; b--)
+            at[b] = ((const int32_t *)at)[b]; /* from the last: in place */
+        cut(c, h, at, wanted, NULL);
+        parts = (part *)malloc((size_t)c->part_count * sizeof *parts);
+        if (parts) {
+            cut(c, h, at, wanted, parts);
+            status = spry_cuda_new(device, (void **)&c->part, c->part_count * (int64_t)sizeof *parts, "parts of slices",
+                                   err);
+            if (status == SPRY_OK)
+                code = cudaMemcpy(c->part, parts, (size_t)c->part_count * sizeof *parts, cudaMemcpyHostToDevice);
+        } else {
+            status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts of slices");
+        }
+    }
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "scoo_shared_cuda: parts of slices");
+    free(parts);
+    free(at);
+    return status;
+}
+
+/* Ranges, lanes and threads, for a block's share of the shared memory; the kernel may take all that the device has. */
+static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
+                           int64_t *multiprocessors, spry_error *err)
+{
+    enum { OWN = 1024 }; /* left for what the kernel itself declares */
+    const spry_type type = (spry_type)h->value_type;
+    const int64_t size = (int64_t)spry_type_bytes(type);
+    int most = 0, count = 0;
+    cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+    most -= OWN;
+    if (code == cudaSuccess) code = SPRY_BY_TYPE(type, V, allow_shared_memory(scoo_shared<V>, most));
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "scoo_shared_cuda: shared memory");
+    *multiprocessors = count;
+    c->ranges = (int)ceil_div(h->height * size, most / size * size);
+    c->range_rows = (int)ceil_div(h->height, c->ranges);
+    const int64_t room = most < SPRYI_SCOO_GPU_SLICE_BYTES ? most : SPRYI_SCOO_GPU_SLICE_BYTES;
+    const int64_t mean = h->rows > 0 ? h->nnz / h->rows : 0;
+    c->lanes = lanes_word > 0 ? 1 << (lanes_word - 1) : 1;
+    if (c->lanes * c->range_rows * size > most)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "kernel", c->lanes * c->range_rows * size, most,
+                                "scoo_shared_cuda: %d lanes of %d rows take %lld bytes of shared memory, a block has "
+                                "%d; expected lower slices or fewer lanes",
+                                c->lanes, c->range_rows, (long long)(c->lanes * c->range_rows * size), most);
+    while (lanes_word == 0 && c->lanes < 32 && 4 * c->lanes <= mean && 2 * c->lanes * c->range_rows * size <= room)
+        c->lanes *= 2;
+    return SPRY_OK;
+}
+
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    const spryi_scoo *s = (const spryi_scoo *)request->storage;
+    int64_t multiprocessors = 1;
+    scoo_parts *c = (scoo_parts *)calloc(1, sizeof *c);
+    if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
+    spry_status status = resolve(c, &s->head, request->device->ordinal, request->kernel_parameters[SPRYI_SCOO_LANES],
+                                 &multiprocessors, err);
+    if (status == SPRY_OK && s->head.slices > 0) status = make_parts(request->device, c, s, multiprocessors, err);
+    if (status != SPRY_OK) {
+        discard(request->device, c);
+        return status;
+    }
+    /* alone on its multiprocessor a block takes as many threads as there can be, else two share it */
+    c->threads = c->part_count * c->ranges <= multiprocessors ? MOST_THREADS : MOST_THREADS / 2;
+    *auxiliary = c;
+    *bytes = c->part_count * (int64_t)sizeof(part);
+    return SPRY_OK;
+}
+
+/* Sums of the slices of several parts, then the arrivals of their parts, all zero between runs. */
+static int64_t sum_bytes(const spryi_scoo_head *h, const scoo_parts *c)
+{
+    return c->shared_count * h->height * 8;
+}
+
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
+{
+    const scoo_parts *c = (const scoo_parts *)auxiliary;
+    return sum_bytes(&((const spryi_scoo *)request->storage)->head, c) + c->shared_count * c->ranges * 4;
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_scoo *s = (const spryi_scoo *)args->storage;
+    const spryi_scoo_head *h = &s->head;
+    const scoo_parts *c = (const scoo_parts *)args->auxiliary;
+    scoo_view v = {};
+    v.columns = (const int32_t *)s->columns;
+    v.rows = (const uint16_t *)s->rows;
+    v.values = s->values;
+    v.row_count = h->rows;
+    v.height = (int)h->height;
+    if (h->rows == 0) return SPRY_OK;
+    unsigned *arrived = (unsigned *)((char *)args->workspace + sum_bytes(h, c));
+    scoo_shared<V><<<(unsigned)(c->part_count * c->ranges), c->threads, (size_t)c->range_rows * c->lanes * sizeof(V),
+                     stream_of(args)>>>(v, *c, (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args),
+                                        SPRY_BETA(V, args), (V *)args->workspace, c->shared_count > 0 ? arrived : NULL);
+    return launched(err, "scoo_shared_cuda");
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_scoo_shared = {"scoo_shared_cuda", &runs, NULL, prepare, discard,
+                                                      workspace_bytes};

@@ -1,0 +1,142 @@
+#ifndef SPRYI_TEMPLATE
+/*
+ * sell_avx512_cpu: SELL with AVX-512.
+ *
+ * Idea: a row a lane, slot by slot, so that no lane sums are left to be added; lanes past the row are masked. x is
+ *       loaded number by number, which beats the gather instruction where that is microcode. Chunks of other than a
+ *       multiple of a register's lanes, and the transposed product, are left to the loops of sell_portable_cpu. Several
+ *       columns of x at once: sell_panels.tmpl.c.
+ * Work: a thread takes a block of chunks at a time.
+ * Cost: bytes of SELL, less the columns of strided runs.
+ * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
+ */
+#include "core/simd_x86.h"
+#include "formats/sell/sell.h"
+#include "formats/shared/panels.h"
+#include "formats/shared/slots.h"
+
+enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
+
+#define SPRYI_NO_OFFSETS
+#define PLAIN_ABREAST 1 /* chunks that are no multiple of a register */
+#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_panels.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_avx512_cpu.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run_512), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_sell_avx512_cpu = {
+    .name = "sell_avx512_cpu",
+    .format = "sell",
+    .device = "cpu",
+    .idea = "a row a lane, sixteen a step, padding masked, software prefetch; AVX-512",
+    .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX512,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+    .several = SPRYI_OP_SPMV,
+};
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+#include "core/avx512_lanes.h"
+
+/* y of lanes l .. l + vectors * LANES - 1, of which `count` have rows. */
+static inline __attribute__((always_inline)) void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l,
+                                                                       int64_t count, const int vectors, int in_order,
+                                                                       SPRY_V alpha, SPRY_V beta, const VEC *sum)
+{
+    if (!in_order) {
+        SPRY_V sums[SPRYI_SLOT_LANES];
+        for (int v = 0; v < vectors; v++) STORE(sums + v * LANES, sum[v]);
+        SPRY_FN(put)(args, l, count < vectors * LANES ? (int)count : vectors * LANES, sums);
+        return;
+    }
+    SPRY_V *y = (SPRY_V *)args->y + spryi_sell_row(args->storage, l);
+    for (int v = 0; v < vectors; v++, y += LANES) {
+        VEC result = MUL(SET1(alpha), sum[v]);
+        if (beta != 0) result = FMA(SET1(beta), LOAD(y), result);
+        STORE(y, result);
+    }
+}
+
+/* As `chunk`, where c is a multiple of vectors * LANES; vectors and whether values are NULL are constants. */
+static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const spryi_run_args *args,
+                                                                         const SPRY_V *values, int64_t k, int64_t first,
+                                                                         int in_order, SPRY_V alpha, SPRY_V beta,
+                                                                         const int vectors)
+{
+    const spryi_sell *s = args->storage;
+    for (int64_t r = 0; r < s->c; r += vectors * LANES) {
+        const int64_t l = k * s->c + r;
+        const SPRY_V *Ax = values ? values + s->offsets[k] + r : NULL;
+        VEC sum[2];
+        if (first >= 0) SPRY_FN(strided_vectors)
+        (Ax, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
+         (const SPRY_V *)args->x + (l - first * s->c), vectors, AHEAD, sum);
+        else SPRY_FN(general_vectors)(Ax, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, args->x,
+                                      vectors, AHEAD, sum);
+        SPRY_FN(put_vectors)(args, l, s->a.rows - l, vectors, in_order, alpha, beta, sum);
+    }
+}
+
+static inline __attribute__((always_inline)) void SPRY_FN(chunks_512)(const spryi_run_args *args, const SPRY_V *values,
+                                                                      int64_t begin, int64_t end, const int vectors)
+{
+    const spryi_sell *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    for (int64_t k = begin, first; k < end;) {
+        const int64_t to = k + spryi_sell_run(s, k, &first);
+        if (first < 0) {
+            SPRY_FN(chunk_vectors)(args, values, k, -1, s->kinds[k] == SPRYI_SELL_IN_ORDER, alpha, beta, vectors);
+            k++;
+        }
+        for (; k < to; k++) SPRY_FN(chunk_vectors)(args, values, k, first, 1, alpha, beta, vectors);
+    }
+}
+
+static void SPRY_FN(blocks_512)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_sell *s = args->storage;
+    const int64_t from = spryi_sell_block_begin(s, begin), to = spryi_sell_block_begin(s, end);
+    const int both = s->c % SPRYI_SLOT_LANES == 0; /* registers that sixteen lanes take */
+    if (both && s->values)
+        SPRY_FN(chunks_512)(args, s->values, from, to, SPRYI_SLOT_LANES / LANES);
+    else if (both)
+        SPRY_FN(chunks_512)(args, NULL, from, to, SPRYI_SLOT_LANES / LANES);
+    else if (s->values)
+        SPRY_FN(chunks_512)(args, s->values, from, to, 1);
+    else
+        SPRY_FN(chunks_512)(args, NULL, from, to, 1);
+}
+
+static void SPRY_FN(panel_blocks_512)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    SPRY_FN(panel_blocks_of)(args, begin, end, 1, SPRYI_SELL_ABREAST);
+}
+
+static spry_status SPRY_FN(run_512)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_sell *s = args->storage;
+    if (s->c % LANES != 0) return SPRY_FN(run)(args, err);
+    return spryi_run_blocks(args, spryi_sell_block_count(s),
+                            args->columns > 1 ? SPRY_FN(panel_blocks_512) : SPRY_FN(blocks_512));
+}
+
+#endif

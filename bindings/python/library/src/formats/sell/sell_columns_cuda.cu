@@ -1,0 +1,108 @@
+/*
+ * sell_columns, the kernel of sell_chunks_cuda for several columns of x and y at once.
+ *
+ * Idea: neighbouring threads share a row of the matrix and take its columns of x and y in pieces of 16 bytes; the
+ *       threads of a warp have neighbouring rows of a chunk besides, so that slots are read in whole sectors. Some
+ *       slots are in flight; what a row lacks of them is read where its last slot lies and not added. Padding is not
+ *       read.
+ * Work: threads by rows, then by pieces; columns beyond 32 threads of a row are further blocks, which come next.
+ * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation a row, X and Y once, as far as the
+ *       caches hold what warps near each other read. Deterministic; a row's entries are added in the order of its
+ *       slots, as for a single column.
+ * Source: Kreutzer and others, A unified sparse matrix data format, 2014; Anzt, Tomov and Dongarra, Accelerating the
+ *         LOBPCG method on GPUs using a blocked sparse matrix vector product, 2015.
+ */
+#include "device/cuda/columns.cuh"
+#include "formats/sell/sell_cuda.cuh"
+
+enum { COLUMNS_THREADS = 256, LANES = 32 };
+
+/* Slots that a thread has in flight. */
+template <typename SHAPE> struct columns_flight {
+    static const int slots = SHAPE::C > 3 ? 2 : 4;
+};
+
+/* Adds the first N slots of those that a row has left, from Aj and Ax on, each c behind the one before. */
+template <int N, typename SHAPE, typename S, typename V>
+static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *Aj,
+                                                 const S *Ax, int64_t c, int left, const many_columns<V> &m,
+                                                 const column_place<SHAPE, V> &place)
+{
+    int32_t j[N];
+    V a[N];
+    column_piece<SHAPE::W, V> x[N][SHAPE::C];
+#pragma unroll
+    for (int u = 0; u < N; u++) j[u] = __ldg(Aj + min(u, left - 1) * c);
+#pragma unroll
+    for (int u = 0; u < N; u++) a[u] = Ax ? number_kept<V>(Ax + min(u, left - 1) * c) : V(1);
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int p = 0; p < SHAPE::C; p++) x[u][p] = place.load(m, p, j[u]);
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int p = 0; p < SHAPE::C; p++)
+#pragma unroll
+            for (int w = 0; w < SHAPE::W; w++)
+                if (u < left) sum[p].of[w] += a[u] * x[u][p].of[w];
+}
+
+template <typename S, typename V, typename SHAPE> static __global__ void __launch_bounds__(COLUMNS_THREADS)
+    sell_columns(const __grid_constant__ spryi_sell s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
+                 scalar<V> beta)
+{
+    const int64_t block = blockIdx.x / (unsigned)m.sets;
+    const int set = (int)(blockIdx.x % (unsigned)m.sets);
+    const int rows = COLUMNS_THREADS / m.lanes, own = (int)threadIdx.x / m.lanes;
+    const int64_t l = block * rows + own;
+    wait_for_kernel_before();
+    if (own == rows || l >= s.a.rows) return;
+    const column_place<SHAPE, V> place(m, set, (int)threadIdx.x % m.lanes);
+    const int64_t chunk = s.c == LANES ? l / LANES : l / s.c, at = s.offsets[chunk] + l - chunk * s.c;
+    const int32_t *Aj = (const int32_t *)s.columns + at;
+    const S *Ax = s.values ? (const S *)s.values + at : NULL;
+    column_piece<SHAPE::W, V> sum[SHAPE::C] = {};
+    constexpr int N = columns_flight<SHAPE>::slots;
+#pragma unroll 1
+    for (int left = s.lengths[l]; left > 0; left -= N) {
+        add_slots<N, SHAPE>(sum, Aj, Ax, s.c, left, m, place);
+        Aj += N * s.c;
+        if (Ax) Ax += N * s.c;
+    }
+    put_columns(m, place, row_of(s, l), sum, alpha.get(), beta.get());
+}
+
+template <typename S, typename V, typename SHAPE> static void launch(const spryi_run_args *args)
+{
+    const spryi_sell *s = (const spryi_sell *)args->storage;
+    many_columns<V> m = columns_of<V>(args);
+    const int64_t threads = ceil_div(m.count, SHAPE::W * SHAPE::C);
+    m.sets = (int)ceil_div(threads, LANES);
+    m.lanes = (int)ceil_div(threads, m.sets);
+    launch_early(args, sell_columns<S, V, SHAPE>, ceil_div(s->a.rows, COLUMNS_THREADS / m.lanes) * m.sets,
+                 COLUMNS_THREADS, 0, *s, m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+}
+
+/* Pieces of 16 bytes where all rows can be cut into such, or of two columns; several a thread where there are many. */
+template <typename S, typename V> void spry_cuda_sell_columns(const spryi_run_args *args)
+{
+    constexpr int WIDE = 16 / (int)sizeof(V);
+    if (columns_fit(args, WIDE, sizeof(V))) {
+        if (args->columns >= 16 * WIDE)
+            launch<S, V, column_shape<true, WIDE, 4>>(args);
+        else if (args->columns >= 4 * WIDE)
+            launch<S, V, column_shape<true, WIDE, 2>>(args);
+        else
+            launch<S, V, column_shape<true, WIDE, 1>>(args);
+    } else if (WIDE > 2 && columns_fit(args, 2, sizeof(V))) {
+        launch<S, V, column_shape<true, 2, 2>>(args);
+    } else {
+        launch<S, V, column_shape<true, 1, 3>>(args);
+    }
+}
+
+#define INSTANCES(tag, s, v, c, argument)                                                                              \
+    template void spry_cuda_sell_columns<spryi_##s, spryi_##v>(const spryi_run_args *args);
+SPRYI_PLAIN_ROWS(INSTANCES, 0)
+SPRYI_MIXED_ROWS(INSTANCES, 0)

@@ -1,0 +1,153 @@
+/*
+ * SELL times several columns of x, row by row, for the kernels of all levels: four lanes of a chunk at a time, an entry
+ * of each times one or two registers of its row of x; what longer rows have besides, lane by lane. Lines of a chunk are
+ * in the first-level cache for all of its lanes and columns. In strided runs only the columns of the run's first row
+ * are read. A row is added up in the order of the product with one column, and has its bits (panels.h): fused is 1
+ * where that has intrinsics. In plain C, strided runs alone add a product in the expression that makes it. A pattern's
+ * values are ones that all slots share. abreast: four, or one lane at a time in code that is seldom wanted;
+ * PLAIN_ABREAST of them in plain C.
+ */
+
+/* Entries of some lanes, and x from the first column on. */
+typedef struct SPRY_FN(slots) {
+    const SPRY_V *Ax, *x;
+    const SPRY_J *Aj;
+    int64_t values_apart, columns_apart, x_stride; /* from slot to slot, and from row to row of x */
+    int64_t window;                                /* the first row that permutations of these count from */
+    int lanes, strided, in_order, stream;
+} SPRY_FN(slots);
+
+/* sum[2l], sum[2l + 1]: lane l's slots begin .. end - 1 times one or, twice, two registers of columns from c on. */
+SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin, int64_t end, int64_t c, int count,
+                                       const int fused, const int lanes, const int strided, const int twice, PANEL *sum)
+{
+    const SPRY_FN(slots) own = *at; /* a copy that no store can change */
+    const SPRY_V *x = own.x + c;
+    PANEL low[SPRYI_SELL_ABREAST], high[SPRYI_SELL_ABREAST];
+    for (int l = 0; l < lanes; l++) low[l] = sum[2 * l];
+    for (int l = 0; l < lanes; l++) high[l] = sum[2 * l + 1];
+    for (int64_t s = begin; s < end; s++) {
+        const SPRY_V *Ax = own.Ax + s * own.values_apart;
+        const SPRY_J *Aj = own.Aj + s * own.columns_apart;
+        if (lanes > 1) spryi_panels_ask(Ax, sizeof *Ax);
+        if (lanes > 1 && !strided) spryi_panels_ask(Aj, sizeof *Aj);
+        for (int l = 0; l < lanes; l++) {
+            const SPRY_V *row = x + (strided ? (int64_t)Aj[0] + l : (int64_t)Aj[l]) * own.x_stride;
+            const PANEL first = twice ? SPRY_FN(panel_all)(row) : PANEL_LOAD(row, count);
+            const PANEL second = twice ? SPRY_FN(panel_all)(row + PANEL_LANES) : first;
+            if (fused) {
+                low[l] = PANEL_FUSED(Ax[l], first, low[l]);
+                if (twice) high[l] = PANEL_FUSED(Ax[l], second, high[l]);
+            } else if (strided) {
+                low[l] += Ax[l] * first;
+                if (twice) high[l] += Ax[l] * second;
+            } else {
+                const PANEL product = Ax[l] * first, next = Ax[l] * second;
+                low[l] += product;
+                if (twice) high[l] += next;
+            }
+        }
+    }
+    for (int l = 0; l < lanes; l++) sum[2 * l] = low[l];
+    for (int l = 0; l < lanes; l++) sum[2 * l + 1] = high[l];
+}
+
+/* Lanes from l on, one or two registers of columns from c on. */
+SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN(slots) * at, int64_t l, int64_t c,
+                                       int count, const int fused, const int abreast, const int twice)
+{
+    const spryi_sell *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    const int32_t *length = s->lengths + l;
+    PANEL sum[2 * SPRYI_SELL_ABREAST] = {{0}};
+    int32_t least = 0;
+    if (at->lanes == abreast) {
+        least = length[0];
+        for (int r = 1; r < abreast; r++) least = length[r] < least ? length[r] : least;
+        if (at->strided)
+            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, 1, twice, sum);
+        else
+            SPRY_FN(panel_slots)(at, 0, least, c, count, fused, abreast, 0, twice, sum);
+    }
+    for (int r = 0; r < at->lanes; r++) {
+        const int64_t row = at->window + (s->permutation ? s->permutation[l + r] : l + r);
+        SPRY_V *y = (SPRY_V *)args->y + row * args->y_stride + c;
+        if (abreast > 1 && length[r] > least) {
+            SPRY_FN(slots) lane = *at;
+            lane.Ax += s->values ? r : 0;
+            lane.Aj += r;
+            SPRY_FN(panel_slots)(&lane, least, length[r], c, count, fused, 1, 0, twice, sum + 2 * r);
+        }
+        SPRY_FN(panel_put)(y, count, sum[2 * r], alpha, beta, at->stream, fused && at->in_order);
+        if (twice)
+            SPRY_FN(panel_put)(y + PANEL_LANES, count, sum[2 * r + 1], alpha, beta, at->stream, fused && at->in_order);
+    }
+}
+
+/* Lanes of chunk k from r on, `abreast` at most, in the strided run that begins with chunk `first`; < 0: in none. */
+SPRYI_INLINE SPRY_FN(slots)
+    SPRY_FN(slots_at)(const spryi_run_args *args, int64_t k, int64_t first, int64_t r, const int abreast)
+{
+    static const SPRY_V ones[SPRYI_SELL_ABREAST] = {1, 1, 1, 1};
+    const spryi_sell *s = args->storage;
+    const int64_t l = k * s->c + r, left = s->a.rows - l, in_chunk = s->c - r;
+    const int64_t lanes = left < in_chunk ? left : in_chunk;
+    SPRY_FN(slots)
+    at = {
+        .Ax = s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : ones,
+        .Aj = (const SPRY_J *)s->columns + s->offsets[k] + r,
+        .x = args->x,
+        .values_apart = s->values ? s->c : 0,
+        .columns_apart = s->c,
+        .x_stride = args->x_stride,
+        .lanes = lanes < abreast ? (int)lanes : abreast,
+        .strided = first >= 0 && r / SPRYI_SLOT_LANES < s->c / SPRYI_SLOT_LANES,
+        .in_order = first >= 0 || s->kinds[k] == SPRYI_SELL_IN_ORDER,
+    };
+    if (at.strided) {
+        at.Aj = (const SPRY_J *)s->columns + s->offsets[first];
+        at.x += (l - first * s->c) * args->x_stride;
+    }
+    return at;
+}
+
+/* Chunk k; lanes take all columns, one register or two after the other, before the next ones do. */
+SPRYI_INLINE void SPRY_FN(panel_chunk)(const spryi_run_args *args, int64_t k, int64_t first, int stream,
+                                       const int fused, const int abreast)
+{
+    const spryi_sell *s = args->storage;
+    const int64_t columns = args->columns, window = s->permutation ? k * s->c / s->sigma * s->sigma : 0;
+    for (int64_t r = 0; r < s->c && k * s->c + r < s->a.rows; r += abreast) {
+        SPRY_FN(slots) at = SPRY_FN(slots_at)(args, k, first, r, abreast);
+        const int64_t l = k * s->c + r;
+        int64_t c = 0;
+        at.window = window;
+        at.stream = stream;
+        for (; abreast > 1 && c + 2 * PANEL_LANES <= columns; c += 2 * PANEL_LANES)
+            SPRY_FN(panel_lanes)(args, &at, l, c, PANEL_LANES, fused, abreast, 1);
+        for (; c < columns; c += PANEL_LANES) {
+            const int64_t left = columns - c;
+            SPRY_FN(panel_lanes)(args, &at, l, c, left < PANEL_LANES ? (int)left : PANEL_LANES, fused, abreast, 0);
+        }
+    }
+}
+
+SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t begin, int64_t end, const int fused,
+                                           const int abreast)
+{
+    const spryi_sell *s = args->storage;
+    const int64_t bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V), to = spryi_sell_block_begin(s, end);
+    const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
+    const int whole_lines = places % 64 == 0;
+    const int stream = *(const SPRY_V *)args->beta == 0 && bytes >= SPRYI_STREAM_BYTES &&
+                       (!s->permutation || whole_lines);
+    for (int64_t k = spryi_sell_block_begin(s, begin), first; k < to;)
+        for (int64_t last = k + spryi_sell_run(s, k, &first); k < last; k++)
+            SPRY_FN(panel_chunk)(args, k, first, stream, fused, abreast);
+    spryi_panels_done(stream);
+}
+
+static void SPRY_FN(panel_blocks)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    SPRY_FN(panel_blocks_of)(args, begin, end, 0, PLAIN_ABREAST);
+}

@@ -1,0 +1,89 @@
+/*
+ * Rows that lie apart as CSR in pieces, in formats of slices: a storage F has long_count, piece_count, long_rows,
+ * long_first, pieces, long_columns and long_values, as packed.h tells them.
+ *
+ * Work: a warp a piece, then a warp a row, which adds the pieces up in order; of several columns as many for each, up to
+ *       LONG_ROW_COLUMNS in a launch. Deterministic.
+ */
+#ifndef SPRYI_LONG_ROWS_CUH
+#define SPRYI_LONG_ROWS_CUH
+
+#include "device/cuda/reduce.cuh"
+
+enum { LONG_ROW_THREADS = 128, LONG_ROW_COLUMNS = 8 };
+
+/* Columns of x and y: blockIdx.y is the number of one. */
+template <typename V> struct long_row_vectors {
+    const V *x;
+    V *y;
+    int64_t x_row, y_row, x_apart, y_apart; /* strides */
+};
+
+template <typename F, typename S, typename V, bool ONES> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
+    long_row_pieces(const F s, const long_row_vectors<V> v, V *sums)
+{
+    const int64_t p = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
+    if (p >= s.piece_count) return;
+    const int32_t *Aj = (const int32_t *)s.long_columns;
+    const S *Ax = (const S *)s.long_values;
+    const V *x = v.x + blockIdx.y * v.x_apart;
+    const int64_t end = s.pieces[p + 1];
+    V sum = 0;
+#pragma unroll 4
+    for (int64_t e = s.pieces[p] + threadIdx.x % 32; e < end; e += 32)
+        sum += (ONES ? V(1) : number_at<V>(Ax + e)) * x[load_once(Aj + e) * v.x_row];
+    sum = lanes_sum(sum, 32);
+    if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.piece_count + p] = sum;
+}
+
+/* The sums are left zero, as the next run expects them. */
+template <typename F, typename V> static __global__ void __launch_bounds__(LONG_ROW_THREADS)
+    long_rows(const F s, const long_row_vectors<V> v, V *sums, scalar<V> alpha, scalar<V> beta)
+{
+    const int64_t n = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
+    if (n >= s.long_count) return;
+    const int64_t end = s.long_first[n + 1];
+    V sum = 0;
+    sums += blockIdx.y * s.piece_count;
+    for (int64_t p = s.long_first[n] + threadIdx.x % 32; p < end; p += 32) {
+        sum += sums[p];
+        sums[p] = 0;
+    }
+    sum = lanes_sum(sum, 32);
+    if (threadIdx.x % 32 == 0)
+        put(v.y + blockIdx.y * v.y_apart, s.long_rows[n] * v.y_row, sum, alpha.get(), beta.get());
+}
+
+/* Bytes of workspace that launch_long_rows needs. */
+template <typename F> static inline int64_t long_rows_workspace(const F *s, spry_type vector_type)
+{
+    return s->piece_count * LONG_ROW_COLUMNS * (int64_t)spry_type_bytes(vector_type);
+}
+
+/* y of the long rows, if there are any. */
+template <typename F, typename S, typename V, bool ONES> static void launch_long_rows(const spryi_run_args *args)
+{
+    const F *s = (const F *)args->storage;
+    if (s->long_count == 0) return;
+    V *sums = (V *)args->workspace;
+    const unsigned pieces = (unsigned)ceil_div(s->piece_count * 32, LONG_ROW_THREADS);
+    const unsigned rows = (unsigned)ceil_div(s->long_count * 32, LONG_ROW_THREADS);
+    long_row_vectors<V> v = {(const V *)args->x, (V *)args->y, 1, 1, 0, 0};
+    const int64_t columns = args->columns > 1 ? args->columns : 1;
+    if (columns > 1) {
+        v.x_row = args->x_stride;
+        v.y_row = args->y_stride;
+        v.x_apart = args->x_apart;
+        v.y_apart = args->y_apart;
+    }
+    for (int64_t c = 0; c < columns; c += LONG_ROW_COLUMNS) {
+        const unsigned many = (unsigned)(columns - c < LONG_ROW_COLUMNS ? columns - c : (int64_t)LONG_ROW_COLUMNS);
+        long_row_pieces<F, S, V, ONES><<<dim3(pieces, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums);
+        long_rows<F, V><<<dim3(rows, many), LONG_ROW_THREADS, 0, stream_of(args)>>>(*s, v, sums, SPRY_ALPHA(V, args),
+                                                                                    SPRY_BETA(V, args));
+        v.x += LONG_ROW_COLUMNS * v.x_apart;
+        v.y += LONG_ROW_COLUMNS * v.y_apart;
+    }
+}
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Formats whose storage owns its arrays share this: a format lists them once, in its `sections` (core/kernel.h), and is
+ * allocated, released, counted, uploaded and kept in containers by that list.
+ */
+#ifndef SPRYI_OWNED_ARRAYS_H
+#define SPRYI_OWNED_ARRAYS_H
+
+#include "core/assemble.h"
+#include "core/kernel.h"
+#include "formats/shared/column_windows.h"
+
+typedef int (*spryi_sections_fn)(void *storage, spryi_section *list);
+
+/* Allocates the listed arrays that are not there yet. After a failure the caller releases. */
+spry_status spryi_allocate_arrays(spry_context *context, void *storage, spryi_sections_fn sections, spry_error *err);
+
+/* Releases the listed arrays, those that are there, and leaves NULL. */
+void spryi_release_arrays(spry_context *context, void *storage, spryi_sections_fn sections);
+
+/* For a format's destroy and storage_bytes: of the arrays, of the windows (or NULL) and, destroying, of the storage. */
+void spryi_destroy_storage(spry_context *context, void *storage, spryi_sections_fn sections, spryi_windows *windows);
+int64_t spryi_storage_bytes(const void *storage, spryi_sections_fn sections, const spryi_windows *windows);
+
+/* ---- storages that begin with spry_arrays: the sizes and types of a CSR matrix, without its arrays -------------- */
+
+spry_arrays spryi_shape_of(const spry_arrays *csr);
+
+/* Appends the three sections of the shape in a to the list, from *count on. */
+void spryi_list_shape(spry_arrays *a, spryi_section *list, int *count);
+
+/* SPRY_BAD_FILE where a restored shape makes no sense, or where some of `count` columns are out of range. */
+spry_status spryi_check_shape(const spry_arrays *a, const char *format, spry_error *err);
+spry_status spryi_check_columns(const spry_arrays *a, const void *columns, int64_t count, const char *format,
+                                spry_error *err);
+
+/* a * b, or -1 where that is no size: what a damaged file tells must not overflow. */
+static inline int64_t spryi_size_product(int64_t a, int64_t b)
+{
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+/*
+ * Back to CSR: start allocates c's arrays for the shape a, with the offsets to be filled in; finish makes the matrix of
+ * c, which it takes. The caller clears c after both, also where they fail.
+ */
+spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err);
+spry_status spryi_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,
+                             spry_error *err);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * Registers of columns, for kernels that multiply several columns of x and y, row by row: an entry times some of its
+ * row of x. They are as wide as the file's level has them; PANEL is the type where code is instantiated by type.
+ *
+ * Where the product with one column is in plain C, that with several is written with * and + in the same order, so that
+ * the compiler fuses in both or in neither; where it has intrinsics, FUSED is theirs. So a column has the same bits.
+ */
+#ifndef SPRYI_PANELS_H
+#define SPRYI_PANELS_H
+
+#include "core/type_row.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __AVX2__
+#include "core/simd_x86.h"
+#endif
+
+/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
+#define SPRYI_INLINE static inline __attribute__((always_inline))
+
+enum { SPRYI_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
+
+/* Of a type: the register; the first `count` columns at p, zeros after; sum + a*x, rounded once; y past the cache. */
+#define SPRYI_PANEL_OF(tag, type, vector, first, fused, streamed)                                                      \
+    typedef vector spryi_panel_##tag;                                                                                  \
+    SPRYI_INLINE vector spryi_panel_first_##tag(const type *p, int count)                                              \
+    {                                                                                                                  \
+        return first;                                                                                                  \
+    }                                                                                                                  \
+    SPRYI_INLINE vector spryi_panel_fused_##tag(type a, vector x, vector sum)                                          \
+    {                                                                                                                  \
+        return fused;                                                                                                  \
+    }                                                                                                                  \
+    SPRYI_INLINE void spryi_panel_stream_##tag(type *p, vector v)                                                      \
+    {                                                                                                                  \
+        streamed;                                                                                                      \
+    }
+
+#if defined __AVX512F__
+SPRYI_PANEL_OF(f32, float, __m512, _mm512_maskz_loadu_ps((__mmask16)_bzhi_u32(0xffff, (unsigned)count), p),
+               _mm512_fmadd_ps(_mm512_set1_ps(a), x, sum), _mm512_stream_ps(p, v))
+SPRYI_PANEL_OF(f64, double, __m512d, _mm512_maskz_loadu_pd((__mmask8)_bzhi_u32(0xff, (unsigned)count), p),
+               _mm512_fmadd_pd(_mm512_set1_pd(a), x, sum), _mm512_stream_pd(p, v))
+#elif defined __AVX2__
+SPRYI_PANEL_OF(f32, float, __m256, _mm256_maskload_ps(p, spryi_first_lanes_f32(count)),
+               _mm256_fmadd_ps(_mm256_set1_ps(a), x, sum), _mm256_stream_ps(p, v))
+SPRYI_PANEL_OF(f64, double, __m256d, _mm256_maskload_pd(p, spryi_first_lanes_f64(count)),
+               _mm256_fmadd_pd(_mm256_set1_pd(a), x, sum), _mm256_stream_pd(p, v))
+#else
+typedef float spryi_four_f32 __attribute__((vector_size(16)));
+typedef double spryi_two_f64 __attribute__((vector_size(16)));
+#define FIRST(vector)                                                                                                  \
+    vector v = {0};                                                                                                    \
+    if (count == (int)(sizeof v / sizeof *p))                                                                          \
+        memcpy(&v, p, sizeof v);                                                                                       \
+    else                                                                                                               \
+        for (int l = 0; l < count; l++) v[l] = p[l];                                                                   \
+    return v
+SPRYI_INLINE spryi_four_f32 spryi_first_four(const float *p, int count)
+{
+    FIRST(spryi_four_f32);
+}
+SPRYI_INLINE spryi_two_f64 spryi_first_two(const double *p, int count)
+{
+    FIRST(spryi_two_f64);
+}
+#undef FIRST
+SPRYI_PANEL_OF(f32, float, spryi_four_f32, spryi_first_four(p, count), sum + a * x, memcpy(p, &v, sizeof v))
+SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * x, memcpy(p, &v, sizeof v))
+#endif
+
+#define PANEL SPRYI_JOIN(spryi_panel, SPRYI_VECTOR_TAG)
+#define PANEL_LANES ((int)(sizeof(PANEL) / sizeof(SPRY_V)))
+#define PANEL_LOAD(p, count) SPRYI_JOIN(spryi_panel_first, SPRYI_VECTOR_TAG)(p, count)
+#define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
+#define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
+
+/* Asks for so many bytes of the matrix further on than `from`. */
+SPRYI_INLINE void spryi_panels_ask(const void *from, int64_t bytes)
+{
+#ifdef __AVX2__
+    for (int64_t b = 0; b < bytes; b += 64) spryi_prefetch_near(from, b + SPRYI_AHEAD_NEAR);
+#else
+    (void)from, (void)bytes;
+#endif
+}
+
+/* After stores past the cache, before others may read. */
+SPRYI_INLINE void spryi_panels_done(int streamed)
+{
+#ifdef __AVX2__
+    if (streamed) _mm_sfence();
+#else
+    (void)streamed;
+#endif
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Sums of rows whose entries lie in slots `stride` apart, lane by lane, in plain C: loops over SPRYI_SLOT_LANES rows
+ * have constant length and become vectors where the processor has them. Instantiated for each type before a kernel of
+ * ELL, SELL or HYB.
+ */
+
+/*
+ * SPRYI_SLOT_LANES rows whose x is loaded in order: only the columns of the run's first row are read. Ax NULL: all
+ * entries are 1.
+ */
+static inline void SPRY_FN(strided_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
+                                         const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])
+{
+    for (int r = 0; r < SPRYI_SLOT_LANES; r++) sum[r] = 0;
+    for (int64_t s = 0; s < length; s++) {
+        const SPRY_V *xs = x + Aj[s * stride];
+        if (Ax)
+            for (int r = 0; r < SPRYI_SLOT_LANES; r++) sum[r] += Ax[s * stride + r] * xs[r];
+        else
+            for (int r = 0; r < SPRYI_SLOT_LANES; r++) sum[r] += xs[r];
+    }
+}
+
+/* Up to SPRYI_SLOT_LANES rows, each as long as lengths say. Ax NULL: all entries are 1. */
+static inline void SPRY_FN(general_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
+                                         int rows, const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])
+{
+    int32_t least = rows == SPRYI_SLOT_LANES ? INT32_MAX : 0, most = 0;
+    for (int r = 0; r < rows; r++) {
+        least = lengths[r] < least ? lengths[r] : least;
+        most = lengths[r] > most ? lengths[r] : most;
+    }
+    for (int r = 0; r < SPRYI_SLOT_LANES; r++) sum[r] = 0;
+    int64_t s = 0;
+    for (; s < least; s++)
+        for (int r = 0; r < SPRYI_SLOT_LANES; r++) {
+            SPRY_V xs = x[Aj[s * stride + r]];
+            sum[r] += Ax ? Ax[s * stride + r] * xs : xs;
+        }
+    for (; s < most; s++)
+        for (int r = 0; r < rows; r++) {
+            if (s >= lengths[r]) continue;
+            SPRY_V xs = x[Aj[s * stride + r]];
+            sum[r] += Ax ? Ax[s * stride + r] * xs : xs;
+        }
+}
+
+/* Transposed: to[column - low] += entry times x of its row, for all entries of up to SPRYI_SLOT_LANES rows. */
+static inline void SPRY_FN(scatter)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
+                                    int rows, const SPRY_V *x, SPRY_V *to, int64_t low)
+{
+    int32_t most = 0;
+    for (int r = 0; r < rows; r++) most = lengths[r] > most ? lengths[r] : most;
+    for (int64_t s = 0; s < most; s++)
+        for (int r = 0; r < rows; r++) {
+            if (s >= lengths[r]) continue;
+            to[Aj[s * stride + r] - low] += Ax ? Ax[s * stride + r] * x[r] : x[r];
+        }
+}

@@ -1,0 +1,523 @@
+/*
+ * CSR to swept row blocks on the device, bit for bit as on the host.
+ *
+ * Idea: blocks are cut by warps, ten levels of the search for their cost at once; the entries' numbers are sorted by
+ *       columns, then by blocks. A group takes the first entries in that order that the groups before it have left and
+ *       whose row's entry as many before as it has sums lies in one of those: a block of threads goes from group to
+ *       group, 1024 candidates at once, and needs nothing of an entry but where that other one lies. So a row block,
+ *       which the host fills entry by entry, is some hundred steps.
+ * Work: a warp a cost, a block of threads a row block where groups are filled, else by entries, rows or slots: no long
+ *       row is one thread's.
+ * Cost: 16 bytes an entry for each 8 bits of the columns and of the blocks (the sorts, 3 to 5 passes), and about 120
+ *       beside; scratch of 20 bytes an entry and 24 a row, 16 an entry more where rows are not sorted.
+ * Source: radix sort and scan: CUB; the groups: this library.
+ */
+#include "device/cuda/kernels.h"
+#include "formats/swept/swept_groups.cuh"
+
+#include <stdlib.h>
+
+enum {
+    CLEAR_PARTS = 16, /* of a row block, where slots are cleared */
+    LEVELS = 10,      /* of the search for a cost, of which a round has all outcomes tried */
+    NODES = 1 << LEVELS,
+    ROUNDS = 3, /* at most: costs have 30 bits; one, where `narrow` serves */
+    WARPS = CONVERT_THREADS / 32,
+};
+static_assert(LEVELS * ROUNDS >= 30, "costs have 30 bits");
+
+/* ---- cutting rows into blocks, as swept_build.c does ----------------------------------------------------- */
+
+/* The matrix that is cut, and the search for the cost of a block. */
+template <typename P> struct cutting {
+    const P *Ap;
+    const int64_t *before; /* rows with entries before each */
+    int64_t rows, most_rows;
+    spryi_swept_search search;
+    int32_t *blocks; /* NODES a round: how many there are at that cost; 0: at search.narrow */
+};
+
+/* By a warp: the last row before which there is no more than `most`, of cost or of rows with entries. */
+template <typename P, bool BY_SUMS> static __device__ int64_t last_row(const cutting<P> &c, int64_t most)
+{
+    int64_t row = 0, step = 1;
+    while (32 * step <= c.rows) step *= 32;
+    for (; step > 0; step /= 32) { /* the same probes for every search: they stay in the first-level cache */
+        const int64_t probe = row + lane_of_warp() * step;
+        const bool fits = probe <= c.rows &&
+                          (BY_SUMS ? c.before[probe] : spryi_swept_cost_before((int64_t)c.Ap[probe], probe)) <= most;
+        row += (__popc(__ballot_sync(FULL_WARP, fits)) - 1) * step;
+    }
+    return row;
+}
+
+/* By a warp: where the block from `at` on ends that may cost `most`. */
+template <typename P>
+static __device__ spryi_swept_cut next_cut(const cutting<P> &c, const spryi_swept_cut &at, int64_t most)
+{
+    spryi_swept_cut to;
+    const int64_t wanted = spryi_swept_cost_limit(&at, most), sums = at.before + c.most_rows - 1;
+    int64_t row = last_row<P, false>(c, wanted);
+    if (c.before[row] > sums) row = last_row<P, true>(c, sums);
+    const int64_t after = row < c.rows ? row + 1 : row; /* loads that do not wait for each other */
+    const int64_t begin = (int64_t)c.Ap[row], end = (int64_t)c.Ap[after], before = c.before[row];
+    const int64_t before_end = c.before[after];
+    spryi_swept_end_of_block(&to, &at, c.rows, wanted, row, begin, end);
+    to.row_begin = to.row > row ? end : begin;
+    to.before = to.row > row ? before_end : before;
+    return to;
+}
+
+/* By a warp: blocks that cost at most `most` each; cuts, unless NULL, has room for `room` and one. */
+template <typename P>
+static __device__ int64_t cut_by_cost(const cutting<P> &c, int64_t most, spryi_swept_cut *cuts, int64_t most_blocks)
+{
+    spryi_swept_cut at = {0, 0, 0, 0};
+    int64_t blocks = 0;
+    while (at.row < c.rows) {
+        if (cuts && blocks < most_blocks && lane_of_warp() == 0) cuts[blocks] = at;
+        at = next_cut(c, at, most);
+        blocks++;
+    }
+    if (cuts && blocks <= most_blocks && lane_of_warp() == 0) cuts[blocks] = at;
+    return blocks;
+}
+
+static __device__ __forceinline__ bool goes_on(const spryi_swept_search &search)
+{
+    return search.high - search.low > search.near;
+}
+
+/* The search after so many rounds. */
+template <typename P> static __device__ spryi_swept_search replay(const cutting<P> &c, int rounds)
+{
+    spryi_swept_search search = c.search;
+    for (int round = 0; round < rounds; round++)
+        for (int level = 0, node = 1; level < LEVELS && goes_on(search); level++) {
+            const int few = c.blocks[round * NODES + node] <= search.wanted;
+            spryi_swept_search_step(&search, few);
+            node = 2 * node + few;
+        }
+    return search;
+}
+
+/*
+ * A warp a node: 1 the cost in the middle, 2n and 2n + 1 those asked for where n gave too many blocks, or few enough.
+ * Node 0 is `narrow`.
+ */
+template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) try_costs(const cutting<P> c, int round)
+{
+    const int node = blockIdx.x * WARPS + threadIdx.x / 32;
+    spryi_swept_search search = replay(c, round);
+    int depth = 0;
+    while (node >> (depth + 1) > 0) depth++;
+    for (; depth > 0 && goes_on(search); depth--) spryi_swept_search_step(&search, node >> (depth - 1) & 1);
+    if (node > 0 && !goes_on(search)) return;
+    const int64_t cost = node > 0 ? search.low + (search.high - search.low) / 2 : search.narrow;
+    const int64_t count = cut_by_cost(c, cost, NULL, 0);
+    if (lane_of_warp() == 0) c.blocks[round * NODES + node] = (int32_t)count;
+}
+
+/* A warp: the blocks where each may cost `most`. */
+template <typename P> static __global__ void count_blocks(const cutting<P> c, int64_t most, int64_t *count)
+{
+    const int64_t blocks = cut_by_cost(c, most, NULL, 0);
+    if (lane_of_warp() == 0) *count = blocks;
+}
+
+/* A warp: the cuts that the search has found in so many rounds, and how many. */
+template <typename P>
+static __global__ void put_cuts(const cutting<P> c, int rounds, spryi_swept_cut *cuts, int64_t *count)
+{
+    const spryi_swept_search search = replay(c, rounds);
+    const int64_t blocks = cut_by_cost(c, search.high > 0 ? search.high : 1, cuts, search.wanted);
+    if (lane_of_warp() == 0) *count = blocks;
+}
+
+template <typename P> static __global__ void mark_rows(const P *__restrict__ Ap, int64_t m, int64_t *before)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= m) before[i] = i > 0 && Ap[i] > Ap[i - 1];
+}
+
+/* ---- filling ------------------------------------------------------------------------------------------- */
+
+/* The bits of the rows, a thread a word of its block. */
+template <typename P> static __global__ void fill_bitmaps(const sweeping<P> w, spryi_swept_bitmap *bitmaps)
+{
+    const spryi_swept_block block = w.blocks[blockIdx.x];
+    const int64_t *before = w.before + block.first_row;
+    for (int64_t n = threadIdx.x; n * 32 < block.rows; n += blockDim.x)
+        bitmaps[block.first_bitmap + n] = spryi_swept_bitmap_of(before, n * 32, block.rows);
+}
+
+/* Rows with further sums, a block of threads a row block. */
+template <typename P> static __global__ void __launch_bounds__(GROUP)
+    fill_extras(const sweeping<P> w, spryi_swept_extra *extras)
+{
+    const int64_t b = blockIdx.x, sums = w.first_sum[b + 1] - w.first_sum[b], each = (sums + GROUP - 1) / GROUP;
+    const uint32_t *sum_count = w.sum_count + w.first_sum[b], *further = w.further + w.first_sum[b];
+    const int64_t begin = threadIdx.x * each, end = begin + each < sums ? begin + each : sums;
+    int64_t own = 0, all;
+    if (w.blocks[b].extras == 0) return;
+    for (int64_t r = begin; r < end; r++) own += sum_count[r] > 1;
+    extras += w.blocks[b].first_extra + sum_before(own, &all);
+    for (int64_t r = begin; r < end; r++) {
+        if (sum_count[r] == 1) continue;
+        const spryi_swept_extra row = {(int32_t)r, (int32_t)further[r], (int32_t)sum_count[r] - 1};
+        *extras++ = row;
+    }
+}
+
+/* Padding, for the entries to be written over; CLEAR_PARTS blocks of threads a row block. */
+template <typename V, typename P> static __global__ void clear_slots(const sweeping<P> w, uint32_t *indices, V *values)
+{
+    const spryi_swept_block block = w.blocks[blockIdx.x / CLEAR_PARTS];
+    const int64_t batch = GROUP * w.unroll, begin = block.first_batch * batch, end = begin + block.batches * batch;
+    const uint32_t padding = spryi_swept_padding(&block);
+    for (int64_t n = begin + blockIdx.x % CLEAR_PARTS * CONVERT_THREADS + threadIdx.x; n < end;
+         n += CLEAR_PARTS * CONVERT_THREADS) {
+        indices[n] = padding;
+        if (values) values[n] = 0;
+    }
+}
+
+/* A batch's least column is that of its first entry. */
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    fill_bases(const sweeping<P> w, int64_t *__restrict__ bases)
+{
+    constexpr uint32_t batch = GROUP * SPRYI_SWEPT_UNROLL(V);
+    __shared__ tile t;
+    open_tile(w, &t);
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(p, t, b)
+    {
+        const uint32_t slot = w.slot[p];
+        if (slot % batch == 0) bases[w.blocks[b.number].first_batch + slot / batch] = column_of(w, p);
+    }
+}
+
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    fill_slots(const sweeping<P> w, const record *__restrict__ records, const V *__restrict__ Ax,
+               const int64_t *__restrict__ bases, uint32_t *__restrict__ indices, V *__restrict__ values)
+{
+    constexpr uint32_t unroll = SPRYI_SWEPT_UNROLL(V);
+    __shared__ tile t;
+    open_tile(w, &t);
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(p, t, b)
+    {
+        const spryi_swept_block *block = w.blocks + b.number;
+        const uint32_t slot = w.slot[p], group = slot / GROUP;
+        const int64_t batch = block->first_batch + group / unroll, column = column_of(w, p);
+        const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, slot % GROUP, unroll);
+        indices[to] = (uint32_t)(column - bases[batch]) << block->sum_bits | records[p].y;
+        if (values) values[to] = Ax[KEY_ENTRY(w.keys[p])];
+    }
+}
+
+/* ---- the host's side --------------------------------------------------------------------------------------------- */
+
+/* Parts of one allocation: what is asked for first is only added up (at is NULL then). */
+struct carving {
+    char *at;
+    int64_t used;
+    template <typename T> T *take(int64_t count)
+    {
+        T *part = at ? (T *)(at + used) : NULL;
+        used += (count * (int64_t)sizeof(T) + 255) / 256 * 256;
+        return part;
+    }
+};
+
+/* On the host and on the device; numbers of blocks are small. */
+struct host_array {
+    void *at;
+    host_array() : at(NULL)
+    {
+    }
+    ~host_array()
+    {
+        free(at);
+    }
+    host_array(const host_array &) = delete;
+    host_array &operator=(const host_array &) = delete;
+    spry_status make(int64_t bytes, spry_error *err)
+    {
+        at = malloc((size_t)bytes + 1);
+        return at ? SPRY_OK : spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "swept: row blocks");
+    }
+};
+
+static spry_status to_host(void *to, const void *from, int64_t bytes, spry_error *err)
+{
+    if (bytes > 0) SPRY_CUDA_CHECK(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyDeviceToHost), "swept", err);
+    return SPRY_OK;
+}
+
+static spry_status to_device(void *to, const void *from, int64_t bytes, spry_error *err)
+{
+    if (bytes > 0) SPRY_CUDA_CHECK(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyHostToDevice), "swept", err);
+    return SPRY_OK;
+}
+
+/* A conversion: the storage, and everything beside it. */
+template <typename P> struct making {
+    spryi_conversion *c;
+    spryi_swept *s;
+    sweeping<P> w;
+    spryi_swept_cut *cuts; /* on the host */
+    host_array cut_space, block_space, shared_space;
+    scratch row_space, small_space, entry_space;
+};
+
+/* Searches for the cost of a block and cuts by it; *count cuts, on the device so far. */
+template <typename P> static spry_status search_cost(const cutting<P> &c, int rounds, spryi_swept_cut *cuts,
+                                                     int64_t *number, int64_t *count, int64_t *narrow_count,
+                                                     spry_error *err)
+{
+    int64_t numbers[2]; /* the second begins with blocks[0] */
+    for (int round = 0; round < rounds; round++) {
+        try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
+        SPRY_CUDA_TRY(launched(err, "swept: costs"));
+    }
+    put_cuts<<<1, 32>>>(c, rounds, cuts, number);
+    SPRY_CUDA_TRY(launched(err, "swept: cuts"));
+    SPRY_CUDA_TRY(to_host(numbers, number, sizeof numbers, err));
+    *count = numbers[0];
+    *narrow_count = (int32_t)numbers[1];
+    return SPRY_OK;
+}
+
+/* Rows with entries before each row, and the cuts: s->sizes.blocks of them, on the host. */
+template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
+{
+    const spry_arrays *a = &m->c->csr;
+    spryi_swept_sizes *h = &m->s->sizes;
+    cutting<P> c = {};
+    int64_t least = 0, count = 0, narrow_count = 0;
+    SPRY_CUDA_TRY(m->row_space.make(m->c->device, (a->rows + 1) * (int64_t)sizeof(int64_t), "swept: rows", err));
+    int64_t *before = (int64_t *)m->row_space.at;
+    mark_rows<<<convert_blocks(a->rows + 1), CONVERT_THREADS>>>((const P *)a->offsets, a->rows, before);
+    SPRY_CUDA_TRY(launched(err, "swept: rows"));
+    SPRY_CUDA_TRY(spry_cuda_scan(m->c->device, before, a->rows + 1, err));
+    c.Ap = (const P *)a->offsets;
+    c.before = m->w.before = before;
+    c.rows = a->rows;
+    c.most_rows = spryi_swept_most_rows(h);
+    scratch counts, cuts;
+    SPRY_CUDA_TRY(
+        counts.make(m->c->device, sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
+    int64_t *number = (int64_t *)counts.at;
+    c.blocks = (int32_t *)(number + 1);
+    if (spryi_swept_may_need_more(h)) {
+        count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), number);
+        SPRY_CUDA_TRY(launched(err, "swept: blocks"));
+        SPRY_CUDA_TRY(to_host(&least, number, sizeof least, err));
+    }
+    c.search = spryi_swept_search_for(h, least);
+    const int64_t wanted = c.search.wanted, widest = c.search.high;
+    SPRY_CUDA_TRY(cuts.make(m->c->device, (wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
+    c.search.high = c.search.narrow;
+    SPRY_CUDA_TRY(search_cost(c, 1, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+    if (narrow_count > wanted) {
+        c.search.high = widest;
+        SPRY_CUDA_TRY(search_cost(c, ROUNDS, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+    }
+    if (count > wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: more blocks than were wanted");
+    h->blocks = count;
+    SPRY_CUDA_TRY(m->cut_space.make((count + 1) * (int64_t)sizeof(spryi_swept_cut), err));
+    m->cuts = (spryi_swept_cut *)m->cut_space.at;
+    return to_host(m->cuts, cuts.at, (count + 1) * (int64_t)sizeof(spryi_swept_cut), err);
+}
+
+/* Blocks and shared rows on the host, in s for now; on the device what kernels need of them. */
+template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry_error *err)
+{
+    const int64_t blocks = m->s->sizes.blocks;
+    host_array numbers;
+    SPRY_CUDA_TRY(m->block_space.make(blocks * (int64_t)sizeof(spryi_swept_block), err));
+    SPRY_CUDA_TRY(m->shared_space.make(blocks * (int64_t)sizeof(spryi_swept_shared_row), err));
+    SPRY_CUDA_TRY(numbers.make(2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    m->s->blocks = (spryi_swept_block *)m->block_space.at;
+    m->s->shared_rows = (spryi_swept_shared_row *)m->shared_space.at;
+    spryi_swept_make_blocks(m->s, m->cuts);
+    int64_t *starts = (int64_t *)numbers.at, *first_sum = starts + blocks + 1;
+    first_sum[0] = 0;
+    for (int64_t b = 0; b <= blocks; b++) {
+        starts[b] = m->cuts[b].entry;
+        if (b < blocks) first_sum[b + 1] = first_sum[b] + m->s->blocks[b].sums;
+    }
+    const int64_t sums = first_sum[blocks];
+    carving all = {NULL, 0};
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            SPRY_CUDA_TRY(m->small_space.make(m->c->device, all.used, "swept: row blocks", err));
+            all.at = (char *)m->small_space.at;
+            all.used = 0;
+        }
+        m->w.starts = all.take<int64_t>(2 * (blocks + 1));
+        m->w.blocks = all.take<spryi_swept_block>(blocks);
+        m->w.most = all.take<uint32_t>(sums);
+        m->w.sum_count = all.take<uint32_t>(sums);
+        m->w.further = all.take<uint32_t>(sums);
+    }
+    m->w.first_sum = m->w.starts + blocks + 1;
+    m->w.block_count = blocks;
+    m->w.most_sums = spryi_swept_most_sums(m->s, m->cuts);
+    SPRY_CUDA_TRY(to_device((void *)m->w.starts, numbers.at, 2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    SPRY_CUDA_TRY(to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err));
+    if (sums > 0) SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.most, 0, (size_t)sums * sizeof(uint32_t)), "swept", err);
+    return SPRY_OK;
+}
+
+/* The entries' keys in the order of columns of each block; what is left of the space is *other. */
+template <typename P> static spry_status order_entries(making<P> *m, uint64_t **other, spry_error *err)
+{
+    sweeping<P> *w = &m->w;
+    const int64_t nnz = w->nnz;
+    const int column_bits = bits_of(w->cols - 1), block_bits = bits_of(w->block_count - 1);
+    if (column_bits + block_bits <= KEY_BITS) {
+        make_keys<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(*w, column_bits);
+        SPRY_CUDA_TRY(launched(err, "swept: keys"));
+        w->column_mask = (uint32_t)(((uint64_t)1 << column_bits) - 1);
+        return spry_cuda_sort_keys(m->c->device, &w->keys, other, nnz, KEY_BITS, KEY_BITS + column_bits + block_bits,
+                                   err);
+    }
+    w->column_mask = UINT32_MAX;
+    SPRY_CUDA_TRY(spry_cuda_order_columns(m->c->device, &m->c->csr, 1, &w->keys, other, err));
+    put_blocks<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
+    SPRY_CUDA_TRY(launched(err, "swept: keys"));
+    SPRY_CUDA_TRY(spry_cuda_sort_keys(m->c->device, &w->keys, other, nnz, KEY_BITS, KEY_BITS + block_bits, err));
+    put_columns<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
+    return launched(err, "swept: keys");
+}
+
+/* Every entry's position in the order of columns, by rows that are not sorted as A has them. */
+template <typename P> static spry_status number_unsorted(making<P> *m, spry_error *err)
+{
+    const spry_arrays *a = &m->c->csr;
+    scratch key_space, row_space;
+    SPRY_CUDA_TRY(key_space.make(m->c->device, 2 * a->nnz * (int64_t)sizeof(uint64_t), "swept: entries", err));
+    SPRY_CUDA_TRY(row_space.make(m->c->device, a->nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
+    uint64_t *by_rows = (uint64_t *)key_space.at, *other = by_rows + a->nnz;
+    SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
+    key_rows<<<convert_blocks(a->nnz), CONVERT_THREADS>>>(m->w, (const int32_t *)row_space.at, by_rows);
+    SPRY_CUDA_TRY(launched(err, "swept: keys"));
+    SPRY_CUDA_TRY(
+        spry_cuda_sort_keys(m->c->device, &by_rows, &other, a->nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
+    number_sorted<<<(unsigned)ceil_div(a->nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, by_rows);
+    return launched(err, "swept: positions");
+}
+
+/* Keys, and positions of entries by sorted rows; *records has room. */
+template <typename P> static spry_status number_all(making<P> *m, record **records, spry_error *err)
+{
+    const int64_t nnz = m->w.nnz;
+    int unsorted = 0;
+    scratch flag;
+    SPRY_CUDA_TRY(m->entry_space.make(m->c->device, nnz * (int64_t)(2 * sizeof(uint64_t) + sizeof(uint32_t)),
+                                      "swept: entries", err));
+    m->w.keys = (uint64_t *)m->entry_space.at;
+    uint64_t *other = m->w.keys + nnz;
+    m->w.position = m->w.slot = (uint32_t *)(m->w.keys + 2 * nnz);
+    SPRY_CUDA_TRY(order_entries(m, &other, err));
+    static_assert(sizeof(record) == sizeof(uint64_t), "records take the position of keys");
+    *records = (record *)other;
+    SPRY_CUDA_TRY(flag.make(m->c->device, sizeof unsorted, "swept: order", err));
+    SPRY_CUDA_CHECK(cudaMemsetAsync(flag.at, 0, sizeof unsorted), "swept: order", err);
+    number_entries<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, (int *)flag.at);
+    SPRY_CUDA_TRY(launched(err, "swept: positions"));
+    SPRY_CUDA_TRY(to_host(&unsorted, flag.at, sizeof unsorted, err));
+    return unsorted ? number_unsorted(m, err) : SPRY_OK;
+}
+
+/* Every entry's record and slot, and what the blocks are then, on the host too. */
+template <typename P> static spry_status find_slots(making<P> *m, record **records, spry_error *err)
+{
+    const int64_t nnz = m->w.nnz, blocks = m->w.block_count;
+    const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE);
+    if (blocks > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more blocks than a launch takes");
+    if (nnz > 0) {
+        SPRY_CUDA_TRY(number_all(m, records, err));
+        count_nearby<<<tiles, CONVERT_THREADS>>>(m->w);
+        SPRY_CUDA_TRY(launched(err, "swept: entries of rows"));
+    }
+    if (blocks > 0) assign_sums<<<(unsigned)blocks, GROUP>>>(m->w);
+    SPRY_CUDA_TRY(launched(err, "swept: sums"));
+    if (nnz > 0) {
+        put_records<<<tiles, CONVERT_THREADS>>>(m->w, *records);
+        SPRY_CUDA_TRY(launched(err, "swept: records"));
+        SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.slot, 0xff, (size_t)nnz * sizeof(uint32_t)), "swept: slots", err);
+        fill_groups<<<(unsigned)blocks, GROUP>>>(m->w, *records);
+        SPRY_CUDA_TRY(launched(err, "swept: groups"));
+    }
+    SPRY_CUDA_TRY(to_host(m->s->blocks, m->w.blocks, blocks * (int64_t)sizeof(spryi_swept_block), err));
+    SPRY_CUDA_TRY(spryi_swept_count_all(m->s, err));
+    return to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err);
+}
+
+/* The storage's arrays; blocks and shared rows, which are on the host so far, are moved. */
+static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err)
+{
+    spryi_section arrays[SPRYI_SWEPT_ARRAYS];
+    const spryi_swept_block *blocks = s->blocks;
+    const spryi_swept_shared_row *shared_rows = s->shared_rows;
+    for (int n = 0, count = spryi_swept_arrays(s, arrays); n < count; n++)
+        SPRY_CUDA_TRY(spry_cuda_make(c, arrays[n].array, arrays[n].count * arrays[n].item_bytes, arrays[n].name, err));
+    SPRY_CUDA_TRY(to_device(s->blocks, blocks, s->sizes.blocks * (int64_t)sizeof *s->blocks, err));
+    return to_device(s->shared_rows, shared_rows, s->sizes.shared_rows * (int64_t)sizeof *s->shared_rows, err);
+}
+
+template <typename V, typename P> static spry_status fill(making<P> *m, const record *records, spry_error *err)
+{
+    const spryi_swept *s = m->s;
+    const unsigned blocks = (unsigned)m->w.block_count, tiles = (unsigned)ceil_div(m->w.nnz, CONVERT_TILE);
+    if (blocks == 0) return SPRY_OK;
+    fill_bitmaps<<<blocks, CONVERT_THREADS>>>(m->w, s->bitmaps);
+    fill_extras<<<blocks, GROUP>>>(m->w, s->extras);
+    SPRY_CUDA_TRY(launched(err, "swept: rows"));
+    if (m->w.nnz == 0) return SPRY_OK;
+    clear_slots<V><<<blocks * CLEAR_PARTS, CONVERT_THREADS>>>(m->w, s->indices, (V *)s->values);
+    fill_bases<V><<<tiles, CONVERT_THREADS>>>(m->w, s->bases);
+    fill_slots<V>
+        <<<tiles, CONVERT_THREADS>>>(m->w, records, (const V *)m->c->csr.values, s->bases, s->indices, (V *)s->values);
+    return launched(err, "swept: slots");
+}
+
+/* Bits of the values are copied: V is an unsigned number of their size, of a pattern, which has none, of 4 bytes. */
+template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
+{
+    const spry_arrays *a = &c->csr;
+    spryi_swept *s = (spryi_swept *)c->storage;
+    making<P> m = {};
+    record *records = NULL;
+    m.c = c;
+    m.s = s;
+    s->sizes = spryi_swept_sizes_of(c->request, a);
+    s->types = shape_of(a);
+    SPRY_CUDA_TRY(cut_rows(&m, err));
+    m.w.Ap = (const P *)a->offsets;
+    m.w.Aj = (const int32_t *)a->indices;
+    m.w.rows = a->rows;
+    m.w.cols = a->cols;
+    m.w.nnz = a->nnz;
+    m.w.unroll = spryi_swept_unroll(s->sizes.value_type);
+    SPRY_CUDA_TRY(put_blocks_on_device(&m, err));
+    SPRY_CUDA_TRY(find_slots(&m, &records, err));
+    spryi_swept_cost(s, &c->cost);
+    SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
+    SPRY_CUDA_TRY(allocate(c, s, err));
+    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(&m, records, err)));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
+    return SPRY_OK;
+}
+
+static spry_status convert(spryi_conversion *c, spry_error *err)
+{
+    if (c->csr.nnz >= UINT32_MAX)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
+}
+
+const spryi_converter spry_cuda_to_swept = {"swept", convert};

@@ -1,0 +1,70 @@
+/* The format swept: its descriptor, and its arrays for devices. */
+#include "core/context.h"
+#include "core/memory.h"
+#include "formats/swept/swept_layout.h"
+
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_swept_arrays(storage, list);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_swept_bytes(storage);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_section arrays[SPRYI_SWEPT_ARRAYS];
+    for (int n = spryi_swept_arrays(storage, arrays) - 1; n >= 0; n--) spryi_release(context, *arrays[n].array);
+    spryi_release(context, storage);
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spryi_swept *s = NULL;
+    spry_status status = SPRYI_NEW(context, &s, 1, "swept storage", err);
+    if (status != SPRY_OK) return status;
+    *s = (spryi_swept){0};
+    status = spryi_swept_build(context, s, request, err);
+    if (status == SPRY_OK)
+        *storage = s;
+    else
+        destroy(context, s);
+    return status;
+}
+
+/* For the reference kernel: sums of rows, or of columns, and the rows of a block's sums. */
+static int64_t workspace_bytes(const void *storage, spry_type vector_type)
+{
+    const spryi_swept_sizes *h = &((const spryi_swept *)storage)->sizes;
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes(vector_type) +
+           h->most_sums * (int64_t)sizeof(int32_t);
+}
+
+static const spryi_parameter parameters[] = {
+    {"blocks", 1, 1 << 20, "row blocks"},
+    {"sums", 2, SPRYI_SWEPT_MOST_SUMS, "most sums of a block"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_swept = {
+    .name = "swept",
+    .title = "swept row blocks: SCOO for a GPU's shared memory",
+    .storage = "slots values + slots indices of 32 bits + batches bases + a bit a row",
+    .best_for = "scattered columns on GPUs, where each x serves few entries",
+    .parameters = parameters,
+    .parameter_text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
+                      "what the shared memory holds)",
+    .predict = spryi_swept_predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = spryi_swept_to_csr,
+    .storage_size = sizeof(spryi_swept),
+    .device_sections = device_sections, /* containers keep CSR: a cut suits the GPU that it was made for */
+};

@@ -1,0 +1,77 @@
+/* The arrays of windowed and how large they are. The CUDA plug-in compiles this file too. */
+#include "core/error.h"
+#include "formats/shared/owned_arrays.h"
+#include "formats/windowed/windowed_layout.h"
+
+#include <stdio.h>
+
+spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
+{
+    const int64_t most = UINT32_MAX;
+    if (s->a.rows < most && s->slice_count < most && s->page_count < most &&
+        s->numbers / SPRYI_WINDOWED_DICTIONARY < most && s->units < most && s->slots / SPRYI_WINDOWED_ALIGN < most &&
+        s->a.cols < most << SPRYI_WINDOWED_PAGE_BITS)
+        return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->slots, most * SPRYI_WINDOWED_ALIGN,
+                            "windowed: %lld rows, %lld columns and %lld values are more than it counts",
+                            (long long)s->a.rows, (long long)s->a.cols, (long long)s->slots);
+}
+
+/* -1: the count that was read from a file is none. */
+static int64_t one_more(int64_t count)
+{
+    return count < 0 || count == INT64_MAX ? -1 : count + 1;
+}
+
+int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list)
+{
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    const int values = value_bytes > 0;
+    const spryi_section arrays[] = {
+        {"windows", (void **)&s->windows, NULL, one_more(s->window_count), sizeof *s->windows},
+        {"slices", (void **)&s->slices, NULL, one_more(s->slice_count), sizeof *s->slices},
+        {"pages", (void **)&s->pages, NULL, s->page_count, sizeof *s->pages},
+        {"dictionary", (void **)&s->dictionary, NULL, s->numbers, sizeof *s->dictionary},
+        {"rows", (void **)&s->rows, NULL, spryi_size_product(s->slice_count, SPRYI_WINDOWED_LANES), sizeof *s->rows},
+        {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_WINDOWED_UNIT), 1},
+        {"values", &s->values, NULL, values ? s->slots : 0, values ? value_bytes : 1},
+        {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
+        {"long_first", (void **)&s->long_first, NULL, one_more(s->long_count), sizeof *s->long_first},
+        {"pieces", (void **)&s->pieces, NULL, one_more(s->piece_count), sizeof *s->pieces},
+        {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
+        {"long_values", &s->long_values, NULL, values ? s->long_nnz : 0, values ? value_bytes : 1},
+    };
+    for (int n = 0; n < SPRYI_WINDOWED_ARRAYS; n++) list[n] = arrays[n];
+    return SPRYI_WINDOWED_ARRAYS;
+}
+
+int64_t spryi_windowed_array_bytes(const spryi_windowed *s)
+{
+    spryi_windowed sizes = *s;
+    spryi_section list[SPRYI_WINDOWED_ARRAYS];
+    int64_t bytes = 0;
+    for (int n = spryi_windowed_arrays(&sizes, list) - 1; n >= 0; n--) bytes += list[n].count * list[n].item_bytes;
+    return bytes;
+}
+
+/* Words: a window and a slice are four, a page two, two numbers of the dictionary one, a unit of the indices four. */
+void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
+{
+    const int values = s->a.value_type != SPRY_PATTERN;
+    *cost = (spryi_cost){
+        .bytes = spryi_windowed_array_bytes(s),
+        .words = 4 * s->window_count + (4 + SPRYI_WINDOWED_LANES) * s->slice_count + 2 * s->page_count +
+                 s->numbers / 2 + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz + 2 * s->long_count +
+                 s->piece_count,
+        .padding = s->slots + s->long_nnz - s->a.nnz,
+    };
+    snprintf(cost->parameters, sizeof cost->parameters, "window=%lld:order=%s", (long long)s->window,
+             s->cells ? "cells" : "natural");
+}
+
+void spryi_windowed_resolve(spryi_windowed *s, const spryi_build_request *request)
+{
+    const int64_t asked = request->parameters[SPRYI_WINDOWED_ASKED_WINDOW], lanes = SPRYI_WINDOWED_LANES;
+    s->window = asked > 0 ? (asked + lanes - 1) / lanes * lanes : spryi_windowed_default_rows(s->a.rows);
+}

@@ -1,0 +1,95 @@
+/*
+ * The driver of windowed's CPU kernels.
+ *
+ * Work: three steps (formats/shared/run_blocks.h): parts of the windows, each with room of its own for staged x; pieces
+ *       of long rows; the long rows, whose pieces are added up in order. The bits do not depend on the threads.
+ */
+#ifndef SPRY_FN
+#include "formats/windowed/windowed_driver.h"
+
+enum { PARTS = 128 }; /* of the windows, at most */
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* its second half */
+#include "core/instantiate.h"
+
+static const spryi_block_fn pieces[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pieces);
+static const spryi_block_fn long_rows[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(long_rows);
+
+static int64_t part_count(const spryi_windowed *s)
+{
+    return s->window_count < PARTS ? s->window_count : PARTS;
+}
+
+/* Bytes of the sums of pieces, to a whole line. */
+static int64_t sum_bytes(const spryi_windowed *s, spry_type vector_type)
+{
+    return (s->piece_count * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64;
+}
+
+int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type)
+{
+    const spryi_windowed *s = storage;
+    return sum_bytes(s, vector_type) +
+           part_count(s) * ((s->staged * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64);
+}
+
+/* A kernel's product; args come first, so that their address is this one's. */
+typedef struct windowed_run {
+    spryi_run_args args;
+    spryi_windowed_fn window;
+} windowed_run;
+
+static void run_parts(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_windowed *s = args->storage;
+    const windowed_run *run = (const windowed_run *)(const void *)args;
+    const int64_t parts = part_count(s);
+    const int64_t sums = sum_bytes(s, args->vector_type);
+    const int64_t bytes = (s->staged * (int64_t)spry_type_bytes(args->vector_type) + 63) / 64 * 64;
+    for (int64_t p = begin; p < end; p++) {
+        void *room = bytes > 0 ? (char *)args->workspace + sums + p * bytes : NULL; /* NULL: rows are empty */
+        for (int64_t w = s->window_count * p / parts; w < s->window_count * (p + 1) / parts; w++)
+            run->window(args, w, room);
+    }
+}
+
+spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn window)
+{
+    const spryi_windowed *s = args->storage;
+    const windowed_run run = {*args, window};
+    const int value = spryi_value_slot(args->vector_type);
+    const int pair = s->a.index_type == SPRY_I64 ? SPRYI_INDEX_PAIRS - 1 : 0;
+    const spryi_step steps[] = {{part_count(s), run_parts},
+                                {s->piece_count, pieces[value][pair]},
+                                {s->long_count, long_rows[value][0]}};
+    return spryi_run_steps(&run.args, steps, s->long_count > 0 ? 3 : 1);
+}
+
+#else /* once for each value type and type of columns */
+
+static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_windowed *s = args->storage;
+    const SPRY_J *Aj = s->long_columns;
+    const SPRY_V *Ax = s->long_values, *x = args->x;
+    for (int64_t p = begin; p < end; p++) {
+        SPRY_V sum = 0;
+        for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) sum += Ax ? Ax[e] * x[Aj[e]] : x[Aj[e]];
+        ((SPRY_V *)args->workspace)[p] = sum;
+    }
+}
+
+/* Long rows from the sums of their pieces. */
+static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_windowed *s = args->storage;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta, *sums = args->workspace;
+    for (int64_t n = begin; n < end; n++) {
+        SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n];
+        for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p];
+        *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
+    }
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* Reads slices of windowed: where their parts lie, and entry by entry. */
+#ifndef SPRYI_WINDOWED_READER_H
+#define SPRYI_WINDOWED_READER_H
+
+#include "formats/windowed/windowed_layout.h"
+
+/* A slice, with addresses. */
+typedef struct spryi_windowed_view {
+    int groups, width, whole, run, bits;
+    int64_t stride;
+    const uint32_t *rows;   /* 32 */
+    const uint8_t *group;   /* of each lane; NULL: lane l is group l */
+    const uint16_t *length; /* of each group, in runs */
+    const uint32_t *words;  /* word 0 of group 0 */
+    int64_t values;         /* where its values begin */
+} spryi_windowed_view;
+
+static inline int spryi_windowed_group(const spryi_windowed_view *v, int lane)
+{
+    return v->group ? v->group[lane] : lane;
+}
+
+/* Groups that have word q of the indices: the first ones. */
+static inline int spryi_windowed_groups_with(const spryi_windowed_view *v, int64_t q)
+{
+    int count = 0;
+    while (count < v->groups && (int64_t)v->length[count] * v->bits > 32 * q) count++;
+    return count;
+}
+
+/* Slice k of window w. */
+static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s, const spryi_windowed_window *w,
+                                                         int64_t k)
+{
+    const spryi_windowed_slice *t = &s->slices[k];
+    const uint8_t *head = s->indices + (int64_t)t->indices * SPRYI_WINDOWED_UNIT;
+    spryi_windowed_view v = {
+        .groups = t->groups,
+        .width = t->width,
+        .whole = t->whole,
+        .run = w->run,
+        .bits = w->bits,
+        .stride = w->run > 1 ? s->stride : 1,
+        .rows = s->rows + k * SPRYI_WINDOWED_LANES,
+        .values = (int64_t)t->values * SPRYI_WINDOWED_ALIGN,
+    };
+    if (v.groups < SPRYI_WINDOWED_LANES) {
+        v.group = head;
+        head += SPRYI_WINDOWED_LANES;
+    }
+    v.length = (const uint16_t *)(const void *)head;
+    v.words = (const uint32_t *)(const void *)(head + (v.groups + 1) / 2 * 4);
+    return v;
+}
+
+/* Goes through a slice run by run. */
+typedef struct spryi_windowed_reader {
+    spryi_windowed_view v;
+    int t;                /* the next run */
+    const uint32_t *word; /* of group 0 where run t begins, word q: */
+    int64_t q;
+    int groups_here, groups_next;          /* that have word q, and the next one */
+    uint16_t number[SPRYI_WINDOWED_LANES]; /* of each group that has the run, in the dictionary */
+} spryi_windowed_reader;
+
+static inline void spryi_windowed_open(spryi_windowed_reader *r, const spryi_windowed_view *v)
+{
+    r->v = *v;
+    r->t = 0;
+    r->word = v->words;
+    r->q = 0;
+    r->groups_here = spryi_windowed_groups_with(v, 0);
+    r->groups_next = spryi_windowed_groups_with(v, 1);
+}
+
+/* The numbers of the next run, of the groups that have it; 0: there is none. */
+static inline int spryi_windowed_next(spryi_windowed_reader *r)
+{
+    const spryi_windowed_view *v = &r->v;
+    if (r->t >= v->width) return 0;
+    const int bit = r->t * v->bits;
+    for (; r->q < bit / 32; r->q++) {
+        r->word += r->groups_here;
+        r->groups_here = r->groups_next;
+        r->groups_next = spryi_windowed_groups_with(v, r->q + 2);
+    }
+    const uint32_t mask = (1u << v->bits) - 1;
+    for (int g = 0; g < v->groups && v->length[g] > r->t; g++) {
+        uint64_t both = r->word[g];
+        if (bit % 32 + v->bits > 32) both |= (uint64_t)r->word[r->groups_here + g] << 32;
+        r->number[g] = (uint16_t)(both >> bit % 32 & mask);
+    }
+    r->t++;
+    return 1;
+}
+
+/* How many lanes have run t of a slice: the first ones. */
+static inline int spryi_windowed_lanes(const spryi_windowed_view *v, int t)
+{
+    int lanes = 0;
+    while (lanes < SPRYI_WINDOWED_LANES && v->length[spryi_windowed_group(v, lanes)] > t) lanes++;
+    return lanes;
+}
+
+/* The column of number d of a window's dictionary. */
+static inline int64_t spryi_windowed_column(const spryi_windowed *s, const spryi_windowed_window *w, int64_t d)
+{
+    int64_t page = w->page;
+    while (page + 1 < w[1].page && s->pages[page + 1].first <= d) page++;
+    return (int64_t)s->pages[page].high << SPRYI_WINDOWED_PAGE_BITS |
+           s->dictionary[(int64_t)w->dictionary * SPRYI_WINDOWED_DICTIONARY + d];
+}
+
+#endif

@@ -1,0 +1,566 @@
+/*
+ * windowed_staged_cuda: windowed, a block of threads a window.
+ *
+ * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there:
+ *       neither the order of columns in the matrix nor how often a column is met costs anything more. Values and
+ *       dictionary numbers stream past.
+ * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
+ *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
+ *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Large windows
+ *       are begun first. Time goes where loads wait for each other: slices are read with the window, rows and groups
+ *       one slice ahead, and of a matrix that fits in the second-level cache a slice's numbers too.
+ * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
+ * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
+ *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
+ */
+#include "formats/shared/long_rows.cuh"
+#include "formats/windowed/windowed_plan.cuh"
+
+extern "C" {
+#include "formats/windowed/windowed_layout.h"
+}
+#include "device/cuda/kernels.h"
+
+enum {
+    LANES = SPRYI_WINDOWED_LANES,
+    WARPS = 8,       /* of a block */
+    LEAST_PART = 32, /* runs of a part of a slice */
+    MOST_PARTS = LANES + 2 * WARPS,
+    MOST_BROUGHT = 1 << 14, /* bytes of a slice's values */
+};
+static const unsigned ALL = 0xffffffffu;
+
+/* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
+template <typename V, int C> struct staged_shape {
+    static const int threads = WARPS * LANES;
+    static const int blocks = 4; /* a multiprocessor: SPRYI_WINDOWED_AT_ONCE */
+    static const int runs = C == 1 ? 8 : C <= 3 || (C == 4 && sizeof(V) == 4) ? 4 : 2;
+};
+
+/* Read once; misaligned neighbours meet in the first-level cache. */
+static __device__ __forceinline__ float stream(const float *p)
+{
+    float v;
+    asm("ld.global.nc.L1::evict_first.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double stream(const double *p)
+{
+    double v;
+    asm("ld.global.nc.L1::evict_first.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ uint32_t stream(const uint32_t *p)
+{
+    uint32_t v;
+    asm("ld.global.nc.L1::evict_first.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+
+/* ---- staging ----------------------------------------------------------------------------------------- */
+
+/* A window. A lane has its page and its slice of the lane's number, if there are so many. */
+struct staged_window {
+    int slice, slices, columns, run, bits, page_count;
+    const uint16_t *dictionary;
+    const spryi_windowed_page *pages;
+    spryi_windowed_page page;
+    uint4 own; /* slice */
+};
+
+static __device__ __forceinline__ staged_window window_of(const spryi_windowed &s, unsigned w)
+{
+    const uint4 own = __ldg((const uint4 *)(s.windows + w)), next = __ldg((const uint4 *)(s.windows + w + 1));
+    const int lane = threadIdx.x % LANES;
+    staged_window window;
+    window.slice = (int)own.x;
+    window.slices = (int)(next.x - own.x);
+    window.dictionary = s.dictionary + (int64_t)own.y * SPRYI_WINDOWED_DICTIONARY;
+    window.pages = s.pages + own.z;
+    window.page_count = (int)(next.z - own.z);
+    window.columns = (int)(own.w & 0xffff);
+    window.run = (int)(own.w >> 16 & 0xff);
+    window.bits = (int)(own.w >> 24);
+    window.page = {UINT32_MAX, 0};
+    if (lane < window.page_count) window.page = window.pages[lane];
+    window.own = make_uint4(0, 0, 0, 0);
+    if (lane < window.slices) window.own = __ldg((const uint4 *)(s.slices + window.slice + lane));
+    return window;
+}
+
+/* Page p, of all lanes of a warp. */
+static __device__ __forceinline__ spryi_windowed_page page_at(const staged_window &w, int p)
+{
+    if (w.page_count > LANES) return w.pages[p];
+    return {__shfl_sync(ALL, w.page.first, p), __shfl_sync(ALL, w.page.high, p)};
+}
+
+/* The last page that begins at number d or before, of all lanes of a warp. */
+static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d)
+{
+    if (w.page_count <= LANES) return __popc(__ballot_sync(ALL, w.page.first <= d)) - 1;
+    int low = 0, high = w.page_count;
+    while (low + 1 < high) {
+        const int middle = (low + high) / 2;
+        if (w.pages[middle].first <= d)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* x of the dictionary, C columns a run: an equal stretch a warp, a number of x a lane, several in flight. */
+template <typename V, int C>
+static __device__ __forceinline__ void stage(const staged_window &w, int64_t stride, const V *__restrict__ x, V *xs)
+{
+    enum { BATCH = 8 };
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
+    const int begin = w.columns * warp / warps, end = w.columns * (warp + 1) / warps;
+    if (begin == end) return;
+    int page = page_of(w, (uint32_t)begin);
+#pragma unroll 1
+    for (int first = begin * C; first < end * C; first += BATCH * LANES) {
+        const int last = (first + BATCH * LANES < end * C ? first + BATCH * LANES : end * C) - 1;
+        uint32_t column[BATCH], high = page_at(w, page).high;
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            column[u] = high << SPRYI_WINDOWED_PAGE_BITS | __ldg(w.dictionary + (i < last ? i : last) / C);
+        }
+        while (page + 1 < w.page_count) {
+            const spryi_windowed_page next = page_at(w, page + 1);
+            if (next.first > (uint32_t)(last / C)) break;
+            const uint32_t change = (high ^ next.high) << SPRYI_WINDOWED_PAGE_BITS;
+#pragma unroll
+            for (int u = 0; u < BATCH; u++)
+                if ((uint32_t)((first + u * LANES + lane) / C) >= next.first) column[u] ^= change;
+            high = next.high;
+            page++;
+        }
+        V own[BATCH];
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            if (i <= last) own[u] = __ldg(x + column[u] + i % C * stride);
+        }
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            if (i <= last) xs[i] = own[u];
+        }
+    }
+}
+
+/* ---- slices ------------------------------------------------------------------------------------------ */
+
+/* A lane of a slice. Pointers are at the lane's next value and its group's next word. */
+template <typename V> struct staged_lane {
+    const V *Ax;
+    const uint32_t *words;
+    int group, groups, width, whole, length;
+};
+
+/* What a lane needs of a slice before it comes to it: its row of y and its group. */
+struct lane_ahead {
+    uint32_t row;
+    int group;
+};
+
+/*
+ * Asks for the runs of a slice that all its lanes have, of C columns and numbers of `bits` bits, from the second-level
+ * cache, so that they are near when the warp comes to them. All lanes of a warp call.
+ */
+template <typename V, bool ONES>
+static __device__ __forceinline__ void bring(const spryi_windowed &s, uint4 own, int columns, int bits)
+{
+#if __CUDA_ARCH__ >= 900
+    const int lane = threadIdx.x % LANES, whole = (int)(own.z >> 16), groups = (int)(own.w & 0xff);
+    const uint8_t *from = (const uint8_t *)((const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN);
+    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(V), most = MOST_BROUGHT;
+    if (lane == 1) {
+        from = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
+        bytes = (groups < LANES ? LANES : 0) + 2 * groups + whole * bits / 32 * 4 * groups;
+        most /= 2;
+    }
+    bytes = (bytes < most ? bytes : most) / 16 * 16;
+    if (lane < 2 && bytes > 0)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
+/* Of slice k of all slices, which is `own`. */
+static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s, int64_t k, uint4 own)
+{
+    const int lane = threadIdx.x % LANES;
+    lane_ahead ahead = {__ldg(s.rows + k * LANES + lane), lane};
+    if ((own.w & 0xff) < LANES) ahead.group = __ldg(s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + lane);
+    return ahead;
+}
+
+/* Of the slice that the warp begins with, where slices are not cut. */
+template <typename V, bool ONES>
+static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w, bool ahead)
+{
+    const int warp = threadIdx.x / LANES;
+    uint4 own;
+    own.x = __shfl_sync(ALL, w.own.x, warp);
+    own.y = __shfl_sync(ALL, w.own.y, warp);
+    own.z = __shfl_sync(ALL, w.own.z, warp);
+    own.w = __shfl_sync(ALL, w.own.w, warp);
+    if (ahead && warp < w.slices) bring<V, ONES>(s, own, w.run, w.bits);
+    return look_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
+}
+
+template <typename V>
+static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s, uint4 own, int group)
+{
+    staged_lane<V> z;
+    z.width = (int)(own.z & 0xffff);
+    z.whole = (int)(own.z >> 16);
+    z.groups = (int)(own.w & 0xff);
+    z.group = group;
+    z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + threadIdx.x % LANES;
+    const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + (z.groups < LANES ? LANES : 0);
+    z.length = __ldg((const uint16_t *)head + group);
+    z.words = (const uint32_t *)(head + (z.groups + 1) / 2 * 4) + group;
+    return z;
+}
+
+/* Number u of the dictionary numbers in words. */
+template <int BITS, int WORDS>
+static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WORDS], int u)
+{
+    const int bit = u * BITS, q = bit / 32, shift = bit % 32;
+    const uint32_t mask = (1u << BITS) - 1;
+    if (shift + BITS <= 32) return words[q] >> shift & mask;
+    return __funnelshift_r(words[q], words[q + 1 < WORDS ? q + 1 : q], shift) & mask;
+}
+
+/* The words of runs t and on of the lane's group. Groups that have a word are the first ones, lanes too. */
+template <int BITS, int WORDS, typename V>
+static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint32_t (&words)[WORDS])
+{
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) {
+        const bool has = z->length * BITS > t * BITS + q * 32;
+        const int lanes = __popc(__ballot_sync(ALL, has));
+        words[q] = 0;
+        if (has) words[q] = stream(z->words);
+        int groups = lanes;
+        if (z->groups < LANES && lanes > 0) groups = __shfl_sync(ALL, z->group, lanes - 1) + 1;
+        z->words += groups;
+    }
+}
+
+/* sum += runs t .. t + U - 1, which all lanes have. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U * C];
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) words[q] = stream(z->words + q * z->groups);
+    z->words += WORDS * z->groups;
+#pragma unroll
+    for (int e = 0; e < U * C; e++) a[e] = ONES ? V(1) : stream(z->Ax + e * LANES);
+    z->Ax += ONES ? 0 : U * C * LANES;
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
+#pragma unroll
+        for (int c = 0; c < C; c++) sum[(u * C + c) % 2] += a[u * C + c] * xs[at + c];
+    }
+}
+
+/* sum += runs t .. t + count - 1, at most U, which all lanes have. */
+template <int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int count, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U];
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) {
+        words[q] = 0;
+        if (q * 32 < count * BITS) words[q] = stream(z.words + q * z.groups);
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        a[u] = V(ONES ? 1 : 0);
+        if (!ONES && u < count) a[u] = stream(z.Ax + u * LANES);
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (u >= count) break;
+        sum[u % 2] += a[u] * xs[number_of<BITS, WORDS>(words, u)];
+    }
+}
+
+/* sum += runs t .. t + U - 1, as far as there are; lanes have the first ones. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U * C];
+    load_words<BITS, WORDS>(z, t, words);
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        int stride = LANES;
+        bool has = true;
+        if (t + u >= z->whole) {
+            has = z->length > t + u;
+            stride = __popc(__ballot_sync(ALL, has));
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            a[u * C + c] = V(ONES ? 1 : 0);
+            if (!ONES && has) a[u * C + c] = stream(z->Ax + c * stride);
+        }
+        z->Ax += ONES ? 0 : C * stride;
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (t + u >= z->width) continue;
+        const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            V b = xs[at + c];
+            if (z->length <= t + u) b = 0;
+            sum[(u * C + c) % 2] += a[u * C + c] * b;
+        }
+    }
+}
+
+/* ---- what each warp does ------------------------------------------------------------------------------ */
+
+/*
+ * The slices of a window, at most one a lane, as parts of up to `most` runs: slices that are far wider than the
+ * others are the work of several warps. most is at least what a warp has on average, so that fewer than `warps` slices
+ * are cut, into fewer than 2*warps parts.
+ */
+struct slice_parts {
+    int width, count;       /* of the lane's slice: runs, parts */
+    int before, cut_before; /* parts of the slices before, and of those of them that are cut */
+    int total, cut_total, most;
+};
+
+static __device__ __forceinline__ int sum_before(int own, int *total)
+{
+    int sum = own;
+#pragma unroll
+    for (int step = 1; step < LANES; step *= 2) {
+        const int other = __shfl_up_sync(ALL, sum, step);
+        if ((int)threadIdx.x % LANES >= step) sum += other;
+    }
+    *total = __shfl_sync(ALL, sum, LANES - 1);
+    return sum - own;
+}
+
+static __device__ __forceinline__ slice_parts parts_of(uint4 own)
+{
+    const int warps = (int)WARPS;
+    const bool has = own.w & 0xff; /* a slice has groups */
+    slice_parts p = {};
+    int sum;
+    p.width = (int)(own.z & 0xffff);
+    (void)sum_before(p.width, &sum);
+    p.most = (sum + warps - 1) / warps;
+    p.most = p.most > LEAST_PART ? (p.most + 7) / 8 * 8 : LEAST_PART;
+    if (has) p.count = p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
+    p.before = sum_before(p.count, &p.total);
+    p.cut_before = sum_before(p.count > 1 ? p.count : 0, &p.cut_total);
+    return p;
+}
+
+/* A part: of which slice, which of its `count` parts, and which of the parts of slices that are cut. */
+struct __align__(4) part_of_slice
+{
+    uint8_t slice, part, count, cut;
+};
+
+/* What the warps of a block need of the window, in shared memory. */
+struct window_table {
+    uint4 slices[LANES];
+    part_of_slice parts[MOST_PARTS];
+    int total, cut_total, most;
+};
+
+/* One warp writes it. */
+static __device__ __forceinline__ void put_table(const staged_window &w, window_table *table)
+{
+    const int lane = threadIdx.x % LANES;
+    const slice_parts p = parts_of(w.own);
+    table->slices[lane] = w.own;
+    for (int n = 0; n < p.count; n++)
+        table->parts[p.before + n] = {(uint8_t)lane, (uint8_t)n, (uint8_t)p.count, (uint8_t)(p.cut_before + n)};
+    if (lane > 0) return;
+    table->total = p.total;
+    table->cut_total = p.cut_total;
+    table->most = p.most;
+}
+
+static __device__ __forceinline__ int warp_sum(int own)
+{
+#pragma unroll
+    for (int step = LANES / 2; step > 0; step /= 2) own += __shfl_xor_sync(ALL, own, step);
+    return own;
+}
+
+/* From the slice's beginning to its run t, a multiple of 8. */
+template <int C, int BITS, bool ONES, typename V>
+static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
+{
+    const int before = __shfl_up_sync(ALL, z->group, 1), q = t * BITS / 32;
+    const int words = (z->length * BITS + 31) / 32;
+    const bool is_first = (int)threadIdx.x % LANES == 0 || before != z->group;
+    z->words += warp_sum(is_first ? words < q ? words : q : 0);
+    if (!ONES) z->Ax += C * warp_sum(z->length < t ? z->length : t);
+}
+
+/* The lane's sum over runs begin .. end - 1 of a slice. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int end, const V *xs)
+{
+    V sum[2] = {};
+    if (begin > 0) skip_runs<C, BITS, ONES>(&z, begin);
+    if (end < z.width) {
+        z.width = end;
+        z.whole = z.whole < end ? z.whole : end;
+    }
+    int t = begin;
+#pragma unroll 1
+    for (; t + U <= z.whole; t += U) add_whole<C, BITS, U, ONES>(&z, xs, sum);
+    if (C == 1 && z.whole == z.width) {
+        if (t < z.width) add_last<BITS, U, ONES>(z, z.width - t, xs, sum);
+        return sum[0] + sum[1];
+    }
+#pragma unroll 1
+    for (; t < z.width; t += U) add_rest<C, BITS, U, ONES>(&z, t, xs, sum);
+    return sum[0] + sum[1];
+}
+
+/* y of the window's slices; C columns a run. cut: sums of the parts of slices that are cut. The whole block calls. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,
+                                                  lane_ahead next, const V *xs, V (*cut)[LANES], V *__restrict__ y,
+                                                  V alpha, V beta, bool ahead)
+{
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
+    if (warp < table.total && table.parts[warp].slice != warp)
+        next = look_ahead(s, slice + table.parts[warp].slice, table.slices[table.parts[warp].slice]);
+#pragma unroll 1
+    for (int n = warp; n < table.total; n += warps) {
+        const part_of_slice part = table.parts[n];
+        const lane_ahead own = next;
+        const staged_lane<V> z = lane_of<V>(s, table.slices[part.slice], own.group);
+        if (n + warps < table.total) {
+            const int k = table.parts[n + warps].slice;
+            next = look_ahead(s, slice + k, table.slices[k]);
+            if (ahead && table.parts[n + warps].count == 1) bring<V, ONES>(s, table.slices[k], C, BITS);
+        }
+        const int end = part.count > 1 ? (part.part + 1) * table.most : z.width;
+        const V sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most, end, xs);
+        if (part.count > 1)
+            cut[part.cut][lane] = sum;
+        else if (own.row != SPRYI_WINDOWED_NO_ROW)
+            put(y, own.row, sum, alpha, beta);
+    }
+    if (table.cut_total == 0) return;
+    __syncthreads();
+    const slice_parts p = parts_of(table.slices[lane]);
+    unsigned slices = __ballot_sync(ALL, p.count > 1);
+    for (int n = 0; slices; slices &= slices - 1, n++) {
+        if (n % warps != warp) continue;
+        const int of = __ffs((int)slices) - 1, count = __shfl_sync(ALL, p.count, of);
+        const int first = __shfl_sync(ALL, p.cut_before, of);
+        const uint32_t row = __ldg(s.rows + (slice + of) * LANES + lane);
+        V sum = 0;
+        for (int part = 0; part < count; part++) sum += cut[first + part][lane];
+        if (row != SPRYI_WINDOWED_NO_ROW) put(y, row, sum, alpha, beta);
+    }
+}
+
+template <typename V, int C, bool ONES>
+static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_shape<V, C>::blocks)
+    windowed_staged(const __grid_constant__ spryi_windowed s, const uint32_t *__restrict__ order,
+                    const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta, bool ahead)
+{
+    extern __shared__ __align__(16) unsigned char shared[];
+    __shared__ window_table table;
+    __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
+    V *xs = (V *)shared;
+    wait_for_kernel_before();
+    const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
+    const lane_ahead next = first_ahead<V, ONES>(s, w, ahead);
+    if (C == 1 || w.run == 1)
+        stage<V, 1>(w, 1, x, xs);
+    else
+        stage<V, C>(w, s.stride, x, xs);
+    if (threadIdx.x < LANES) put_table(w, &table);
+    __syncthreads();
+    const V a = alpha.get(), b = beta.get();
+    constexpr int U = staged_shape<V, C>::runs;
+    if (C > 1 && w.run > 1)
+        run_slices<C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+    else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
+        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+    else
+        run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------- */
+
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
+{
+    (void)auxiliary;
+    return long_rows_workspace((const spryi_windowed *)request->storage, request->vector_type);
+}
+
+template <typename V, int C, bool ONES> static cudaError_t launch_windows(const spryi_run_args *args)
+{
+    const spryi_windowed *s = (const spryi_windowed *)args->storage;
+    const int bytes = (int)(s->staged * (int64_t)sizeof(V));
+    if (bytes > 48 << 10) {
+        const cudaError_t code = allow_shared_memory(windowed_staged<V, C, ONES>, bytes);
+        if (code != cudaSuccess) return code;
+    }
+    const windowed_plan *plan = (const windowed_plan *)args->auxiliary;
+    const V *x = (const V *)args->x;
+    const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
+    launch_early(args, windowed_staged<V, C, ONES>, s->window_count, staged_shape<V, C>::threads, bytes, *s,
+                 (const uint32_t *)plan->order, x, (V *)args->y, alpha, beta, plan->ahead);
+    return cudaSuccess;
+}
+
+template <typename V, bool ONES> static cudaError_t launch(const spryi_run_args *args)
+{
+    switch (((const spryi_windowed *)args->storage)->run) {
+    case 1: return launch_windows<V, 1, ONES>(args);
+    case 2: return launch_windows<V, 2, ONES>(args);
+    case 3: return launch_windows<V, 3, ONES>(args);
+    case 4: return launch_windows<V, 4, ONES>(args);
+    default: return launch_windows<V, SPRYI_WINDOWED_MOST_RUN, ONES>(args);
+    }
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_windowed *s = (const spryi_windowed *)args->storage;
+    const bool ones = s->a.value_type == SPRY_PATTERN;
+    cudaError_t code = cudaSuccess;
+    if (s->window_count > 0) code = ones ? launch<V, true>(args) : launch<V, false>(args);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "windowed_staged_cuda: shared memory");
+    if (ones)
+        launch_long_rows<spryi_windowed, V, V, true>(args);
+    else
+        launch_long_rows<spryi_windowed, V, V, false>(args);
+    return launched(err, "windowed_staged_cuda");
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_windowed_staged =
+    {"windowed_staged_cuda", &runs, NULL, spry_cuda_windowed_prepare, spry_cuda_windowed_discard, workspace_bytes};

@@ -1,0 +1,439 @@
+/*
+ * Files of choices that plans of policy "measure" took: text, a choice a line.
+ *
+ *     spry-choices 1 0.2.0     first: the file's version and the library's
+ *     4f0c... 16 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
+ *                              times in us (measured, of csr, predicted, of csr), date, checksum of all before it
+ *     end 1                    last: how many choices there are
+ *
+ * Blanks inside a word are written as "_". Everything else is a damage, which is told. A file is replaced as a whole,
+ * after it was read again, under a lock of its folder: a lock of the file would be one of a file that was replaced.
+ */
+#include "core/choices.h"
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/memory.h"
+#include "io/decimal.h"
+#include "io/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
+#include <xxhash.h>
+
+enum { VERSION = 1, WORDS = 16, LINE_BYTES = 1024, CHECKSUM = 16, BUFFER = 8192 };
+static const char magic[] = "spry-choices";
+
+/* ---- a line ---------------------------------------------------------------------------------------------- */
+
+/* 0: it is too long for the member. */
+static int take_text(char *to, size_t size, const char *word)
+{
+    const size_t length = strlen(word);
+    if (length == 0 || length >= size) return 0;
+    for (size_t c = 0; c <= length; c++) to[c] = word[c] == '_' ? ' ' : word[c];
+    return 1;
+}
+
+/* Names of the library have no blanks, and may have a "_". */
+static int take_name(char *to, size_t size, const char *word)
+{
+    const size_t length = strlen(word);
+    if (length == 0 || length >= size) return 0;
+    memcpy(to, word, length + 1);
+    return 1;
+}
+
+static int take_count(int64_t *to, const char *word)
+{
+    spryi_decimal d = {0};
+    const char *end = word + strlen(word);
+    if (spryi_decimal_scan(word, end, &d) != end || !d.integer || d.negative || d.cut || d.exponent != 0) return 0;
+    *to = (int64_t)d.digits;
+    return d.digits <= (uint64_t)INT64_MAX;
+}
+
+static int take_time(double *to, const char *word)
+{
+    spryi_decimal d = {0};
+    const char *end = word + strlen(word);
+    if (spryi_decimal_scan(word, end, &d) != end) return 0;
+    *to = spryi_decimal_f64(&d);
+    return *to >= 0 && *to < 1e15;
+}
+
+/* The checksum at the line's end is that of what stands before it, which alone is left of the line. */
+static int is_intact(char *line)
+{
+    const size_t length = strlen(line);
+    char expected[CHECKSUM + 1];
+    if (length <= CHECKSUM + 1 || line[length - CHECKSUM - 1] != ' ') return 0;
+    const unsigned long long sum = XXH3_64bits(line, length - CHECKSUM - 1);
+    snprintf(expected, sizeof expected, "%016llx", sum);
+    if (strcmp(expected, line + length - CHECKSUM) != 0) return 0;
+    line[length - CHECKSUM - 1] = '\0';
+    return 1;
+}
+
+/* 0: the line, without its newline, is no choice. */
+static int take_choice(spry_choice_info *to, char *line)
+{
+    char *words[WORDS] = {NULL}, *rest = line;
+    int count = 0, transposed;
+    if (!is_intact(line)) return 0;
+    for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (count == WORDS - 1) return 0;
+        words[count++] = word;
+    }
+    if (count != WORDS - 1) return 0;
+    *to = (spry_choice_info){.struct_size = sizeof *to};
+    transposed = strcmp(words[4], "spmv_t") == 0;
+    to->op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    return take_name(to->fingerprint, sizeof to->fingerprint, words[0]) && take_count(&to->rows, words[1]) &&
+           take_count(&to->cols, words[2]) && take_count(&to->nnz, words[3]) &&
+           (transposed || strcmp(words[4], "spmv") == 0) && take_text(to->device, sizeof to->device, words[5]) &&
+           take_text(to->types, sizeof to->types, words[6]) && take_count(&to->calls, words[7]) &&
+           take_name(to->format, sizeof to->format, words[8]) && take_name(to->kernel, sizeof to->kernel, words[9]) &&
+           take_time(&to->measured_us, words[10]) && take_time(&to->csr_us, words[11]) &&
+           take_time(&to->predicted_us, words[12]) && take_time(&to->predicted_csr_us, words[13]) &&
+           take_name(to->date, sizeof to->date, words[14]);
+}
+
+typedef struct word_text {
+    char s[96];
+} word_text;
+
+static word_text as_word(const char *text)
+{
+    word_text word;
+    snprintf(word.s, sizeof word.s, "%s", text[0] ? text : "_");
+    for (char *c = word.s; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f) *c = '_';
+    return word;
+}
+
+/* Length of the line, newline included. */
+static size_t write_choice(char line[LINE_BYTES], const spry_choice_info *c)
+{
+    const int length = spryi_write(line, LINE_BYTES, "%s %lld %lld %lld %s %s %s %lld %s %s %.6g %.6g %.6g %.6g %s",
+                                   c->fingerprint, (long long)c->rows, (long long)c->cols, (long long)c->nnz,
+                                   c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv", as_word(c->device).s,
+                                   as_word(c->types).s, (long long)c->calls, as_word(c->format).s, as_word(c->kernel).s,
+                                   c->measured_us, c->csr_us, c->predicted_us, c->predicted_csr_us, as_word(c->date).s);
+    const unsigned long long sum = XXH3_64bits(line, (size_t)length);
+    return (size_t)length + (size_t)snprintf(line + length, LINE_BYTES - (size_t)length, " %016llx\n", sum);
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    spry_context *context;
+    const char *path;
+    spryi_choice_list *list;
+    int64_t number; /* of the line */
+    int ended;
+} reader;
+
+static spry_status take_head(const reader *r, const char *line, spry_error *err)
+{
+    int version = 0, read = 0;
+    char library[32] = "";
+    if (strncmp(line, magic, sizeof magic - 1) != 0 ||
+        sscanf(line + sizeof magic - 1, " %9d %31s%n", &version, library, &read) != 2 ||
+        line[sizeof magic - 1 + (size_t)read])
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "this is no file of choices, which begins with \"%s %d %s\"", magic, VERSION,
+                               spry_version());
+    if (version != VERSION)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "the file of choices is of version %d, this library reads version %d: clear it ('spry "
+                               "tune --clear')",
+                               version, VERSION);
+    if (strcmp(library, spry_version()) != 0)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "the choices are those of version %s, this library is of version %s: clear them ('spry "
+                               "tune --clear')",
+                               library, spry_version());
+    return SPRY_OK;
+}
+
+static spry_status take_line(reader *r, char *line, spry_error *err)
+{
+    spry_choice_info choice;
+    char end[32];
+    if (r->number == 1) return take_head(r, line, err);
+    if (r->ended) return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "there is text behind the end");
+    snprintf(end, sizeof end, "end %d", r->list->count);
+    r->ended = strcmp(line, end) == 0;
+    if (r->ended) return SPRY_OK;
+    if (strncmp(line, "end ", 4) == 0)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "lines are missing: expected \"%s\"", end);
+    if (!take_choice(&choice, line))
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "the line is damaged: expected a choice of %d words, the last the checksum of the "
+                               "others",
+                               WORDS);
+    if (spryi_choice_is_there(r->list, choice.fingerprint))
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "fingerprint %s is there a second time, expected one line of each", choice.fingerprint);
+    if (r->list->count == SPRYI_MOST_CHOICES)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "there are more than %d choices, expected \"end %d\"", SPRYI_MOST_CHOICES,
+                               SPRYI_MOST_CHOICES);
+    return spryi_choice_put(r->context, r->list, &choice, err);
+}
+
+static spry_status read_lines(reader *r, FILE *file, spry_error *err)
+{
+    char line[LINE_BYTES];
+    while (fgets(line, sizeof line, file)) {
+        const size_t length = strcspn(line, "\n");
+        r->number++;
+        if (line[length] != '\n')
+            return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                                   "the line is cut, or longer than %d characters", LINE_BYTES - 2);
+        line[length] = '\0';
+        SPRYI_OK_OR_RETURN(take_line(r, line, err));
+    }
+    if (ferror(file)) return spryi_fail_errno(err, r->path, "cannot be read", errno);
+    if (r->number > 0 && !r->ended)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "the file is cut: expected \"end %d\" behind it",
+                               r->list->count);
+    return SPRY_OK;
+}
+
+/* Its choices; none where it is not there, or empty. */
+static spry_status read_file(spry_context *context, const char *path, spryi_choice_list *list, spry_error *err)
+{
+    SPRYI_DEFAULT_FLOATS;
+    reader r = {.context = context, .path = path, .list = list};
+    struct stat facts;
+    if (stat(path, &facts) != 0)
+        return errno == ENOENT ? SPRY_OK : spryi_fail_errno(err, path, "cannot be read", errno);
+    if (!S_ISREG(facts.st_mode))
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is no regular file, expected one of choices");
+    FILE *file = fopen(path, "re");
+    if (!file) return errno == ENOENT ? SPRY_OK : spryi_fail_errno(err, path, "cannot be read", errno);
+    const spry_status status = read_lines(&r, file, err);
+    fclose(file);
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    spryi_output output;
+    char buffer[BUFFER];
+    size_t used;
+} writer;
+
+static spry_status put(writer *w, const char *text, size_t length, spry_error *err)
+{
+    if (w->used + length > sizeof w->buffer || !text) {
+        SPRYI_OK_OR_RETURN(spryi_output_write(&w->output, w->buffer, w->used, err));
+        w->used = 0;
+    }
+    if (text) memcpy(w->buffer + w->used, text, length);
+    w->used += length;
+    return SPRY_OK;
+}
+
+static spry_status write_file(spry_context *context, const char *path, const spryi_choice_list *list, spry_error *err)
+{
+    char line[LINE_BYTES];
+    writer *w = NULL; /* two paths in it are too much for small stacks */
+    spry_status status = SPRY_OK;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, 1, "buffer for choices", err));
+    w->output.fd = -1;
+    w->used = 0;
+    SPRYI_TRY(spryi_output_open(&w->output, path, err));
+    SPRYI_TRY(put(w, line, (size_t)snprintf(line, sizeof line, "%s %d %s\n", magic, VERSION, spry_version()), err));
+    for (int c = 0; c < list->count; c++) SPRYI_TRY(put(w, line, write_choice(line, &list->list[c]), err));
+    SPRYI_TRY(put(w, line, (size_t)snprintf(line, sizeof line, "end %d\n", list->count), err));
+    SPRYI_TRY(put(w, NULL, 0, err));
+done:
+    status = spryi_output_close(&w->output, status, err);
+    spryi_release(context, w);
+    return status;
+}
+
+/* Finds out whether the file can be made, as long as there is somebody to tell. */
+static spry_status check_makeable(spry_context *context, const char *path, spry_error *err)
+{
+    writer *w = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, 1, "buffer for choices", err));
+    w->output.fd = -1;
+    const spry_status status = spryi_output_open(&w->output, path, err);
+    (void)spryi_output_close(&w->output, SPRY_FILE_ERROR, NULL);
+    spryi_release(context, w);
+    return status;
+}
+
+/* ---- the lock -------------------------------------------------------------------------------------------- */
+
+/*
+ * *lock: of the folder in which the file is replaced, to be closed; -1 where the file system has none, and the last of
+ * two writers wins. A process that was stopped with the lock is not waited for.
+ */
+static spry_status take_lock(int *lock, const char *path, spry_error *err)
+{
+    enum { TRIES = 200 };
+    const struct timespec pause = {0, 5000000};
+    char folder[PATH_MAX];
+    *lock = -1;
+    if (!spryi_output_target(folder, path)) return spryi_fail_errno(err, path, "cannot be locked", errno);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    *lock = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int n = 0; *lock >= 0 && n < TRIES; n++) {
+        if (flock(*lock, LOCK_EX | LOCK_NB) == 0) return SPRY_OK;
+        if (errno != EWOULDBLOCK && errno != EINTR) break;
+        if (n == TRIES - 1) {
+            (void)close(*lock);
+            *lock = -1;
+            return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "another process has held the lock for a second");
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return SPRY_OK;
+}
+
+static void give_lock(int lock)
+{
+    if (lock >= 0) (void)close(lock);
+}
+
+/* ---- the context's -------------------------------------------------------------------------------------- */
+
+/* The file as it is now, which other processes may have written, and one choice more. */
+static spry_status add_to_file(spry_context *context, const spry_choice_info *made, spry_error *err)
+{
+    const char *path = context->choices.path;
+    spryi_choice_list list = {0};
+    spry_status status = SPRY_OK;
+    int lock = -1;
+    SPRYI_TRY(take_lock(&lock, path, err));
+    SPRYI_TRY(read_file(context, path, &list, err));
+    SPRYI_TRY(spryi_choice_put(context, &list, made, err));
+    SPRYI_TRY(write_file(context, path, &list, err));
+done:
+    give_lock(lock);
+    spryi_choice_list_clear(context, &list);
+    return status;
+}
+
+/* The program may go to another folder. */
+static spry_status make_absolute(spry_context *context, char **made, const char *path, spry_error *err)
+{
+    char folder[PATH_MAX] = "";
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        return spryi_fail_errno(err, path, "has no folder to begin from", errno);
+    const size_t size = strlen(folder) + strlen(path) + 2;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, made, (int64_t)size, "path of choices", err));
+    snprintf(*made, size, "%s%s%s", folder, folder[0] ? "/" : "", path);
+    return SPRY_OK;
+}
+
+spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err)
+{
+    if (!context) return spryi_fail_missing(err, "context");
+    spryi_choices *choices = &context->choices;
+    spryi_choice_list list = {0};
+    char *absolute = NULL;
+    spry_status status = SPRY_OK;
+    if (path) {
+        SPRYI_TRY(read_file(context, path, &list, err));
+        SPRYI_TRY(make_absolute(context, &absolute, path, err));
+        if (access(absolute, F_OK) != 0) SPRYI_TRY(check_makeable(context, absolute, err));
+        spryi_choice_list_clear(context, &choices->known);
+        choices->known = list;
+        list = (spryi_choice_list){0};
+    }
+    spryi_release(context, choices->path);
+    choices->path = absolute;
+    choices->write = add_to_file;
+    absolute = NULL;
+done:
+    spryi_release(context, absolute);
+    spryi_choice_list_clear(context, &list);
+    return status;
+}
+
+int spry_choice_count(const spry_context *context)
+{
+    if (!context) return 0;
+    spryi_choices *choices = (spryi_choices *)(uintptr_t)&context->choices; /* for the lock */
+    pthread_mutex_lock(&choices->lock);
+    const int count = choices->known.count;
+    pthread_mutex_unlock(&choices->lock);
+    return count;
+}
+
+spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index, spry_error *err)
+{
+    if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    spryi_choices *choices = (spryi_choices *)(uintptr_t)&context->choices; /* for the lock */
+    pthread_mutex_lock(&choices->lock);
+    const int count = choices->known.count, known = index >= 0 && index < count;
+    if (known) SPRYI_GIVE(info, &choices->known.list[index]);
+    pthread_mutex_unlock(&choices->lock);
+    if (known) return SPRY_OK;
+    if (count == 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, -1,
+                                "index is %d, but no choices are remembered", index);
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
+                            index, count - 1);
+}
+
+/* A file that begins as one of choices, or is empty, may be cleared whatever else it holds. */
+static spry_status check_ours(const char *path, spry_error *err)
+{
+    char head[sizeof magic] = "";
+    struct stat facts;
+    if (stat(path, &facts) != 0) return spryi_fail_errno(err, path, "cannot be cleared", errno);
+    FILE *file = S_ISREG(facts.st_mode) ? fopen(path, "re") : NULL;
+    if (!file && S_ISREG(facts.st_mode)) return spryi_fail_errno(err, path, "cannot be read", errno);
+    const size_t length = file ? fread(head, 1, sizeof magic - 1, file) : 0;
+    if (file) fclose(file);
+    if (file && (length == 0 || memcmp(head, magic, sizeof magic - 1) == 0)) return SPRY_OK;
+    return spryi_fail_file(err, SPRY_BAD_FILE, path, file ? 1 : 0, "this is no file of choices, and stays as it is");
+}
+
+static spry_status clear_file(spry_context *context, const char *path, spry_error *err)
+{
+    const spryi_choice_list none = {0};
+    char *absolute = NULL;
+    spry_status status = SPRY_OK;
+    int lock = -1;
+    SPRYI_TRY(make_absolute(context, &absolute, path, err)); /* "-" is a file's name here */
+    SPRYI_TRY(take_lock(&lock, absolute, err));
+    SPRYI_TRY(check_ours(path, err));
+    SPRYI_TRY(write_file(context, absolute, &none, err));
+done:
+    give_lock(lock);
+    spryi_release(context, absolute);
+    return status;
+}
+
+spry_status spry_context_clear_choices(spry_context *context, const char *path, spry_error *err)
+{
+    if (!context) return spryi_fail_missing(err, "context");
+    spryi_choices *choices = &context->choices;
+    struct stat facts;
+    const int is_there = choices->path && stat(choices->path, &facts) == 0; /* before the first choice it is not */
+    if (path) SPRYI_OK_OR_RETURN(clear_file(context, path, err));
+    if (is_there) SPRYI_OK_OR_RETURN(clear_file(context, choices->path, err));
+    spryi_choice_list_clear(context, &choices->known);
+    return SPRY_OK;
+}

@@ -1,0 +1,107 @@
+/*
+ * Containers (.spry): a matrix as its arrays, to be mapped into memory and multiplied where they lie.
+ *
+ *     0       head        192 bytes: magic, version, checksum, sizes, types, flags, parameters
+ *     192     table       16 slots of 64 bytes: name, offset, count, bytes an item, hash
+ *     1216    zeros       up to 4096; the head's checksum is over all 4096 bytes, itself as zero
+ *     4096    section     its bytes; then zeros up to the next multiple of 4096
+ *     ...     section     the file ends with the last section's last byte
+ *
+ * Numbers are little-endian. Sections begin at multiples of 4096, the smallest page: then each array is aligned for
+ * any vector load in the mapping, pages of one array hold nothing of another, and a reader may map one section alone.
+ *
+ * A section's hash is the hash of the hashes of its chunks of 256 KiB, in order: chunks can be verified by several
+ * threads, each while it lies in a core's cache, and the table stays of one size. Nothing of a file is left out:
+ * head and table have the checksum, sections their hashes, gaps must be zero, and the length must be the head's.
+ *
+ * layout is csr, coo or csc, whose sections (offsets or rows, indices, values) are the arrays of the matrix, or a
+ * format of the registry, whose sections are those of spryi_format.sections.
+ *
+ * value_type is the matrix's. A format that has no patterns of its own stores a pattern's entries as ones; such a
+ * file is of version 2, and reading it drops the ones. (Where entries at one position were added up, as bsr does,
+ * the values are no ones: then they are kept, as the product needs them.)
+ */
+#ifndef SPRYI_CONTAINER_H
+#define SPRYI_CONTAINER_H
+
+#include "core/kernel.h"
+#include "io/text.h"
+#include "spry/io.h"
+
+enum {
+    SPRYI_CONTAINER_VERSION = 2, /* a reader refuses later ones: it cannot know what they mean */
+    SPRYI_CONTAINER_FIRST = 1,   /* of all files that need no later one */
+    SPRYI_CONTAINER_ONES = 2,    /* the first in which a pattern may be stored as a format's ones */
+    SPRYI_CONTAINER_ALIGNMENT = 4096,
+    SPRYI_CONTAINER_HEAD = 4096,
+    SPRYI_CONTAINER_CHUNK = 256 << 10,
+    SPRYI_CONTAINER_FIRST_BYTE = 0x89 /* no text begins with it */
+};
+
+typedef struct spryi_container_section {
+    char name[16];
+    uint64_t offset; /* in the file */
+    uint64_t count, item_bytes;
+    uint64_t hash;
+    uint64_t reserved[2];
+} spryi_container_section;
+
+typedef struct spryi_container_head {
+    unsigned char magic[8];
+    uint32_t version, head_bytes;
+    uint64_t checksum;
+    uint64_t file_bytes;
+    char layout[16];
+    char parameters[64]; /* of the format, as resolved */
+    int64_t rows, cols, nnz;
+    uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
+    uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
+    uint8_t reserved_byte;
+    uint32_t section_count, chunk_bytes;
+    uint64_t reserved[5];
+    spryi_container_section sections[SPRYI_MOST_SECTIONS];
+} spryi_container_head;
+
+_Static_assert(sizeof(spryi_container_section) == 64, "a file's table has no holes");
+_Static_assert(sizeof(spryi_container_head) == 192 + SPRYI_MOST_SECTIONS * 64, "a file's head has no holes");
+_Static_assert(sizeof(spryi_container_head) <= SPRYI_CONTAINER_HEAD, "head and table fit the first page");
+
+extern const unsigned char spryi_container_magic[8];
+
+/* One section in memory. */
+typedef struct spryi_container_part {
+    const char *name;
+    const void *data;
+    int64_t count, item_bytes;
+} spryi_container_part;
+
+/* container_check.c: the head's checksum field, as head and table and the zeros behind them give it. */
+uint64_t spryi_container_checksum(const spryi_container_head *head);
+
+/* SPRY_UNSUPPORTED on a big-endian machine, whose arrays are the wrong way round. */
+spry_status spryi_container_check_machine(const char *name, spry_error *err);
+
+/* The sections of a matrix's own arrays, at most three. */
+int spryi_container_parts(const spry_arrays *a, spryi_container_part parts[3]);
+
+/* The hash of each part, on as many threads as there are. */
+spry_status spryi_container_hash(spry_context *context, const spryi_container_part *parts, int count, uint64_t *hashes,
+                                 spry_error *err);
+
+/*
+ * SPRY_BAD_FILE where a section is not what the head's table says of it. Of a matrix (a not NULL) also where offsets
+ * fall, indices are out of range, or entries are not sorted and unique as a claims: products trust all that. Every
+ * byte is read once.
+ */
+spry_status spryi_container_verify(spry_context *context, const char *name, const spryi_container_head *head,
+                                   const spryi_container_part *parts, int count, const spry_arrays *a, spry_error *err);
+
+/* container_read.c: 1 where the text is a container, by its first byte; then A of it. text may be kept no longer. */
+int spryi_container_is(const spryi_text *text);
+spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
+
+/* container_write.c: A into a container. */
+spry_status spryi_container_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                                  spry_error *err);
+
+#endif

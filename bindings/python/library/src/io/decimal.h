@@ -1,0 +1,165 @@
+/*
+ * Decimal text to binary floating point and back, correctly rounded and blind to the locale.
+ *
+ * Reading: a number is at most 19 significant digits w and a power of ten q; the product of w and 128 bits of
+ * 5^q tells how it rounds (D. Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and
+ * Experience 51 (8), 2021). With more digits w and w + 1 mostly round alike;
+ * where they do not, strtod decides, on text without a decimal point and so without a locale.
+ */
+#ifndef SPRYI_DECIMAL_H
+#define SPRYI_DECIMAL_H
+
+#include "spry/spry.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { SPRYI_FIRST_POWER = -342, SPRYI_LAST_POWER = 324 };
+extern const uint64_t spryi_powers_of_five[SPRYI_LAST_POWER - SPRYI_FIRST_POWER + 1][2];
+
+__extension__ typedef unsigned __int128 spryi_u128;
+
+typedef struct spryi_decimal {
+    uint64_t digits;  /* the first 19 significant ones */
+    int64_t exponent; /* value = digits * 10^exponent, and a little more if cut */
+    int negative;
+    int cut;                /* digits other than 0 were left out */
+    int integer;            /* neither point nor exponent was written */
+    int special;            /* 0, or 'i' for infinity, 'n' for not a number */
+    const char *text, *end; /* behind the sign */
+} spryi_decimal;
+
+/*
+ * Reads the number that p..end begins with: returns where it stops, NULL if none begins there.
+ * Sign, digits with a point anywhere, exponent behind e, E, d or D; inf, infinity and nan in any case.
+ */
+const char *spryi_decimal_scan(const char *p, const char *end, spryi_decimal *d);
+
+double spryi_decimal_f64(const spryi_decimal *d);
+float spryi_decimal_f32(const spryi_decimal *d);
+
+/* At most this many characters, no NUL: the shortest digits that read back as the same value. */
+enum { SPRYI_NUMBER_CHARS = 32 };
+char *spryi_decimal_write_f64(char *to, double value);
+char *spryi_decimal_write_f32(char *to, float value);
+char *spryi_decimal_write_i64(char *to, int64_t value);
+/* Value k of an array of that type. */
+char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k);
+
+/* ---- eight digits at once ---------------------------------------------------------------------- */
+
+/* Eight characters, the first in the lowest byte. */
+static inline uint64_t spryi_load8(const char *p)
+{
+    uint64_t chars;
+    memcpy(&chars, p, sizeof chars);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    chars = __builtin_bswap64(chars);
+#endif
+    return chars;
+}
+
+/* From characters to digits; and the high bit of every byte that is no digit. */
+static inline uint64_t spryi_as_digits(uint64_t chars)
+{
+    return chars ^ 0x3030303030303030u;
+}
+static inline uint64_t spryi_not_digits(uint64_t digits)
+{
+    /* Adding 0x76 carries into the high bit from 10 on; carries between bytes only spoil bytes behind such a one. */
+    return ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
+}
+
+/* The number that eight digits spell, by pairs, then fours, then eight. */
+static inline uint64_t spryi_join_digits(uint64_t digits)
+{
+    const uint64_t mask = 0x000000ff000000ffu;
+    digits = digits * 10 + (digits >> 8);
+    return (((digits & mask) * (100 + (1000000ull << 32))) + (((digits >> 16) & mask) * (1 + (10000ull << 32)))) >> 32;
+}
+
+/* ---- digits * 10^exponent ---------------------------------------------------------------------- */
+
+/* The numbers in which f64 and f32 differ. */
+typedef struct spryi_float_shape {
+    int fraction_bits, bias, infinite_power;
+    int least_exponent, most_exponent; /* of ten: below is 0, above infinite, whatever the digits */
+    int least_tie, most_tie;           /* of ten: only there can a product lie half way */
+} spryi_float_shape;
+
+#define SPRYI_SHAPE_F64 ((spryi_float_shape){52, 1023, 0x7ff, -342, 308, -4, 23})
+#define SPRYI_SHAPE_F32 ((spryi_float_shape){23, 127, 0xff, -65, 38, -17, 10})
+
+/* Bits of the nearest float, sign 0. digits is not cut. *sure becomes 0 in the one case that stays open. */
+static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spryi_float_shape shape, int *sure)
+{
+    const uint64_t infinity = (uint64_t)shape.infinite_power << shape.fraction_bits;
+    if (digits == 0 || exponent < shape.least_exponent) return 0;
+    if (exponent > shape.most_exponent) return infinity;
+
+    int zeros = __builtin_clzll(digits);
+    digits <<= zeros;
+    const uint64_t *power = spryi_powers_of_five[exponent - SPRYI_FIRST_POWER];
+    spryi_u128 product = (spryi_u128)digits * power[0];
+    uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
+    const uint64_t rest = UINT64_MAX >> (shape.fraction_bits + 3);
+    if ((high & rest) == rest) { /* the lower half of the power may still carry into the bits that count */
+        uint64_t more = (uint64_t)(((spryi_u128)digits * power[1]) >> 64);
+        low += more;
+        high += low < more;
+        if (low == UINT64_MAX && (exponent < -27 || exponent > 55)) *sure = 0;
+    }
+
+    int top = (int)(high >> 63), shift = top + 64 - shape.fraction_bits - 3;
+    uint64_t fraction = high >> shift;
+    int binary = (int)((217706 * exponent) >> 16) + 63 + top - zeros + shape.bias; /* 217706/65536 ~ log2(10) */
+    if (binary <= 0) {                                                             /* subnormal or zero */
+        if (binary <= -63) return 0;
+        fraction >>= 1 - binary;
+        fraction += fraction & 1;
+        return fraction >> 1; /* rounding up to the least normal number gives its bits too */
+    }
+    if (low <= 1 && exponent >= shape.least_tie && exponent <= shape.most_tie && (fraction & 3) == 1 &&
+        fraction << shift == high)
+        fraction &= ~(uint64_t)1; /* exactly half way: to even */
+    fraction += fraction & 1;
+    fraction >>= 1;
+    if (fraction >= (uint64_t)2 << shape.fraction_bits) {
+        fraction = (uint64_t)1 << shape.fraction_bits;
+        binary++;
+    }
+    if (binary >= shape.infinite_power) return infinity;
+    fraction &= ~((uint64_t)1 << shape.fraction_bits);
+    return fraction | (uint64_t)binary << shape.fraction_bits;
+}
+
+/*
+ * For inner loops: at most 19 digits, negative 0 or 1. 0: undecided, *value may be off. Signs and lengths of
+ * random numbers cannot be predicted, so neither is branched on: the product costs less than one wrong guess.
+ * (Clinger's exact division, usual for numbers below 2^53, would cost such a guess in files of 16 and 17 digits.)
+ */
+static inline int spryi_nearest_f64(uint64_t digits, int64_t exponent, int negative, double *value)
+{
+    int sure = 1;
+    uint64_t bits;
+    if (exponent == 0 && digits <= (uint64_t)1 << 53) { /* whole numbers need no table */
+        double whole = (double)digits;
+        memcpy(&bits, &whole, sizeof bits);
+    } else {
+        bits = spryi_nearest_bits(digits, exponent, SPRYI_SHAPE_F64, &sure);
+    }
+    bits |= (uint64_t)(unsigned)negative << 63;
+    memcpy(value, &bits, sizeof *value);
+    return sure;
+}
+
+static inline int spryi_nearest_f32(uint64_t digits, int64_t exponent, int negative, float *value)
+{
+    int sure = 1;
+    uint32_t bits = (uint32_t)spryi_nearest_bits(digits, exponent, SPRYI_SHAPE_F32, &sure);
+    bits |= (uint32_t)negative << 31;
+    memcpy(value, &bits, sizeof *value);
+    return sure;
+}
+
+#endif

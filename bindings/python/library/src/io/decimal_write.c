@@ -1,0 +1,180 @@
+/*
+ * The shortest decimal that reads back as the same binary number, and among those the nearest.
+ * R. Giulietti, The Schubfach Way to Render Doubles, 2020. The interval of decimals that round to the value is
+ * scaled by a power of ten so that it holds one or more integers but few multiples of ten; products are
+ * rounded to odd, so that they compare as exact ones would.
+ */
+#include "core/element.h"
+#include "io/decimal.h"
+
+typedef struct shortest {
+    uint64_t digits;
+    int exponent; /* value = digits * 10^exponent */
+} shortest;
+
+/* floor(e * log10(2)), floor(log10(3/4 * 2^e)), floor(e * log2(10)): exact over the exponents of f64. */
+static int floor_log10_pow2(int e)
+{
+    return (int)((e * INT64_C(661971961083)) >> 41);
+}
+static int floor_log10_three_quarters_pow2(int e)
+{
+    return (int)((e * INT64_C(661971961083) - INT64_C(274743187321)) >> 41);
+}
+static int floor_log2_pow10(int e)
+{
+    return (int)((e * INT64_C(913124641741)) >> 38);
+}
+
+/* 126 bits of 10^power, cut off, plus 1. */
+static spryi_u128 scaled_power(int power)
+{
+    const uint64_t *bits = spryi_powers_of_five[power - SPRYI_FIRST_POWER];
+    spryi_u128 wide = (spryi_u128)bits[0] << 64 | bits[1];
+    if (power < 0 && power >= -27) wide--; /* the table rounds these up */
+    return (wide >> 2) + 1;
+}
+
+/* g * count / 2^127, rounded to odd. What g is too large by stays below the bits looked at. */
+static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
+{
+    spryi_u128 low = (spryi_u128)(uint64_t)g * count;
+    spryi_u128 high = (spryi_u128)(uint64_t)(g >> 64) * count + (uint64_t)(low >> 64);
+    uint64_t rest = (uint64_t)high & (UINT64_MAX >> 1);
+    return (uint64_t)(high >> 63) | (rest != 0);
+}
+
+/* Shortens fraction * 2^exponent; narrow_below: the next smaller float is half as far as the next larger. */
+static shortest find_shortest(uint64_t fraction, int exponent, int narrow_below)
+{
+    int k = narrow_below ? floor_log10_three_quarters_pow2(exponent) : floor_log10_pow2(exponent);
+    int shift = exponent + floor_log2_pow10(-k) + 2;
+    spryi_u128 g = scaled_power(-k);
+    uint64_t odd = fraction & 1; /* an odd fraction does not own the ends of its interval */
+    uint64_t middle = round_to_odd(g, (4 * fraction) << shift);
+    uint64_t lower = round_to_odd(g, (4 * fraction - (narrow_below ? 1 : 2)) << shift) + odd;
+    uint64_t upper = round_to_odd(g, (4 * fraction + 2) << shift) - odd;
+
+    uint64_t below = middle / 4;
+    if (below >= 10) {
+        uint64_t tens = below / 10;
+        int low_inside = lower <= 40 * tens, high_inside = 40 * tens + 40 <= upper;
+        if (low_inside != high_inside) return (shortest){tens + (uint64_t)high_inside, k + 1};
+    }
+    int low_inside = lower <= 4 * below, high_inside = 4 * below + 4 <= upper;
+    if (low_inside != high_inside) return (shortest){below + (uint64_t)high_inside, k};
+    uint64_t half = 4 * below + 2;
+    int up = middle > half || (middle == half && (below & 1));
+    return (shortest){below + (uint64_t)up, k};
+}
+
+static char *write_digits(char *to, uint64_t value)
+{
+    static const char pairs[201] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                   "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                   "8081828384858687888990919293949596979899";
+    char text[20], *p = text + sizeof text;
+    while (value >= 100) {
+        p -= 2;
+        memcpy(p, pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        p -= 2;
+        memcpy(p, pairs + value * 2, 2);
+    } else {
+        *--p = (char)('0' + value);
+    }
+    size_t length = (size_t)(text + sizeof text - p);
+    memcpy(to, p, length);
+    return to + length;
+}
+
+char *spryi_decimal_write_i64(char *to, int64_t value)
+{
+    if (value < 0) *to++ = '-';
+    return write_digits(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+/* In plain notation where that is short, else as d.ddde-dd. */
+static char *write_decimal(char *to, shortest s)
+{
+    while (s.digits % 10 == 0) {
+        s.digits /= 10;
+        s.exponent++;
+    }
+    char text[20];
+    int count = (int)(write_digits(text, s.digits) - text), leading = count + s.exponent - 1;
+    if (leading < -5 || leading > 16) {
+        *to++ = text[0];
+        if (count > 1) {
+            *to++ = '.';
+            memcpy(to, text + 1, (size_t)count - 1);
+            to += count - 1;
+        }
+        *to++ = 'e';
+        *to++ = leading < 0 ? '-' : '+';
+        return write_digits(to, (uint64_t)(leading < 0 ? -leading : leading));
+    }
+    if (leading < 0) {
+        memcpy(to, "0.0000", 6);
+        to += 1 - leading;
+        memcpy(to, text, (size_t)count);
+        return to + count;
+    }
+    int whole = leading + 1, shown = whole < count ? whole : count;
+    memcpy(to, text, (size_t)shown);
+    to += shown;
+    for (; shown < whole; shown++) *to++ = '0';
+    if (whole < count) {
+        *to++ = '.';
+        memcpy(to, text + whole, (size_t)(count - whole));
+        to += count - whole;
+    }
+    return to;
+}
+
+static char *write_word(char *to, const char *word)
+{
+    memcpy(to, word, 3);
+    return to + 3;
+}
+
+/* biased: exponent field; fraction_bits and bias as in spryi_float_shape. */
+static char *write_float(char *to, int negative, int biased, uint64_t fraction, spryi_float_shape shape)
+{
+    if (negative) *to++ = '-';
+    if (biased == shape.infinite_power) return write_word(to, fraction ? "nan" : "inf");
+    if (biased == 0 && fraction == 0) {
+        *to++ = '0';
+        return to;
+    }
+    int narrow_below = fraction == 0 && biased > 1, least = 1 - shape.bias - shape.fraction_bits;
+    int exponent = biased == 0 ? least : least + biased - 1;
+    if (biased > 0) fraction |= (uint64_t)1 << shape.fraction_bits;
+    if (exponent <= 0 && exponent >= -shape.fraction_bits &&
+        (fraction & (((uint64_t)1 << -exponent) - 1)) == 0) /* a whole number */
+        return write_digits(to, fraction >> -exponent);
+    return write_decimal(to, find_shortest(fraction, exponent, narrow_below));
+}
+
+char *spryi_decimal_write_f64(char *to, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return write_float(to, (int)(bits >> 63), (int)(bits >> 52 & 0x7ff), bits & (((uint64_t)1 << 52) - 1),
+                       SPRYI_SHAPE_F64);
+}
+
+char *spryi_decimal_write_f32(char *to, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return write_float(to, (int)(bits >> 31), (int)(bits >> 23 & 0xff), bits & ((1u << 23) - 1), SPRYI_SHAPE_F32);
+}
+
+char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k)
+{
+    return type == SPRY_F64 ? spryi_decimal_write_f64(to, ((const double *)values)[k])
+                            : spryi_decimal_write_f32(to, (float)spryi_value_at(values, type, k));
+}

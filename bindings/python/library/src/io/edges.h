@@ -1,0 +1,53 @@
+/*
+ * Lists of edges, inside the reader: lines of two or three columns, "source target" or "source target weight", the
+ * same number in all. Columns are apart by blanks, tabs, a comma or a semicolon. Lines that begin with # or % and blank
+ * lines are passed over, and the first other line may name the columns. How many nodes there are is known at the end.
+ */
+#ifndef SPRYI_EDGES_H
+#define SPRYI_EDGES_H
+
+#include "io/mtx.h"
+
+typedef struct spryi_edges {
+    const char *name; /* of the file, in messages */
+    int64_t base;     /* the number of the first node */
+    int weighted;     /* lines have a third column */
+    int64_t lines;    /* that the head takes */
+    int64_t aside;    /* bytes of its comments and blank lines */
+} spryi_edges;
+
+/* The largest number of a node, from 0. */
+#define SPRYI_LARGEST_NODE (INT64_MAX / 64 - 1)
+
+static inline int spryi_is_divider(char c)
+{
+    return c == ',' || c == ';';
+}
+
+/* 1: the name is one of a list of edges, and the text does not begin as Matrix Market does. Nothing of it is taken. */
+spry_status spryi_edges_are(spryi_text *text, int *are, spry_error *err);
+
+/* edges_line.c: comments, names of columns, and how many columns there are; text then stands before the first edge. */
+spry_status spryi_edges_read_head(spryi_text *text, spryi_block *block, spryi_edges *edges, spry_error *err);
+
+/* edges_line.c: takes the line p..end (without its newline) apart. fault may be NULL; it is set for a bad line. */
+spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char *end, spryi_entry *entry,
+                            spryi_fault *fault);
+
+/* One block of lines, in arrays that have room for as many edges as it can hold. */
+typedef struct spryi_parsed_edges {
+    int64_t *rows, *cols;
+    void *values;
+    int64_t count, lines, aside; /* aside: bytes of comments and blank lines */
+    int64_t largest;             /* number of a node, from 0; -1: no edge */
+    spryi_entry_order order;
+    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
+} spryi_parsed_edges;
+
+/* edges_parse.c. type is that of to->values; SPRY_PATTERN where lines have no weight. */
+void spryi_edges_parse(const spryi_edges *edges, const spryi_block *block, spry_type type, spryi_parsed_edges *to);
+
+/* edges_read.c: a whole file. */
+spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
+
+#endif

@@ -1,0 +1,319 @@
+/*
+ * A list of edges, by several threads, as io/mtx_entries.c reads a file: each takes the next block of lines and parses
+ * it, and blocks are joined in file order. How many edges and nodes there are is not known before the end, so each
+ * block's edges are kept apart until then.
+ */
+#include "io/edges.h"
+
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/memory.h"
+#include "io/ordered_handover.h"
+#include "io/source.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The edges of one block, with indices of 32 bits where they fit. */
+typedef struct part {
+    struct part *next;
+    int64_t count, at; /* at: edges of the parts before */
+    spry_index_type index_type;
+    void *rows, *cols, *values;
+} part;
+
+typedef struct job {
+    spryi_text *text;
+    const spryi_edges *edges;
+    spry_type type; /* of the weights; SPRY_PATTERN: none */
+    _Atomic int64_t next_block;
+    _Atomic int stop;
+    /* belong to the thread that has the next block */
+    part *first, *last;
+    int64_t parts, count, lines, aside, largest;
+    int64_t last_i, last_j;
+    spryi_entry_order order;
+    spry_status status;
+    spry_error error;
+} job;
+
+static void release_part(spry_context *context, part *p)
+{
+    if (!p) return;
+    spryi_release(context, p->rows);
+    spryi_release(context, p->cols);
+    spryi_release(context, p->values);
+    spryi_release(context, p);
+}
+
+static void copy_indices(void *to, spry_index_type type, const int64_t *from, int64_t count)
+{
+    if (type == SPRY_I64) {
+        memcpy(to, from, (size_t)count * sizeof *from);
+        return;
+    }
+    for (int64_t k = 0; k < count; k++) ((int32_t *)to)[k] = (int32_t)from[k];
+}
+
+/* *made NULL: there are no edges to keep. */
+static spry_status keep_part(const job *work, part **made, const spryi_parsed_edges *from, spry_error *err)
+{
+    spry_context *context = work->text->context;
+    spry_status status = SPRY_OK;
+    *made = NULL;
+    if (from->count == 0) return SPRY_OK;
+    const spry_index_type type = from->largest > INT32_MAX ? SPRY_I64 : SPRY_I32;
+    const size_t index_bytes = spry_index_type_bytes(type), value_bytes = spry_type_bytes(work->type);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, made, 1, "a part of the edges", err));
+    part *p = *made;
+    *p = (part){.count = from->count, .index_type = type};
+    SPRYI_TRY(spryi_allocate(context, &p->rows, p->count, index_bytes, "sources of edges", err));
+    SPRYI_TRY(spryi_allocate(context, &p->cols, p->count, index_bytes, "targets of edges", err));
+    copy_indices(p->rows, type, from->rows, p->count);
+    copy_indices(p->cols, type, from->cols, p->count);
+    if (work->type != SPRY_PATTERN) {
+        SPRYI_TRY(spryi_allocate(context, &p->values, p->count, value_bytes, "weights of edges", err));
+        memcpy(p->values, from->values, (size_t)p->count * value_bytes);
+    }
+done:
+    if (status != SPRY_OK) {
+        release_part(context, p);
+        *made = NULL;
+    }
+    return status;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+static spry_status explain(const job *work, const spryi_block *block, const spryi_parsed_edges *from, spry_error *err)
+{
+    spryi_fault fault = {""};
+    spryi_entry entry;
+    (void)spryi_edges_line(work->edges, from->bad, spryi_line_end(from->bad, block->end), &entry, &fault);
+    return spryi_fail_file(err, SPRY_BAD_FILE, work->edges->name, work->lines + from->lines + 1, "%s", fault.text);
+}
+
+/* The block's part becomes the last. */
+static spry_status append(job *work, const spryi_block *block, const spryi_parsed_edges *from, part *kept,
+                          spry_error *err)
+{
+    if (from->bad) return explain(work, block, from, err);
+    work->lines += from->lines;
+    work->aside += from->aside;
+    SPRYI_OK_OR_RETURN(spryi_mtx_check_aside(work->text, work->aside, work->lines, err));
+    if (!kept) return SPRY_OK;
+    spryi_order_join(&work->order, &from->order, work->last_i, work->last_j, from->rows[0], from->cols[0]);
+    work->last_i = from->rows[from->count - 1];
+    work->last_j = from->cols[from->count - 1];
+    if (from->largest > work->largest) work->largest = from->largest;
+    kept->at = work->count;
+    work->count += kept->count;
+    work->parts++;
+    *(work->last ? &work->last->next : &work->first) = kept;
+    work->last = kept;
+    return SPRY_OK;
+}
+
+static void work_through(job *work, spryi_block *block, spryi_parsed_edges *own)
+{
+    while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
+        spry_error error = {0};
+        part *kept = NULL;
+        spry_status status = spryi_text_next(work->text, block, &error);
+        const int finished = block->finished;
+        if (status == SPRY_OK && !finished) {
+            spryi_edges_parse(work->edges, block, work->type, own);
+            if (!own->bad) status = keep_part(work, &kept, own, &error);
+        }
+        spryi_handover_wait(&work->next_block, block->number);
+        const int mine = work->status == SPRY_OK;
+        if (mine && status == SPRY_OK && !finished) status = append(work, block, own, kept, &error);
+        if (mine && status != SPRY_OK) {
+            work->status = status;
+            work->error = error;
+        }
+        if (!mine || status != SPRY_OK) {
+            release_part(work->text->context, kept);
+            atomic_store_explicit(&work->stop, 1, memory_order_relaxed);
+        }
+        spryi_handover_done(&work->next_block, block->number);
+        if (status != SPRY_OK || finished || !mine) return;
+    }
+}
+
+typedef struct worker {
+    spryi_block block;
+    spryi_parsed_edges own;
+} worker;
+
+static void release_worker(spryi_text *text, worker *w)
+{
+    spryi_block_destroy(text, &w->block);
+    spryi_release(text->context, w->own.rows);
+    spryi_release(text->context, w->own.cols);
+    spryi_release(text->context, w->own.values);
+}
+
+static spry_status create_worker(const job *work, worker *w, spry_error *err)
+{
+    spry_context *context = work->text->context;
+    const int64_t most = (1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES) / (work->type == SPRY_PATTERN ? 4 : 6) + 1;
+    spry_status status = SPRY_OK;
+    *w = (worker){0};
+    SPRYI_TRY(spryi_block_create(work->text, &w->block, err));
+    SPRYI_TRY(SPRYI_NEW(context, &w->own.rows, most, "parsed sources", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w->own.cols, most, "parsed targets", err));
+    if (work->type != SPRY_PATTERN)
+        SPRYI_TRY(spryi_allocate(context, &w->own.values, most, spry_type_bytes(work->type), "parsed weights", err));
+done:
+    if (status != SPRY_OK) release_worker(work->text, w);
+    return status;
+}
+
+static spry_status run(job *work, spry_error *err)
+{
+    spry_context *context = work->text->context;
+    const int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
+    int threads = spry_context_threads(context), ready = 0;
+    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
+    spryi_memory_limit *limit = spryi_get_memory_limit();
+    worker *workers = NULL;
+    spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
+    if (status != SPRY_OK) return status;
+    for (; ready < threads; ready++) SPRYI_TRY(create_worker(work, &workers[ready], err));
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        SPRYI_DEFAULT_FLOATS;
+        spryi_memory_limit *before = spryi_set_memory_limit(limit);
+        work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
+        (void)spryi_set_memory_limit(before);
+    }
+    status = work->status;
+    if (status != SPRY_OK && err) *err = work->error;
+done:
+    for (int t = 0; t < ready; t++) release_worker(work->text, &workers[t]);
+    spryi_release(context, workers);
+    return status;
+}
+
+/* ---- together ---------------------------------------------------------------------------------- */
+
+typedef enum array { ROWS, COLS, VALUES } array;
+
+/* One array of all parts in one, which is the parts' no more. */
+static spry_status join(spry_context *context, void **to, part **parts, int64_t count, array which,
+                        spry_index_type index_type, spry_type type, int64_t edges, spry_error *err)
+{
+    static const char *const what[] = {"sources of all edges", "targets of all edges", "weights of all edges"};
+    const size_t size = which == VALUES ? spry_type_bytes(type) : spry_index_type_bytes(index_type);
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, to, edges, size, what[which], err));
+    const int threads = spryi_threads(context, edges);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t p = 0; p < count; p++) {
+        const part *from = parts[p];
+        const void *data = which == ROWS ? from->rows : which == COLS ? from->cols : from->values;
+        char *at = (char *)*to + (size_t)from->at * size;
+        if (which == VALUES || from->index_type == index_type) {
+            memcpy(at, data, (size_t)from->count * size);
+        } else { /* of 32 bits, into 64 */
+            for (int64_t k = 0; k < from->count; k++)
+                ((int64_t *)(void *)at)[k] = spryi_index_at(data, from->index_type, k);
+        }
+    }
+    for (int64_t p = 0; p < count; p++) {
+        void **data = which == ROWS ? &parts[p]->rows : which == COLS ? &parts[p]->cols : &parts[p]->values;
+        spryi_release(context, *data);
+        *data = NULL;
+    }
+    return SPRY_OK;
+}
+
+static spry_status join_all(job *work, spryi_mtx_entries *entries, spry_index_type index_type, spry_error *err)
+{
+    spry_context *context = work->text->context;
+    part **parts = NULL;
+    int64_t p = 0;
+    *entries = (spryi_mtx_entries){.index_type = index_type,
+                                   .value_type = work->type,
+                                   .count = work->count,
+                                   .order = work->order};
+    spry_status status = SPRYI_NEW(context, &parts, work->parts, "list of parts", err);
+    if (status != SPRY_OK) return status;
+    for (part *next = work->first; next; next = next->next) parts[p++] = next;
+    SPRYI_TRY(join(context, &entries->rows, parts, p, ROWS, index_type, work->type, work->count, err));
+    SPRYI_TRY(join(context, &entries->cols, parts, p, COLS, index_type, work->type, work->count, err));
+    if (work->type != SPRY_PATTERN)
+        SPRYI_TRY(join(context, &entries->values, parts, p, VALUES, index_type, work->type, work->count, err));
+done:
+    if (status != SPRY_OK) spryi_mtx_release(context, entries);
+    spryi_release(context, parts);
+    return status;
+}
+
+/* Memory for rows without edges tells that numbers were not meant as numbers of rows. */
+static spry_status explain_gaps(const job *work, spry_status status, spry_error *err)
+{
+    if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
+    return spryi_fail_file(err, status, work->edges->name, 0,
+                           "numbers of nodes go up to %lld, and rows of so many take %lld bytes at least; expected "
+                           "numbers without large gaps",
+                           (long long)(work->largest + work->edges->base), (long long)(8 * (work->largest + 1)));
+}
+
+static void tell_source(const job *work, spryi_source *source)
+{
+    source->kind = SPRYI_EDGE_LIST;
+    source->field = work->edges->weighted ? "real" : "pattern";
+    source->gzip = work->text->gzip;
+    snprintf(source->layout, sizeof source->layout, "%s", work->edges->weighted ? "3 columns" : "2 columns");
+    source->rows = source->cols = -1;
+    source->entries = work->count;
+}
+
+static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    spryi_mtx_entries entries;
+    spry_index_type index_type;
+    const spryi_mtx head = {.name = work->edges->name,
+                            .field = work->edges->weighted ? SPRYI_REAL : SPRYI_FIELD_PATTERN,
+                            .symmetry = options->undirected ? SPRY_SYMMETRIC : SPRY_GENERAL,
+                            .m = work->largest + 1,
+                            .n = work->largest + 1,
+                            .entries = work->count,
+                            .lines = work->lines};
+    SPRYI_OK_OR_RETURN(spryi_mtx_pick_index_type(&head, options, &index_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_own_limit(8 * (head.m + 1), "offsets", err));
+    SPRYI_OK_OR_RETURN(join_all(work, &entries, index_type, err));
+    SPRYI_OK_OR_RETURN(spryi_mtx_to_csr(work->text->context, A, &head, &entries, options, err));
+    tell_source(work, &(*A)->source);
+    return SPRY_OK;
+}
+
+spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    spryi_edges edges = {.name = text->name, .base = options->index_base};
+    spryi_block block;
+    SPRYI_OK_OR_RETURN(spryi_block_create(text, &block, err));
+    spry_status status = spryi_edges_read_head(text, &block, &edges, err);
+    spryi_block_destroy(text, &block);
+    if (status != SPRY_OK) return status;
+    job work = {.text = text,
+                .edges = &edges,
+                .type = edges.weighted ? spryi_read_as(options->value_type) : SPRY_PATTERN,
+                .lines = edges.lines,
+                .aside = edges.aside,
+                .largest = -1,
+                .last_i = -1,
+                .last_j = -1,
+                .order = SPRYI_ALL_ORDERS};
+    if (work.type == SPRY_PATTERN && edges.weighted) work.type = SPRY_F64; /* weights are checked, then dropped */
+    status = run(&work, err);
+    if (status == SPRY_OK) status = explain_gaps(&work, make_matrix(&work, A, options, err), err);
+    for (part *p = work.first, *next; p; p = next) {
+        next = p->next;
+        release_part(text->context, p);
+    }
+    return status;
+}

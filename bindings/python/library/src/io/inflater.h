@@ -1,0 +1,29 @@
+/* Input that is read in order: gzip becomes text, and the text of a feed stays as it is. For io/text.c. */
+#ifndef SPRYI_INFLATER_H
+#define SPRYI_INFLATER_H
+
+#include "io/text.h"
+
+typedef struct spryi_inflater spryi_inflater;
+
+/* gzip 0: text->feed brings the text itself. */
+spry_status spryi_inflater_create(spry_context *context, spryi_inflater **inflater, int gzip, spry_error *err);
+void spryi_inflater_destroy(spry_context *context, spryi_inflater *inflater);
+
+/* Text that can be left at most: deflate never does better than 1032 to 1. */
+int64_t spryi_inflater_most_left(const spryi_inflater *inflater, const spryi_text *text);
+
+/* Bytes of the feed that have to be held, and taken later, for `bytes` of text to be left. */
+int64_t spryi_inflater_input_for(const spryi_inflater *inflater, const spryi_text *text, int64_t bytes);
+
+/*
+ * *have bytes of whole lines into buffer; 0 at the end. Of a line that fills the buffer the beginning is handed out,
+ * and the rest is left out. A fault in the stream is reported by the call after the one that handed out the last
+ * whole line before it.
+ */
+spry_status spryi_inflater_next(spryi_text *text, char *buffer, int64_t capacity, int64_t *have, spry_error *err);
+
+/* The next call hands these bytes, at most a buffer of them, out first. */
+void spryi_inflater_put_back(spryi_inflater *inflater, const char *from, int64_t bytes);
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * Matrix Market text of a matrix. Entries are written in stored order, indices from 1; of a symmetric matrix
+ * the lower triangle. Threads format numbered pieces of as many entries each and write them in order; for ".gz"
+ * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
+ * number of threads.
+ */
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/memory.h"
+#include "io/container.h"
+#include "io/decimal.h"
+#include "io/gzip.h"
+#include "io/mtx.h"
+#include "io/ordered_handover.h"
+#include "io/output.h"
+#include "spry/io.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE_ENTRIES = 32768, MOST_LINE = 20 + 1 + 20 + 1 + SPRYI_NUMBER_CHARS + 1 };
+
+/* One thread formats and compresses into this. */
+typedef struct press {
+    char *text;
+    unsigned char *packed; /* NULL: plain text is written */
+    size_t packed_bytes;
+    z_stream z;
+} press;
+
+typedef struct writing {
+    const spry_matrix *A;
+    spryi_field field;
+    int lower; /* entries above the diagonal are left out */
+    spryi_output output;
+    int64_t pieces;
+    _Atomic int64_t next; /* piece to be formatted */
+    _Atomic int64_t next_to_write;
+    /* belong to the thread that has the next piece to write */
+    spry_status status;
+    spry_error error;
+} writing;
+
+/* ---- comments ------------------------------------------------------------------------------------ */
+
+enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline are counted */
+
+/* How many of the bytes at p, which are too many, go into a line: up to a blank, else up to the end of a character. */
+static size_t break_at(const char *p)
+{
+    const char *blank = memrchr(p, ' ', MOST_COMMENT + 1);
+    if (blank > p) return (size_t)(blank - p);
+    size_t take = MOST_COMMENT;
+    while (take > MOST_COMMENT - 3 && ((unsigned char)p[take] & 0xc0) == 0x80) take--; /* within a UTF-8 character */
+    return take;
+}
+
+size_t spryi_mtx_comment(char *to, const char *comment)
+{
+    size_t bytes = 0;
+    while (comment && *comment) {
+        size_t length = strcspn(comment, "\n"), take = length > MOST_COMMENT ? break_at(comment) : length;
+        if (to) {
+            *to++ = '%';
+            memcpy(to, comment, take);
+            to += take;
+            *to++ = '\n';
+        }
+        bytes += take + 2;
+        comment += take;
+        if (*comment == '\n' || (take < length && *comment == ' ')) comment++;
+    }
+    return bytes;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------- */
+
+/* Walks over entries first .. in stored order. */
+typedef struct walk {
+    const spry_arrays *a;
+    int64_t major, majors, k, i, j;
+} walk;
+
+static walk start_walk(const spry_arrays *a, int64_t k)
+{
+    walk w = {.a = a, .k = k, .majors = a->layout == SPRY_CSR ? a->rows : a->cols};
+    if (a->layout != SPRY_COO && k < a->nnz) w.major = spryi_major_of(a, k);
+    return w;
+}
+
+/* Sets i and j of entry k. 0: they lie outside the matrix. */
+static inline int step(walk *w)
+{
+    const spry_arrays *a = w->a;
+    int64_t minor = spryi_index_at(a->indices, a->index_type, w->k);
+    if (a->layout == SPRY_COO) {
+        w->i = spryi_index_at(a->row_indices, a->index_type, w->k);
+        w->j = minor;
+    } else {
+        while (w->major + 1 < w->majors && spryi_index_at(a->offsets, a->offset_type, w->major + 1) <= w->k) w->major++;
+        w->i = a->layout == SPRY_CSR ? w->major : minor;
+        w->j = a->layout == SPRY_CSR ? minor : w->major;
+    }
+    w->k++;
+    return w->i >= 0 && w->i < a->rows && w->j >= 0 && w->j < a->cols;
+}
+
+static int64_t piece_end(const spry_arrays *a, int64_t piece)
+{
+    return (piece + 1) * PIECE_ENTRIES < a->nnz ? (piece + 1) * PIECE_ENTRIES : a->nnz;
+}
+
+/* ---- what the banner says ---------------------------------------------------------------------- */
+
+/* The field that was read, unless values that it cannot express have come up since. */
+static spryi_field resolve_field(const spry_matrix *A, int threads)
+{
+    const spry_arrays *a = &A->a;
+    int all_whole = 1, all_ones = 1;
+    if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
+    if (A->field == SPRYI_REAL) return SPRYI_REAL;
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for reduction(&& : all_whole, all_ones)
+        for (int64_t k = 0; k < a->nnz; k++) {
+            double x = spryi_value_of(a, k);
+            all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
+            all_ones = all_ones && x == 1;
+        }
+    }
+    if (A->field == SPRYI_FIELD_PATTERN && all_ones) return SPRYI_FIELD_PATTERN;
+    return A->field == SPRYI_INTEGER && all_whole ? SPRYI_INTEGER : SPRYI_REAL;
+}
+
+static int64_t count_entries(const writing *w, int threads)
+{
+    const spry_arrays *a = &w->A->a;
+    int64_t count = 0;
+    if (!w->lower) return a->nnz;
+#pragma omp parallel for num_threads(threads) reduction(+ : count)
+    for (int64_t piece = 0; piece < w->pieces; piece++) {
+        walk at = start_walk(a, piece * PIECE_ENTRIES);
+        while (at.k < piece_end(a, piece)) {
+            (void)step(&at);
+            count += at.i >= at.j;
+        }
+    }
+    return count;
+}
+
+/* Banner, comment and size line, as text of *bytes bytes. */
+static spry_status make_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
+                             spry_error *err)
+{
+    static const char *const fields[] = {"real", "integer", "pattern"};
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    const spry_arrays *a = &w->A->a;
+    size_t capacity = spryi_mtx_comment(NULL, comment) + 256;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err));
+    char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
+                                symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
+    to += spryi_mtx_comment(to, comment);
+    to += snprintf(to, capacity - (size_t)(to - *text), "%lld %lld %lld\n", (long long)a->rows, (long long)a->cols,
+                   (long long)count_entries(w, threads));
+    *bytes = (size_t)(to - *text);
+    return SPRY_OK;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------ */
+
+static spry_status format_piece(const writing *w, int64_t piece, char *text, size_t *bytes, spry_error *err)
+{
+    const spry_arrays *a = &w->A->a;
+    char *to = text;
+    walk at = start_walk(a, piece * PIECE_ENTRIES);
+    while (at.k < piece_end(a, piece)) {
+        int64_t k = at.k;
+        if (!step(&at))
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", k, a->nnz,
+                                    "entry %lld is at row %lld, column %lld, outside the %lld x %lld matrix",
+                                    (long long)k, (long long)at.i, (long long)at.j, (long long)a->rows,
+                                    (long long)a->cols);
+        if (w->lower && at.i < at.j) continue;
+        to = spryi_decimal_write_i64(to, at.i + 1);
+        *to++ = ' ';
+        to = spryi_decimal_write_i64(to, at.j + 1);
+        if (w->field != SPRYI_FIELD_PATTERN) {
+            *to++ = ' ';
+            if (w->field == SPRYI_INTEGER) {
+                double x = spryi_value_of(a, k);
+                if (x == 0 && signbit(x)) *to++ = '-';
+                to = spryi_decimal_write_i64(to, (int64_t)x);
+            } else {
+                to = spryi_decimal_write_value(to, a->values, a->value_type, k);
+            }
+        }
+        *to++ = '\n';
+    }
+    *bytes = (size_t)(to - text);
+    return SPRY_OK;
+}
+
+/* text as a gzip member into packed, which is large enough. */
+static size_t pack(press *p, const char *text, size_t bytes)
+{
+    (void)deflateReset(&p->z);
+    p->z.next_in = (Bytef *)(uintptr_t)text; /* only read; older headers lack the const */
+    p->z.avail_in = (uInt)bytes;
+    p->z.next_out = p->packed;
+    p->z.avail_out = (uInt)p->packed_bytes;
+    (void)deflate(&p->z, Z_FINISH);
+    return (size_t)(p->z.next_out - p->packed);
+}
+
+/* Every number taken is passed on, also after a failure, so nobody waits for ever. */
+static void write_pieces(writing *w, press *p)
+{
+    for (;;) {
+        int64_t piece = atomic_fetch_add(&w->next, 1);
+        if (piece >= w->pieces) return;
+        spry_error error = {0};
+        size_t bytes = 0;
+        spry_status status = format_piece(w, piece, p->text, &bytes, &error);
+        const void *data = p->text;
+        if (status == SPRY_OK && p->packed && bytes > 0) {
+            bytes = pack(p, p->text, bytes);
+            data = p->packed;
+        }
+        spryi_handover_wait(&w->next_to_write, piece);
+        if (w->status == SPRY_OK) {
+            if (status == SPRY_OK) status = spryi_output_write(&w->output, data, bytes, &error);
+            if (status != SPRY_OK) {
+                w->status = status;
+                w->error = error;
+            }
+        }
+        int stop = w->status != SPRY_OK;
+        spryi_handover_done(&w->next_to_write, piece);
+        if (stop) return;
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void destroy_press(spry_context *context, press *p)
+{
+    if (p->packed) (void)deflateEnd(&p->z);
+    spryi_release(context, p->packed);
+    spryi_release(context, p->text);
+}
+
+/* Room for `bytes` of text, and for it packed. */
+static spry_status create_press(spry_context *context, press *p, size_t bytes, int gzip, spry_error *err)
+{
+    memset(p, 0, sizeof *p);
+    spry_status status = SPRYI_NEW(context, &p->text, (int64_t)bytes, "text to write", err);
+    if (status != SPRY_OK || !gzip) return status;
+    spryi_gzip_allocate_with(&p->z, context);
+    int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    if (result != Z_OK) SPRYI_TRY(spryi_gzip_fail(result, err));
+    p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
+    status = SPRYI_NEW(context, &p->packed, (int64_t)p->packed_bytes, "gzip to write", err);
+    if (status != SPRY_OK) (void)deflateEnd(&p->z);
+done:
+    if (status != SPRY_OK) {
+        spryi_release(context, p->text);
+        p->text = NULL;
+    }
+    return status;
+}
+
+static spry_status write_head(writing *w, const char *text, size_t bytes, int gzip, spry_error *err)
+{
+    if (!gzip) return spryi_output_write(&w->output, text, bytes, err);
+    press p;
+    SPRYI_OK_OR_RETURN(create_press(w->A->context, &p, bytes, 1, err));
+    size_t packed = pack(&p, text, bytes);
+    spry_status status = spryi_output_write(&w->output, p.packed, packed, err);
+    destroy_press(w->A->context, &p);
+    return status;
+}
+
+static spry_status write_all(writing *w, int gzip, int threads, spry_error *err)
+{
+    spry_context *context = w->A->context;
+    int ready = 0;
+    press *presses = NULL;
+    if (threads > w->pieces) threads = (int)w->pieces;
+    if (threads == 0) return SPRY_OK;
+    spry_status status = SPRYI_NEW(context, &presses, threads, "writers", err);
+    if (status != SPRY_OK) return status;
+    int64_t largest = w->A->a.nnz < PIECE_ENTRIES ? w->A->a.nnz : PIECE_ENTRIES;
+    for (; ready < threads; ready++)
+        SPRYI_TRY(create_press(context, &presses[ready], (size_t)largest * MOST_LINE, gzip, err));
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        SPRYI_DEFAULT_FLOATS;
+        write_pieces(w, &presses[omp_get_thread_num()]);
+    }
+    status = w->status;
+    if (status != SPRY_OK && err) *err = w->error;
+done:
+    while (ready > 0) destroy_press(context, &presses[--ready]);
+    spryi_release(context, presses);
+    return status;
+}
+
+/* A's arrays are all its entries. */
+static spry_status write_mtx(const spry_matrix *A, const char *path, const spry_write_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context),
+        gzip = spryi_output_named(path, ".gz");
+    char *head = NULL;
+    size_t head_bytes = 0;
+    writing w = {.A = A, .output.fd = -1, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
+    w.field = resolve_field(A, threads);
+    /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
+    int lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
+    if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
+    w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);
+    SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
+    SPRYI_TRY(spryi_output_open(&w.output, path, err));
+    SPRYI_TRY(write_head(&w, head, head_bytes, gzip, err));
+    SPRYI_TRY(write_all(&w, gzip, threads, err));
+done:
+    if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
+    spryi_release(A->context, head);
+    return spryi_output_close(&w.output, status, err);
+}
+
+spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                              spry_error *err)
+{
+    if (!A || !path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
+    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
+    SPRYI_DEFAULT_FLOATS;
+    spry_write_options o;
+    spry_status status = SPRYI_TAKE(&o, options, err);
+    if (status != SPRY_OK) return status;
+    options = &o;
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
+    if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);
+    if (options && options->format)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "write: format %s is for containers, whose names end in .spry", options->format);
+    spry_matrix *entries;
+    status = spryi_matrix_entries(A, &entries, err);
+    if (status == SPRY_OUT_OF_MEMORY) return spryi_name_file(err, status, path);
+    if (status != SPRY_OK) return status;
+    status = write_mtx(entries, path, options, err);
+    spryi_matrix_release(entries);
+    return status;
+}

@@ -1,0 +1,186 @@
+#include "io/output.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the system keeps a name for an open file, which linkat needs. */
+typedef struct fd_path {
+    char text[40];
+} fd_path;
+
+static fd_path path_of_fd(int fd)
+{
+    fd_path path;
+    snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/*
+ * A file without a name in the target's folder: when the process is killed the system removes it, and a library
+ * cannot see to that itself, since the signal handlers are the program's. 0: this file system has no such files.
+ */
+static int open_nameless(spryi_output *output)
+{
+#ifdef O_TMPFILE
+    char folder[PATH_MAX];
+    const char *slash = strrchr(output->target, '/');
+    size_t length = slash == output->target ? 1 : slash ? (size_t)(slash - output->target) : 0;
+    memcpy(folder, output->target, length);
+    folder[length] = '\0';
+    output->fd = open(length > 0 ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (output->fd >= 0 && access(path_of_fd(output->fd).text, F_OK) == 0) return 1;
+    if (output->fd >= 0) (void)close(output->fd);
+    output->fd = -1;
+#endif
+    return 0;
+}
+
+/*
+ * A new name in the target's folder, for a file made there (O_EXCL with the mode of any new file, so that the umask
+ * holds), or with link 1 for the nameless one.
+ */
+static int take_name_beside(spryi_output *output, int link)
+{
+    static _Atomic unsigned counter;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        int length = snprintf(output->beside, sizeof output->beside, "%s.%ld-%u.tmp", output->target, (long)getpid(),
+                              atomic_fetch_add(&counter, 1));
+        if (length < 0 || (size_t)length >= sizeof output->beside) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        if (!link) output->fd = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int good = link
+                       ? linkat(AT_FDCWD, path_of_fd(output->fd).text, AT_FDCWD, output->beside, AT_SYMLINK_FOLLOW) == 0
+                       : output->fd >= 0;
+        if (good) return 1;
+        if (errno != EEXIST) break;
+    }
+    output->beside[0] = '\0';
+    return 0;
+}
+
+/* Without nameless files (NFS, no /proc) a killed process leaves the file beside the target behind. */
+static spry_status open_beside(spryi_output *output, spry_error *err)
+{
+    if (open_nameless(output) || take_name_beside(output, 0)) return SPRY_OK;
+    return spryi_fail_errno(err, output->name, "cannot be created", errno);
+}
+
+/*
+ * The complete file gets its name. No call replaces a file by a nameless one, so over an existing file it
+ * has a name of its own between two calls.
+ */
+static int put_in_place(spryi_output *output)
+{
+    if (!output->beside[0]) {
+        fd_path from = path_of_fd(output->fd);
+        if (linkat(AT_FDCWD, from.text, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW) == 0) return 1;
+        if (errno != EEXIST || !take_name_beside(output, 1)) return 0;
+    }
+    return rename(output->beside, output->target) == 0;
+}
+
+int spryi_output_named(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
+static spry_status open_direct(spryi_output *output, const char *path, spry_error *err)
+{
+    output->direct = 1;
+    output->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return output->fd >= 0 ? SPRY_OK : spryi_fail_errno(err, output->name, "cannot be opened for writing", errno);
+}
+
+int spryi_output_target(char target[PATH_MAX], const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char to[PATH_MAX];
+    if (realpath(path, target)) return 1;
+    size_t begin = 0, length = strlen(path);
+    const char *from = path;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        if (begin + length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return 0;
+        }
+        memcpy(target + begin, from, length);
+        target[begin + length] = '\0';
+        const ssize_t count = readlink(target, to, sizeof to);
+        if (count < 0) return 1; /* no link */
+        const char *slash = to[0] == '/' ? NULL : strrchr(target, '/');
+        begin = slash ? (size_t)(slash + 1 - target) : 0;
+        length = (size_t)count;
+        from = to;
+    }
+    errno = ELOOP;
+    return 0;
+}
+
+spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err)
+{
+    output->name = path;
+    output->direct = 0;
+    output->beside[0] = '\0';
+    if (strcmp(path, "-") == 0) {
+        output->name = "standard output";
+        output->direct = 1;
+        output->fd = STDOUT_FILENO;
+        (void)fflush(stdout); /* what the program printed before comes first */
+        return SPRY_OK;
+    }
+    struct stat facts;
+    int exists = stat(path, &facts) == 0;
+    if (!exists && errno != ENOENT) return spryi_fail_errno(err, path, "cannot be created", errno);
+    if (exists && S_ISDIR(facts.st_mode))
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is a directory, expected a file to write");
+    if (exists && !S_ISREG(facts.st_mode)) return open_direct(output, path, err);
+    if (exists && access(path, W_OK) != 0) return spryi_fail_errno(err, path, "cannot be replaced", errno);
+    /* A link stays a link: what it leads to is made, or replaced. */
+    if (!spryi_output_target(output->target, path)) return spryi_fail_errno(err, path, "cannot be created", errno);
+    spry_status status = open_beside(output, err);
+    if (status == SPRY_OK && exists) (void)fchmod(output->fd, facts.st_mode & 07777);
+    return status;
+}
+
+spry_status spryi_output_write(const spryi_output *output, const void *data, size_t bytes, spry_error *err)
+{
+    const char *p = data;
+    while (bytes > 0) {
+        ssize_t count = write(output->fd, p, bytes);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return spryi_fail_errno(err, output->name, "cannot be written", errno);
+        p += count;
+        bytes -= (size_t)count;
+    }
+    return SPRY_OK;
+}
+
+/* Finds out what closing would report while the file can still be given its name. */
+static int flush_file(int fd)
+{
+    int copy = dup(fd);
+    return copy >= 0 && close(copy) == 0;
+}
+
+spry_status spryi_output_close(spryi_output *output, spry_status status, spry_error *err)
+{
+    if (output->fd < 0 || (output->fd == STDOUT_FILENO && output->direct)) return status;
+    if (status == SPRY_OK && !flush_file(output->fd))
+        status = spryi_fail_errno(err, output->name, "cannot be written", errno);
+    if (status == SPRY_OK && !output->direct && !put_in_place(output))
+        status = spryi_fail_errno(err, output->name, "cannot be put in place", errno);
+    if (status != SPRY_OK && output->beside[0]) (void)unlink(output->beside);
+    (void)close(output->fd);
+    return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * A file that appears under its name only when it is complete: written without a name, or under one beside it
+ * where the file system cannot do that.
+ * A device, a FIFO and standard output are written directly.
+ */
+#ifndef SPRYI_OUTPUT_H
+#define SPRYI_OUTPUT_H
+
+#include "spry/spry.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct spryi_output {
+    const char *name; /* in messages */
+    int fd;
+    int direct;            /* written in place: nothing to rename or to remove */
+    char target[PATH_MAX]; /* what path leads to, behind symbolic links */
+    char beside[PATH_MAX]; /* the temporary file's name, "" while it has none */
+} spryi_output;
+
+/* 1: path ends with the suffix, and something stands before it. */
+int spryi_output_named(const char *path, const char *suffix);
+
+/*
+ * What path leads to behind symbolic links, of which the last may lead to what is not there yet. 0: it is too long, or
+ * they form a ring, as errno tells.
+ */
+int spryi_output_target(char target[PATH_MAX], const char *path);
+
+/* path "-" is standard output. fd is to be -1 before, and is after a failure. */
+spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err);
+spry_status spryi_output_write(const spryi_output *output, const void *data, size_t bytes, spry_error *err);
+
+/*
+ * Closes what is open. The file appears under its name if status is SPRY_OK and closing succeeds; else nothing of it
+ * remains. Returns status, or what closing has come to.
+ */
+spry_status spryi_output_close(spryi_output *output, spry_status status, spry_error *err);
+
+#endif

@@ -1,0 +1,148 @@
+/* Reading a matrix: what is asked for, and what kind of file there is. */
+#include "core/error.h"
+#include "core/float_env.h"
+#include "core/memory.h"
+#include "io/container.h"
+#include "io/edges.h"
+#include "io/mtx.h"
+#include "io/npz.h"
+#include "io/source.h"
+#include "spry/io.h"
+#include "spry/tools.h"
+
+#include <string.h>
+
+static spry_status check_switch(const char *name, int value, spry_error *err)
+{
+    if (value == 0 || value == 1) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 1, "read: %s is %d, expected 0 or 1", name, value);
+}
+
+static spry_status check_options(spry_context *context, spry_matrix **A, const void *source, const char *source_name,
+                                 spry_read_options *o, const spry_read_options *options, spry_error *err)
+{
+    if (!context || !A || !source) {
+        const char *missing = !context ? "context" : !A ? "A" : source_name;
+        return spryi_fail_missing(err, missing);
+    }
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
+    options = o;
+    SPRYI_OK_OR_RETURN(spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "offset_type", options->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "index_type", options->index_type, err));
+    if (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
+                          "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
+    SPRYI_OK_OR_RETURN(check_switch("index_base", options->index_base, err));
+    SPRYI_OK_OR_RETURN(check_switch("drop_duplicates", options->drop_duplicates, err));
+    SPRYI_OK_OR_RETURN(check_switch("undirected", options->undirected, err));
+    return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
+}
+
+/* Options that hold for text of edges alone, or for what is sorted while it is read. */
+static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
+{
+    const char *given = o->index_base != 0                  ? "index_base"
+                        : o->undirected != 0                ? "undirected"
+                        : o->drop_duplicates != 0 && !sorts ? "drop_duplicates"
+                                                            : NULL;
+    if (!given) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, given, "%s is for %s, and this is a %s", given,
+                      sorts || given[0] != 'd' ? "edge lists" : "text and npz files", kind);
+}
+
+/* The first bytes of a file, no more than tell what it is: of a pipe no more may be there yet. */
+static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, got, err));
+    const int64_t more = *got < 2 ? 0 : memcmp(head, "PK", 2) == 0 ? 4 : memcmp(head, "MA", 2) == 0 ? 10 : 0;
+    return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
+}
+
+static int is_matlab(const char *head, int64_t bytes)
+{
+    return bytes == 10 && memcmp(head, "MATLAB ", 7) == 0;
+}
+
+/* Files of these are known, so that it can be told what to do with them. */
+static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_error *err)
+{
+    return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
+                           "is a MATLAB file%s, which is not read; in MATLAB or Octave write its entries, 'mmwrite' or "
+                           "'[i,j,v] = find(A); dlmwrite(\"A.txt\", [i,j,v], \"precision\", 17)', read with base 1",
+                           memcmp(head, "MATLAB 7.3", 10) == 0 ? " of version 7.3" : "");
+}
+
+/* What a file is tells its content; but edges begin with anything, so these go by the file's name. */
+static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    char head[10];
+    int64_t got = 0;
+    int edges = 0;
+    if (spryi_container_is(text)) {
+        SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_CONTAINER, 0, err));
+        return spryi_container_read(text, A, options, err);
+    }
+    spry_read_options chosen = *options;
+    if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
+    SPRYI_OK_OR_RETURN(peek(text, head, &got, err));
+    if (is_matlab(head, got)) return refuse_matlab(text, head, err);
+    if (spryi_npz_is(head, got)) {
+        SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));
+        return spryi_npz_read(text, A, &chosen, err);
+    }
+    SPRYI_OK_OR_RETURN(spryi_edges_are(text, &edges, err));
+    if (edges) return spryi_edges_read(text, A, &chosen, err);
+    SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_MATRIX_MARKET " file", 1, err));
+    return spryi_mtx_read(text, A, &chosen, err);
+}
+
+spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
+                                    const char *name, const spry_read_options *options, spry_error *err)
+{
+    spry_read_options o;
+    SPRYI_DEFAULT_FLOATS;
+    /* No text at all may come as NULL. */
+    SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", &o, options, err));
+    spryi_text opened;
+    if (!name) name = "memory";
+    spryi_memory_limit limit;
+    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
+    spry_status status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
+    if (status == SPRY_OK) {
+        status = read_text(&opened, A, &o, err);
+        spryi_text_close(&opened);
+    }
+    return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), name);
+}
+
+static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
+                               const spry_read_options *options, spry_error *err)
+{
+    spry_read_options o;
+    SPRYI_DEFAULT_FLOATS;
+    SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", &o, options, err));
+    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
+    spryi_text opened = {.name = path};
+    spryi_memory_limit limit;
+    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
+    spry_status status = spryi_text_open(context, &opened, path, may_be_standard_input, err);
+    if (status == SPRY_OK) {
+        status = read_text(&opened, A, &o, err);
+        spryi_text_close(&opened);
+    }
+    return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), opened.name);
+}
+
+spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                             spry_error *err)
+{
+    return read_source(context, A, path, 0, options, err);
+}
+
+spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
+                             const spry_read_options *options, spry_error *err)
+{
+    if (source && strncmp(source, "gen:", 4) == 0) return spry_matrix_generate(context, A, source + 4, options, err);
+    return read_source(context, A, source, 1, options, err);
+}

@@ -1,0 +1,80 @@
+/*
+ * The text of one input, handed out in blocks of whole lines, by several threads at once.
+ *
+ * A regular file is read with pread into a buffer that stays in the thread's cache: as fast as mapping it,
+ * and a file cut short meanwhile is an error, no SIGBUS. gzip (any number of members) is inflated, and what can be
+ * read in order alone (pipes, devices: a feed) is read, block by block under a lock while the other threads parse.
+ *
+ * A feed may never end. So nothing waits for its end: as much is read ahead as tells whether the text can be as long
+ * as it claims, and what brings no entries (comments, blank lines, gzip without content) is limited.
+ */
+#ifndef SPRYI_TEXT_H
+#define SPRYI_TEXT_H
+
+#include "io/feed.h"
+#include "spry/spry.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum {
+    SPRYI_BLOCK_BYTES = 256 << 10, /* of text a block; it and what is parsed of it stay in the L2 cache */
+    SPRYI_LINE_BYTES = 64 << 10,   /* longest line accepted that is no comment; the format allows 1024 */
+    SPRYI_AHEAD_BYTES = 64 << 20,  /* of a feed that are held at most to see whether more can be there */
+    SPRYI_ASIDE_BYTES = 64 << 20,  /* of a feed that may bring no entries */
+    SPRYI_SLACK_BYTES = 64         /* that may be loaded, but mean nothing, behind a buffer's text */
+};
+
+struct spryi_inflater;
+
+typedef struct spryi_text {
+    spry_context *context;
+    const char *name;                /* in messages */
+    int fd;                          /* of a regular file, or -1 */
+    const char *memory;              /* the input in memory, or NULL */
+    int64_t bytes;                   /* of the input, compressed or not; of a feed not known: 0 */
+    struct spryi_inflater *inflater; /* NULL: plain text of a file or in memory */
+    int gzip;                        /* the text is compressed */
+    pthread_mutex_t lock;
+    /* guarded by lock */
+    spryi_feed feed;     /* fd -1: none */
+    int64_t start, next; /* plain: where the lines to hand out begin, and where the next block begins */
+    int64_t blocks;      /* handed out so far */
+} spryi_text;
+
+/* One thread's part. It may hold no line at all and yet not be the last. */
+typedef struct spryi_block {
+    int finished;           /* 1: the input is at its end, there is no text */
+    const char *text, *end; /* whole lines; the last may lack its newline, at the end of the file or when too long */
+    const char *loadable;   /* up to here eight bytes may be loaded from any byte */
+    int64_t number;         /* of the block, from 0, in file order; every number that is handed out once is used */
+    int64_t offset;         /* plain: of text in the input */
+    char *buffer;           /* NULL: the text is in memory already */
+} spryi_block;
+
+/* path "-" is standard input. On failure nothing is left to close, and err names the input. */
+spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, int may_be_standard_input,
+                            spry_error *err);
+spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
+                                   const char *name, spry_error *err);
+void spryi_text_close(spryi_text *text);
+
+/* The first `bytes` bytes of the input, compressed or not, or fewer where it is shorter; they are still to be read. */
+spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err);
+
+/* No more bytes of text than this can be left to hand out. Of a feed whose end is not in sight any number can. */
+int64_t spryi_text_most_left(const spryi_text *text);
+
+/* Reads ahead in a feed until `bytes` of text can be left, or its end is in sight, or SPRYI_AHEAD_BYTES are held. */
+spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err);
+
+spry_status spryi_block_create(const spryi_text *text, spryi_block *block, spry_error *err);
+void spryi_block_destroy(const spryi_text *text, spryi_block *block);
+
+/* The next block, also a number of its own when it fails. Thread-safe. */
+spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *err);
+
+/* Gives back what of the latest block lies from `from` on, a start of a line; numbers begin at 0 again. One thread. */
+void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from);
+
+#endif

@@ -1,0 +1,461 @@
+/*
+ * Sparse times sparse: validates, selects a device and a kernel, resolves the operands, and leaves the rest to the
+ * steps of the kind of device (spgemm_host.c, spgemm_device.c).
+ */
+#include "ops/spgemm_plan.h"
+#include "spry/tools.h"
+
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "plan/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- validation ---------------------------------------------------------------------------------- */
+
+static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
+    if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", o->value_type, SPRY_F64,
+                                "spgemm: value_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->value_type);
+    if (o->offset_type < SPRY_INDEX_DEFAULT || o->offset_type > SPRY_I64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", o->offset_type, SPRY_I64,
+                                "spgemm: offset_type is %d, expected SPRY_I32 or SPRY_I64", (int)o->offset_type);
+    if (o->memory_limit_bytes < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", o->memory_limit_bytes, 0,
+                                "spgemm: memory_limit_bytes is %lld, expected 0 (no limit) or more",
+                                (long long)o->memory_limit_bytes);
+    if (o->drop_zeros != 0 && o->drop_zeros != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
+                                "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
+    if (o->tell_stages != 0 && o->tell_stages != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "tell_stages", o->tell_stages, 1,
+                                "spgemm: tell_stages is %d, expected 0 or 1", o->tell_stages);
+    if (o->result_device < SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
+                                "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
+                                o->result_device);
+    return spryi_check_threads(o->threads, "spgemm", err);
+}
+
+/* Shapes that fit, and the value type of C. */
+static spry_status check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
+                                  const spry_spgemm_options *o, spry_error *err)
+{
+    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const int64_t columns = a_transposed ? A->a.rows : A->a.cols, inner = b_transposed ? B->a.cols : B->a.rows;
+    if (columns != inner)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, columns,
+                                "spgemm: %s has %lld columns, but %s has %lld rows",
+                                a_transposed ? "the transpose of A" : "A", (long long)columns,
+                                b_transposed ? "the transpose of B" : "B", (long long)inner);
+    const spry_type a = A->a.value_type, b = B->a.value_type;
+    if (a != SPRY_PATTERN && b != SPRY_PATTERN && a != b)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "B",
+                          "spgemm: A has %s values and B %s: convert one of them with spry_matrix_convert",
+                          spry_type_name(a), spry_type_name(b));
+    const spry_type stored = a != SPRY_PATTERN ? a : b;
+    if (stored != SPRY_PATTERN && spryi_value_slot(stored) < 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", stored, SPRY_F64,
+                                "spgemm: the values of A and B are %s, expected f32, f64 or patterns: convert them "
+                                "with spry_matrix_convert",
+                                spry_type_name(stored));
+    if (stored != SPRY_PATTERN && o->value_type != SPRY_TYPE_DEFAULT && o->value_type != stored)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "value_type",
+                          "spgemm: value_type is %s, but the values of A and B are %s: convert them first",
+                          spry_type_name(o->value_type), spry_type_name(stored));
+    *type = stored != SPRY_PATTERN ? stored : o->value_type != SPRY_TYPE_DEFAULT ? o->value_type : SPRY_F64;
+    return SPRY_OK;
+}
+
+/* ---- device and kernel --------------------------------------------------------------------------------- */
+
+static int is_auto(const spry_spgemm_options *o)
+{
+    return o->device == SPRY_DEVICE_AUTO;
+}
+
+static spryi_selection_request request_for(const spry_spgemm_plan *plan, const spry_spgemm_options *o)
+{
+    const int a = plan->a.given->a.device, b = plan->b.given->a.device;
+    return (spryi_selection_request){
+        .operation = SPRYI_OP_SPGEMM,
+        .device = is_auto(o) ? SPRY_DEVICE_DEFAULT : o->device,
+        .kernel = o->kernel,
+        .operand_device = a > 0 ? a : b,
+        .result_device = o->result_device,
+        .operand = "spgemm: a matrix",
+        .result_argument = "result_device",
+        .result = "spgemm: result_device",
+        .result_place = "the device that computes",
+    };
+}
+
+/* plan->device: the one named, else where A, B or C is, else the kernel's. */
+static spry_status select_device(spry_spgemm_plan *plan, const spry_spgemm_options *o, spry_error *err)
+{
+    const int a = plan->a.given->a.device, b = plan->b.given->a.device;
+    spryi_selection_request request = request_for(plan, o);
+    if (o->result_device > 0) {
+        const spryi_device *there = spryi_device_at(plan->context, o->result_device);
+        if (!there) return spryi_device_usable(plan->context, NULL, o->result_device, err);
+        if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = there->number;
+    }
+    if (request.operand_device > 0) request.kernel = NULL;
+    spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
+    if (status == SPRY_OK && a > 0 && b > 0 && a != b)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, plan->device->number,
+                                "spgemm: a matrix is in memory of device %d, the product was asked for on %s", b,
+                                plan->device->name);
+    return status;
+}
+
+/* why: the device was chosen; NULL: it was not. */
+static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
+{
+    const spryi_selection_request request = request_for(plan, o);
+    SPRYI_OK_OR_RETURN(
+        o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, plan->kernel_parameters, &request, err)
+                  : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
+    if (!why)
+        why = request.device != SPRY_DEVICE_DEFAULT ? "it was asked for"
+              : plan->device->number > 0            ? "A, B or C is there"
+                                                    : "A is in host memory";
+    if (o->kernel)
+        snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", o->kernel);
+    else
+        snprintf(plan->reason, sizeof plan->reason, "%s: %s", plan->device->driver->name, why);
+    return SPRY_OK;
+}
+
+/* Index types and bytes of C, and whether it fits. */
+spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    spry_index_type index_type = job->b.index_type;
+    plan->offset_type = plan->options.offset_type;
+    SPRYI_OK_OR_RETURN(
+        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err));
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
+    *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
+    return SPRY_OK;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------ */
+
+/* What a plan is made for: one product need not be counted before it is filled. */
+typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
+
+/* What is converted once has all entries; a plan for runs keeps a triangle, whose values may change. */
+static spry_status take_operand(spry_matrix **given, const spry_matrix *A, plan_use use, spry_error *err)
+{
+    if (use != FOR_RUNS || A->a.triangle == SPRY_ALL_ENTRIES) return spryi_matrix_entries(A, given, err);
+    *given = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
+/* A plan with nothing but the request in it. */
+static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                            const spry_spgemm_options *o, plan_use use, spry_error *err)
+{
+    spry_type type = SPRY_F64;
+    spry_status status = SPRY_OK;
+    SPRYI_OK_OR_RETURN(check_options(o, err));
+    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
+    spry_spgemm_plan *made = *plan;
+    *made = (spry_spgemm_plan){
+        .context = spryi_context_retain(context),
+        .options = *o,
+        .single_run = use != FOR_RUNS,
+        .job = {.type = type, .alpha = &made->alpha},
+        .chunks = 1,
+        .stages = SPRYI_NO_STAGES,
+        .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+    };
+    spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
+    made->options.alpha = made->options.kernel = NULL;
+    made->options.info = NULL;
+    made->options.stream = NULL;
+    SPRYI_TRY(take_operand(&made->a.given, A, use, err));
+    if (A == B)
+        made->b.given = spryi_matrix_retain(made->a.given);
+    else
+        SPRYI_TRY(take_operand(&made->b.given, B, use, err));
+done:
+    if (status != SPRY_OK) {
+        spry_spgemm_plan_destroy(made);
+        *plan = NULL;
+    }
+    return status;
+}
+
+/* The steps that the plan is made for. */
+static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *err)
+{
+    plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
+    if (use == FOR_ONE_RUN) return plan->steps->multiply(plan, err);
+    spry_status status = plan->steps->count(plan, err);
+    return status == SPRY_OK && use == FOR_RUNS ? plan->steps->ready(plan, err) : status;
+}
+
+/* *routed = 1: on a device that was chosen, not asked for. */
+static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                            const spry_spgemm_options *o, plan_use use, int *routed, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *made = NULL;
+    const spryi_device *there = NULL;
+    const char *why = NULL;
+    const double start = spryi_now_us();
+    SPRYI_TRY(new_plan(context, &made, A, B, o, use, err));
+    SPRYI_TRY(select_device(made, o, err));
+    if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
+    SPRYI_TRY(spryi_make_operands(made, err));
+    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
+    const int undecided = is_auto(o) && !o->kernel && A->a.device == 0 && B->a.device == 0 && o->result_device == 0;
+    if (undecided && spryi_spgemm_route(made, &there, &why)) {
+        *routed = 1;
+        if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
+            spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
+            spry_spgemm_options named = *o;
+            named.device = there->number;
+            status = try_plan(context, plan, A, B, &named, use, routed, err);
+            if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "%s: %s", there->driver->name, why);
+            return status;
+        }
+        made->device = there;
+        if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
+    }
+    SPRYI_TRY(select_kernel(made, o, why, err));
+    SPRYI_TRY(take_steps(made, use, err));
+    if (o->stream || use == FOR_RUNS)
+        SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
+    *plan = made;
+    made->setup_us = spryi_now_us() - start - made->run_us;
+    made = NULL;
+done:
+    spry_spgemm_plan_destroy(made);
+    return status;
+}
+
+/* The whole sentence, or where there is no room for it what kind of failure it was. */
+static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
+{
+    const int size = (int)sizeof plan->reason;
+    if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", told->message) >= size)
+        snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(told->status));
+}
+
+/* A chosen GPU that fails, for lack of memory above all, leaves the work to the CPU. */
+static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                             const spry_spgemm_options *o, plan_use use, spry_error *err)
+{
+    spry_error told = SPRY_ERROR_INIT;
+    spry_spgemm_options here = *o;
+    int routed = 0;
+    spry_status status = try_plan(context, plan, A, B, o, use, &routed, &told);
+    if (status != SPRY_OK && !routed && err) *err = told;
+    if (status == SPRY_OK || !routed) return status;
+    here.device = SPRY_CPU;
+    status = try_plan(context, plan, A, B, &here, use, &routed, err);
+    if (status == SPRY_OK) tell_failure(*plan, &told);
+    return status;
+}
+
+/* The arguments of a public function; *o = the options, if there are any. */
+static spry_status check_arguments(const void *context, const void *out, const char *name, const spry_matrix *A,
+                                   const spry_matrix *B, const spry_spgemm_options *options, spry_spgemm_options *o,
+                                   spry_error *err)
+{
+    const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
+    if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
+    if (o->result_device == SPRY_CPU) o->result_device = 0;
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                    const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_OK_OR_RETURN(check_arguments(context, plan, "plan", A, B, options, &o, err));
+    if (o.drop_zeros)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
+                          "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
+                          "spry_spgemm");
+    return make_plan(context, plan, A, B, &o, FOR_RUNS, err);
+}
+
+/* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
+static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *err)
+{
+    spry_matrix *C = plan->C;
+    void **values = &C->owned[3];
+    const int64_t bytes = C->a.nnz * (int64_t)spry_type_bytes(C->a.value_type);
+    const spryi_device *device = spryi_device_at(plan->context, C->a.device);
+    if (wanted && !*values) {
+        SPRYI_OK_OR_RETURN(device->ops->allocate(device, values, bytes, "values of C", err));
+    } else if (!wanted && *values && plan->runs == 0) {
+        device->ops->release(device, *values);
+        *values = NULL;
+    }
+    C->a.values = *values;
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options, spry_error *err)
+{
+    spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
+    spry_status status = SPRY_OK;
+    if (!plan) return spryi_fail_missing(err, "plan");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if ((uintptr_t)o.values % spry_type_bytes(plan->job.type) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
+    const double start = spryi_now_us();
+    SPRYI_TRY(keep_values(plan, !o.values, err));
+    if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
+    spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
+    if (o.alpha) plan->job.alpha = o.alpha;
+    plan->values = o.values;
+    status = plan->steps->fill(plan, err);
+    plan->job.alpha = &plan->alpha;
+    if (status == SPRY_OK && !o.values) plan->runs = 1;
+    plan->run_us = spryi_now_us() - start;
+done:
+    return status;
+}
+
+spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure, spry_error *err)
+{
+    if (!plan || !structure) return spryi_fail_missing(err, !plan ? "plan" : "structure");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(structure, err));
+    spry_arrays shown = plan->C->a;
+    shown.values = NULL;
+    shown.ownership = SPRY_BORROW;
+    SPRYI_GIVE(structure, &shown);
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
+{
+    if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
+    if (plan->runs == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "spgemm: the plan has no result before its first run into its own arrays");
+    *C = spryi_matrix_retain(plan->C);
+    return SPRY_OK;
+}
+
+static double compression_of(const spry_spgemm_plan *plan)
+{
+    return plan->nnz > 0 ? (double)plan->job.products / (double)plan->nnz : 0;
+}
+
+static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    spry_spgemm_info told = {
+        .struct_size = sizeof told,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
+        .kernel = plan->kernel->name,
+        .deterministic = plan->kernel->deterministic,
+        .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
+        .rows = job->a.rows,
+        .cols = job->b.cols,
+        .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
+        .products = job->products,
+        .compression = compression_of(plan),
+        .chunks = plan->chunks,
+        .peak_bytes = plan->peak_bytes,
+        .workspace_bytes = plan->workspace_bytes,
+        .setup_us = plan->setup_us,
+        .upload_us = plan->upload_us,
+        .run_us = plan->run_us,
+        .download_us = plan->download_us,
+        .convert_us = plan->stages.convert_us,
+        .count_us = plan->stages.count_us,
+        .scan_us = plan->stages.scan_us,
+        .fill_us = plan->stages.fill_us,
+        .sort_us = plan->stages.sort_us,
+    };
+    snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
+    SPRYI_GIVE(info, &told);
+}
+
+spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
+{
+    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
+    spry_status status = SPRYI_CHECK_OUTPUT(info, err);
+    if (status == SPRY_OK) tell(plan, info);
+    return status;
+}
+
+void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
+{
+    if (!plan) return;
+    if (plan->steps) plan->steps->close(plan);
+    spryi_drop_operands(plan);
+    spry_matrix_destroy(plan->C);
+    spryi_release(plan->context, plan->job.pieces.rows);
+    spry_context *context = plan->context;
+    spryi_release(context, plan);
+    spryi_context_release(context);
+}
+
+/* ---- one product --------------------------------------------------------------------------------------------- */
+
+spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
+                        const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o.info, "info", err));
+    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
+    if (o.info) tell(plan, o.info);
+    *C = plan->C;
+    plan->C = NULL;
+    spry_spgemm_plan_destroy(plan);
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    spry_status status = check_arguments(context, estimate, "estimate", A, B, options, &o, err);
+    if (status != SPRY_OK) return status;
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(estimate, err));
+    o.memory_limit_bytes = 0;
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
+    spry_spgemm_prediction found = {
+        .struct_size = sizeof found,
+        .rows = plan->job.a.rows,
+        .cols = plan->job.b.cols,
+        .products = plan->job.products,
+        .nnz = plan->nnz,
+        .nnz_bound = plan->nnz,
+        .exact = 1,
+        .compression = compression_of(plan),
+        .input_bytes = plan->input_bytes,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
+        .kernel = plan->kernel->name,
+    };
+    SPRYI_TRY(spryi_size_result(plan, &found.result_bytes, err));
+    SPRYI_TRY(plan->steps->estimate(plan, &found, err));
+    SPRYI_GIVE(estimate, &found);
+done:
+    spry_spgemm_plan_destroy(plan);
+    return status;
+}

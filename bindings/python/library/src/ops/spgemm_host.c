@@ -1,0 +1,279 @@
+/* The steps of sparse times sparse in host memory: count, allocate C exactly, fill. */
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "ops/spgemm_plan.h"
+
+#include <string.h>
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* The limit less what is held already; 0: none. Never below 1. */
+static int64_t room(const spry_spgemm_plan *plan, int64_t held)
+{
+    if (plan->options.memory_limit_bytes == 0) return 0;
+    return plan->options.memory_limit_bytes > held ? plan->options.memory_limit_bytes - held : 1;
+}
+
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
+{
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (limit > 0 && bytes > limit)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
+                                "spgemm: inputs, result and workspace need %s%lld bytes, the limit is %lld",
+                                exact ? "" : "at least ", (long long)bytes, (long long)limit);
+    if (bytes > plan->peak_bytes) plan->peak_bytes = bytes;
+    return SPRY_OK;
+}
+
+/* Bytes of a phase's workspace; least 1: with one thread, what is needed at least. */
+static int64_t workspace_of(const spry_spgemm_plan *plan, spryi_spgemm_phase phase, int least)
+{
+    return plan->kernel->spgemm->sizes(&plan->job, phase, least).bytes;
+}
+
+spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
+{
+    spryi_release(plan->context, plan->job.workspace);
+    plan->job.workspace = NULL;
+    spry_status status = spryi_allocate(plan->context, &plan->job.workspace, bytes, 1, "workspace", err);
+    if (status == SPRY_OK) memset(plan->job.workspace, 0, (size_t)bytes);
+    return status;
+}
+
+int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan)
+{
+    const spryi_work_pieces *p = &plan->job.pieces;
+    const int64_t numbers = plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2);
+    return plan->input_bytes + plan->converted_bytes + numbers * (int64_t)sizeof(int64_t);
+}
+
+int spryi_spgemm_threads(const spry_spgemm_plan *plan)
+{
+    enum { PIECE = 1 << 15 };
+    const spryi_spgemm_job *job = &plan->job;
+    const int asked = plan->options.threads;
+    const int64_t work = job->products < INT64_MAX - job->a.rows ? job->products + job->a.rows : job->products;
+    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(plan->context, work);
+    return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------------------- */
+
+spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_spgemm_table *phase)
+{
+    return phase ? (*phase)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)]
+                 : NULL;
+}
+
+/* Runs a phase that fills C; its time and that of sorting, where it is told apart. */
+static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const double start = spryi_now_us();
+    job->sort_us = -1;
+    spryi_spgemm_function(job, phase)(job);
+    plan->stages.fill_us = spryi_now_us() - start - (job->sort_us > 0 ? job->sort_us : 0);
+    plan->stages.sort_us = job->sort_us;
+}
+
+/*
+ * Room to list columns while rows are counted: of all products, as address space, of which C's entries get pages. One
+ * thread gains half of the symbolic phase by that; several would leave gaps between their parts of C.
+ */
+static int may_list(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    return plan->kernel->spgemm->list && !plan->single_run && job->threads == 1 && job->products > 0 &&
+           plan->options.memory_limit_bytes == 0 &&
+           spryi_reserve(plan->context, &job->columns, job->products, spry_index_type_bytes(job->b.index_type),
+                         "columns of C", NULL) == SPRY_OK;
+}
+
+/* Counts C's rows: offsets and nnz; lists their columns too where it may. */
+static spry_status count(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
+    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
+    job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan);
+    job->pool = &plan->context->pool;
+    const int64_t held = spryi_spgemm_held_bytes(plan);
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
+    job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));
+    const int64_t bytes = job->sizes.bytes;
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes, 0, err));
+    if (kernel->uses_bitmaps && !spryi_spgemm_rows_repeat(&job->a))
+        SPRYI_OK_OR_RETURN(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_take_workspace(plan, bytes, err));
+    plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
+    job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
+    const double start = spryi_now_us();
+    spryi_spgemm_function(job, may_list(plan) ? kernel->list : kernel->count)(job);
+    const double counted = spryi_now_us();
+    spryi_scan(job->offsets, job->a.rows);
+    if (job->columns)
+        spryi_shrink(plan->context, &job->columns,
+                     job->offsets[job->a.rows] * (int64_t)spry_index_type_bytes(job->b.index_type));
+    plan->stages.count_us = counted - start;
+    plan->stages.scan_us = spryi_now_us() - counted;
+    plan->nnz = job->offsets[job->a.rows];
+    return SPRY_OK;
+}
+
+/* C's own offsets: the job's narrowed, or a copy. */
+static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const int64_t n = job->a.rows + 1;
+    SPRYI_OK_OR_RETURN(
+        spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->offset_type), "row offsets of C", err));
+    if (plan->offset_type == SPRY_I64)
+        memcpy(*offsets, job->offsets, (size_t)n * sizeof *job->offsets);
+    else
+        for (int64_t i = 0; i < n; i++) ((int32_t *)*offsets)[i] = (int32_t)job->offsets[i];
+    return SPRY_OK;
+}
+
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
+                                   (int32_t)job->b.index_type);
+    void *offsets;
+    SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
+    c.offsets = offsets;
+    c.indices = job->columns;
+    c.values = job->values;
+    c.sorted = c.unique = SPRY_KNOWN_YES;
+    job->columns = job->values = NULL; /* adopted now, also on failure */
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
+    job->columns = (void *)(uintptr_t)plan->C->a.indices;
+    job->values = (void *)(uintptr_t)plan->C->a.values;
+    return SPRY_OK;
+}
+
+void spryi_spgemm_release_result(spry_spgemm_plan *plan)
+{
+    if (plan->C) return;
+    spryi_release(plan->context, plan->job.columns);
+    spryi_release(plan->context, plan->job.values);
+    plan->job.columns = plan->job.values = NULL;
+}
+
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes)
+{
+    enum { PAGE = 4096 };
+    char *pages = memory;
+#pragma omp parallel for num_threads(spryi_threads(context, bytes)) schedule(static)
+    for (int64_t p = 0; p < bytes / PAGE; p++) pages[p * PAGE] = 0;
+}
+
+/* Allocates C and the numeric phase's workspace. */
+static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_spgemm_job *job = &plan->job;
+    int64_t result_bytes;
+    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
+    spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
+    job->workspace = NULL;
+    int64_t held = spryi_spgemm_held_bytes(plan) + result_bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_FILL, 1), 1, err));
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (limit > 0 && held + job->bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
+        spryi_spgemm_drop_bitmaps(plan->context, job); /* it can be done without them */
+    held += job->bitmaps.bytes;
+    job->sizes = plan->kernel->spgemm->sizes(job, SPRYI_FILL, room(plan, held));
+    plan->fill_bytes = job->sizes.bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
+    const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
+    if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
+    if (!job->columns)
+        SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
+                                 "columns of C", err));
+    SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
+    SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
+    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
+done:
+    spryi_spgemm_release_result(plan);
+    return status;
+}
+
+static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const int listed = job->columns != NULL;
+    SPRYI_OK_OR_RETURN(make_room(plan, err));
+    if (!listed) spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
+    spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
+    spryi_spgemm_touch_pages(plan->context, job->values, plan->nnz * (int64_t)spry_type_bytes(job->type));
+    return SPRY_OK;
+}
+
+static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
+{
+    (void)err;
+    spryi_spgemm_job *job = &plan->job;
+    job->values = plan->values ? plan->values : (void *)(uintptr_t)plan->C->a.values;
+    run_filling(plan, plan->kernel->spgemm->refill);
+    return SPRY_OK;
+}
+
+static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
+    double start = spryi_now_us();
+    SPRYI_OK_OR_RETURN(spryi_spgemm_one_pass(plan, err));
+    if (!plan->C) {
+        SPRYI_OK_OR_RETURN(count(plan, err));
+        start = spryi_now_us();
+        SPRYI_OK_OR_RETURN(make_room(plan, err));
+        run_filling(plan, plan->kernel->spgemm->fill);
+    }
+    if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
+    plan->run_us = spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
+{
+    const int64_t held = spryi_spgemm_held_bytes(plan), result = estimate->result_bytes;
+    const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes;
+    estimate->least_bytes =
+        larger(held + workspace_of(plan, SPRYI_COUNT, 1), held + result + workspace_of(plan, SPRYI_FILL, 1));
+    estimate->workspace_bytes = larger(held - plan->input_bytes + fill_bytes, plan->workspace_bytes);
+    estimate->peak_bytes = larger(held + result + fill_bytes, plan->peak_bytes);
+    int64_t one_pass;
+    spry_status status = spryi_spgemm_ready_one_pass(plan, &one_pass, err);
+    if (status != SPRY_OK || one_pass == 0) return status;
+    estimate->workspace_bytes = one_pass - plan->input_bytes;
+    estimate->peak_bytes = one_pass + result;
+    return SPRY_OK;
+}
+
+static void close_plan(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_drop_bitmaps(plan->context, &plan->job);
+    spryi_release(plan->context, plan->job.offsets);
+    spryi_release(plan->context, plan->job.workspace);
+}
+
+const spryi_spgemm_steps spryi_spgemm_on_host = {
+    .count = count,
+    .ready = ready,
+    .fill = fill,
+    .multiply = multiply,
+    .estimate = estimate,
+    .close = close_plan,
+};

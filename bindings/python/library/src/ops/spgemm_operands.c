@@ -1,0 +1,260 @@
+/* What is no CSR, or has other index types than its partner, is converted; a transposed CSC is CSR as it lies. */
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/spgemm_plan.h"
+#include "spry/tools.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A matrix's arrays as those of its transpose: no copy, another layout. */
+static spry_arrays transposed_view(const spry_arrays *a)
+{
+    spry_arrays t = *a;
+    t.rows = a->cols;
+    t.cols = a->rows;
+    t.ownership = SPRY_BORROW;
+    if (a->triangle != SPRY_ALL_ENTRIES)
+        t.triangle = a->triangle == SPRY_LOWER_TRIANGLE ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
+    if (a->layout == SPRY_COO) {
+        t.row_indices = a->indices;
+        t.indices = a->row_indices;
+        t.sorted = SPRY_NOT_KNOWN;
+    } else {
+        t.layout = a->layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
+    }
+    return t;
+}
+
+/* The most entries that a conversion of the view has. */
+static int64_t most_entries(const spry_arrays *view)
+{
+    return view->triangle == SPRY_ALL_ENTRIES ? view->nnz : 2 * view->nnz;
+}
+
+/*
+ * *from[k] = which entry of `view` became entry k of its conversion, ~n where the negative of entry n did (in the other
+ * triangle of a skew-symmetric matrix): entry numbers are converted in values' place, and their array then takes what
+ * is asked for.
+ */
+static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
+                                const spry_convert_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    double *numbers = NULL;
+    spry_matrix *numbered = NULL, *converted = NULL;
+    spry_convert_options o = *options;
+    SPRYI_TRY(SPRYI_NEW(context, &numbers, most_entries(view), "entry numbers", err));
+    for (int64_t k = 0; k < view->nnz; k++) numbers[k] = (double)k;
+    spry_arrays arrays = *view;
+    arrays.value_type = o.value_type = SPRY_F64;
+    arrays.values = numbers;
+    arrays.ownership = SPRY_BORROW;
+    if (view->triangle == SPRY_ALL_ENTRIES) arrays.symmetry = SPRY_GENERAL;
+    SPRYI_TRY(spry_matrix_create(context, &numbered, &arrays, err));
+    SPRYI_TRY(spry_matrix_convert(context, &converted, numbered, &o, err));
+    spry_matrix_destroy(numbered);
+    numbered = NULL;
+    *from = (int64_t *)(void *)numbers;
+    numbers = NULL;
+    for (int64_t k = 0; k < converted->a.nnz; k++) {
+        const double value = spryi_value_at(converted->a.values, SPRY_F64, k);
+        const int64_t number = signbit(value) ? ~(int64_t)-value : (int64_t)value;
+        memcpy(*from + k, &number, sizeof number);
+    }
+done:
+    spry_matrix_destroy(converted);
+    spry_matrix_destroy(numbered);
+    spryi_release(context, numbers);
+    return status;
+}
+
+/* What find_origins holds beside what is converted so far: numbers, a conversion of them, and what regrouping takes. */
+static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_arrays *csr,
+                                 spry_error *err)
+{
+    const int64_t number = sizeof(double), index = (int64_t)spry_index_type_bytes(csr->index_type);
+    const int64_t moved = spryi_arrays_bytes(csr) + csr->nnz * (number - (int64_t)spry_type_bytes(csr->value_type));
+    const int64_t grouped = view->layout == SPRY_CSR ? 0 : csr->nnz * (3 * index + number);
+    const int64_t converted = plan->a.bytes + plan->b.bytes + plan->columns.bytes;
+    return spryi_spgemm_admit(plan, plan->input_bytes + converted + most_entries(view) * number + moved + grouped, 1,
+                              err);
+}
+
+/* Rows far beyond the entries take their offsets alone minutes: what is refused for memory is refused before. */
+static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view,
+                                    const spry_convert_options *options, spry_error *err)
+{
+    spry_arrays made = *view;
+    made.layout = options->layout;
+    made.nnz = most_entries(view);
+    if (options->offset_type != SPRY_INDEX_DEFAULT) made.offset_type = options->offset_type;
+    if (options->value_type != SPRY_TYPE_DEFAULT) made.value_type = options->value_type;
+    const int64_t lines = (made.layout == SPRY_CSR ? made.rows : made.cols) + 1;
+    const int64_t held = spryi_arrays_bytes(&made) + lines * (int64_t)sizeof(int64_t); /* offsets of 64 bits at first */
+    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? held : spry_available_memory_bytes();
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, plan->input_bytes + spryi_arrays_bytes(&made), 0, err));
+    if (held > there)
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", held, there,
+                                "out of memory: a conversion to %lld rows needs %lld bytes, about %lld are available",
+                                (long long)lines - 1, (long long)held, (long long)there);
+    return SPRY_OK;
+}
+
+static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
+                           const spry_convert_options *options, spry_error *err)
+{
+    spry_context *context = plan->context;
+    SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, view, options, err));
+    operand->bytes = spryi_arrays_bytes(&operand->csr->a);
+    if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {
+        if (plan->device->driver->host_memory) SPRYI_OK_OR_RETURN(admit_origins(plan, &view->a, &operand->csr->a, err));
+        SPRYI_OK_OR_RETURN(find_origins(context, &operand->from, &view->a, options, err));
+        operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
+    }
+    return SPRY_OK;
+}
+
+/* 1: op(A) and op(B) are one matrix, which is B's operand too. */
+static int is_square(const spry_spgemm_plan *plan)
+{
+    return plan->b.given == plan->a.given && plan->options.op_b == plan->options.op_a;
+}
+
+/*
+ * 1: kernels of a GPU want this one's rows sorted, each column once. Where it is one run's, entries at one position are
+ * summed on the way; a plan keeps them, since it looks up where each value came from, and is refused by the kernels.
+ */
+static int has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
+{
+    return !plan->device->driver->host_memory && (to == &plan->b || is_square(plan));
+}
+
+/* `to` by rows, of `given` or its transpose, with these index types. */
+static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_context *context = plan->context;
+    spry_matrix *view = NULL;
+    if (op == SPRY_TRANSPOSE && to->given->a.device == 0) {
+        const spry_arrays arrays = transposed_view(&to->given->a);
+        SPRYI_TRY(spry_matrix_create(context, &view, &arrays, err));
+    } else {
+        view = spryi_matrix_retain(to->given);
+    }
+    const spry_arrays *a = &view->a;
+    const int rise = has_to_rise(plan, to) && a->device == 0;
+    if (a->layout == SPRY_CSR && a->triangle == SPRY_ALL_ENTRIES && (op == SPRY_NO_TRANSPOSE || a->device == 0) &&
+        a->value_type == plan->job.type && spryi_index_pair(a->offset_type, a->index_type) == pair &&
+        (!rise || spryi_spgemm_rises(context, a))) {
+        to->csr = view;
+        view = NULL;
+        goto done;
+    }
+    if (a->device > 0)
+        SPRYI_TRY(spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
+                             "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
+                             "offset types of the other, and is not transposed there"));
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = SPRY_CSR;
+    options.value_type = plan->job.type;
+    options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
+    options.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
+    options.keep_duplicates = !(rise && plan->single_run);
+    SPRYI_TRY(convert(plan, to, view, &options, err));
+done:
+    spry_matrix_destroy(view);
+    return status;
+}
+
+/* The narrowest index pair that holds both. */
+static int common_pair(const spry_arrays *a, const spry_arrays *b)
+{
+    const spry_arrays *both[] = {a, b};
+    int widest = 0;
+    for (int m = 0; m < 2; m++) {
+        const spry_arrays *x = both[m];
+        spry_index_type offsets = x->layout != SPRY_COO                              ? x->offset_type
+                                  : x->nnz <= INT32_MAX && x->index_type == SPRY_I32 ? SPRY_I32
+                                                                                     : SPRY_I64;
+        if (most_entries(x) > INT32_MAX && x->nnz <= INT32_MAX) offsets = SPRY_I64;
+        int pair = spryi_index_pair(offsets, x->index_type);
+        widest = pair > widest ? pair : widest;
+    }
+    return widest;
+}
+
+spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
+{
+    const spry_op ops[] = {o->op_a, o->op_b};
+    for (int m = 0; m < 2; m++) {
+        const char *name = m == 0 ? "op_a" : "op_b";
+        if (ops[m] != SPRY_NO_TRANSPOSE && ops[m] != SPRY_TRANSPOSE)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ops[m], SPRY_TRANSPOSE,
+                                    "%s is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", name, (int)ops[m]);
+    }
+    return SPRY_OK;
+}
+
+spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
+{
+    int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
+    if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
+    SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, plan->options.op_a, pair, err));
+    if (is_square(plan))
+        plan->b.csr = spryi_matrix_retain(plan->a.csr);
+    else
+        SPRYI_OK_OR_RETURN(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
+    plan->job.a = plan->a.csr->a;
+    plan->job.b = plan->b.csr->a;
+    plan->converted_bytes = plan->a.bytes + plan->b.bytes;
+    return SPRY_OK;
+}
+
+spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
+{
+    if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
+    const double start = spryi_now_us();
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = SPRY_CSC;
+    options.keep_duplicates = 1;
+    plan->columns.given = spryi_matrix_retain(plan->b.csr);
+    SPRYI_OK_OR_RETURN(convert(plan, &plan->columns, plan->b.csr, &options, err));
+    plan->job.b_columns = plan->columns.csr->a;
+    plan->converted_bytes += plan->columns.bytes;
+    plan->stages.convert_us = spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+static void refresh(const spry_context *context, spryi_operand *operand)
+{
+    if (!operand->from) return;
+    const spry_arrays *to = &operand->csr->a;
+#pragma omp parallel for num_threads(spryi_threads(context, to->nnz)) schedule(static)
+    for (int64_t k = 0; k < to->nnz; k++) {
+        const int64_t from = operand->from[k];
+        const double value = spryi_value_at(operand->given->a.values, to->value_type, from < 0 ? ~from : from);
+        spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k, from < 0 ? -value : value);
+    }
+}
+
+void spryi_refresh_operands(spry_spgemm_plan *plan)
+{
+    refresh(plan->context, &plan->a);
+    refresh(plan->context, &plan->b);
+    refresh(plan->context, &plan->columns); /* of what b has now */
+}
+
+void spryi_drop_operands(spry_spgemm_plan *plan)
+{
+    spryi_operand *all[] = {&plan->columns, &plan->a, &plan->b};
+    for (int m = 0; m < 3; m++) {
+        spry_matrix_destroy(all[m]->csr);
+        spry_matrix_destroy(all[m]->given);
+        spryi_release(plan->context, all[m]->from);
+    }
+}

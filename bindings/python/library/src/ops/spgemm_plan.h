@@ -1,0 +1,116 @@
+/* Inside a plan of sparse times sparse. spry_spgemm makes one for a single run. */
+#ifndef SPRYI_SPGEMM_PLAN_H
+#define SPRYI_SPGEMM_PLAN_H
+
+#include "core/device.h"
+#include "spgemm/spgemm.h"
+
+/* A or op(B) as the kernels need it. */
+typedef struct spryi_operand {
+    spry_matrix *given; /* retained: its arrays may be borrowed below */
+    spry_matrix *csr;   /* given itself, another view of its arrays, or a conversion of it */
+    int64_t bytes;      /* that csr owns, and `from` */
+    int64_t *from;      /* where the value of entry k of csr is among given's, ~n: the negative of entry n; NULL: the */
+                        /* same arrays, or a pattern */
+} spryi_operand;
+
+/*
+ * The steps of a plan, where a device works in host memory (spgemm_host.c) and where it has its own
+ * (spgemm_device.c). They count what they hold, and end with SPRY_TOO_LARGE past the limit.
+ */
+typedef struct spryi_spgemm_steps {
+    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* the entries of C, and the products */
+    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: C's structure, and all runs need */
+    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err); /* after ready: the values, where plan->values says */
+    /* All of one run: C, and run_us. */
+    spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
+    /* After count: workspace, peak and least bytes of one run. */
+    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err);
+    void (*close)(spry_spgemm_plan *plan); /* whatever the plan has come to */
+} spryi_spgemm_steps;
+
+extern const spryi_spgemm_steps spryi_spgemm_on_host, spryi_spgemm_on_device;
+
+struct spry_spgemm_plan {
+    spry_context *context;
+    const spryi_device *device; /* that does the work */
+    const spryi_spgemm_steps *steps;
+    spryi_operand a, b;
+    spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
+    spry_spgemm_options options; /* its pointers are not kept */
+    const spryi_kernel *kernel;
+    int64_t kernel_parameters[SPRYI_PARAMETERS];
+    int single_run; /* 1: what only later runs need is not kept */
+    union {
+        float f32;
+        double f64;
+    } alpha;                     /* of the job's type */
+    spryi_spgemm_job job;        /* on devices with memory of their own: the operands, products and types */
+    spry_index_type offset_type; /* of C */
+    spry_matrix *C;
+    void *values; /* of the caller's, into which this run writes; NULL: C's own */
+    int64_t nnz;  /* of C's structure */
+    int64_t fill_bytes;
+    int64_t chunks; /* of rows, in which C is made */
+    int runs;       /* 1: C's own values are of some run */
+    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
+    double setup_us, upload_us, run_us, download_us;
+    spryi_spgemm_stages stages;
+    char reason[200];
+    struct spryi_spgemm_there *there; /* what the device's steps keep */
+};
+
+/*
+ * spgemm_operands.c: resolves both operands; value types agree already. Frees nothing: spryi_drop_operands does. Arrays
+ * in device memory are taken as they lie, or refused.
+ */
+spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
+spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
+void spryi_drop_operands(spry_spgemm_plan *plan);
+
+spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err); /* op_a and op_b are some */
+
+/* The values of a converted operand again, of what is in the given one now. */
+void spryi_refresh_operands(spry_spgemm_plan *plan);
+
+/* spgemm_zeros.c: in place, in constant memory; C is nobody else's yet. */
+void spryi_drop_zeros(spry_matrix *C);
+
+/* Types and bytes of C, whose nnz is known. */
+spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
+
+/*
+ * spgemm_route.c: 1: the first device that is no CPU is there, and predicted to be faster with operands and result on
+ * the host, its start included. *device is that one then, *why tells the reason either way.
+ */
+int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device, const char **why);
+
+/* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
+
+/* Threads of a product on a CPU: no more than have something to do. */
+int spryi_spgemm_threads(const spry_spgemm_plan *plan);
+
+/* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
+spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err); /* cleared */
+/* Bytes of the operands, given and converted, and of the job's offsets and pieces. */
+int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan);
+/* A phase's function for the types of the job; NULL: there is none. */
+spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_spgemm_table *phase);
+/* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
+void spryi_spgemm_release_result(spry_spgemm_plan *plan); /* the job's columns and values, unless C has them */
+/* Has pages that memory does not have yet made by all threads: when a page is first written to, its thread waits. */
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
+
+/*
+ * spgemm_one_pass.c: C counted and filled in one pass. plan->C stays NULL where two phases are
+ * better: the kernel has none for these types, too many products meet in an entry, or memory is short.
+ */
+spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err);
+/* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
+spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
+/* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
+int spryi_spgemm_rows_repeat(const spry_arrays *a);
+
+#endif

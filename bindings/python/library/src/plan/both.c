@@ -1,0 +1,218 @@
+/*
+ * Plans of both directions: a plan for op(A) that has another for its transpose. A matrix in host memory is copied to a
+ * GPU once, and both are made of the copy. It goes when they are made, but where a storage reads its arrays as they are
+ * (csr's); then the other is made of it in updates, too.
+ */
+#include "plan/measured.h"
+#include "plan/plan.h"
+
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the copy ------------------------------------------------------------------------------------------ */
+
+spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spry_arrays *a = &plan->A->a;
+    const int may = !d->driver->host_memory && a->device == 0 && a->layout == SPRY_CSR && a->index_type == SPRY_I32 &&
+                    a->triangle == SPRY_ALL_ENTRIES && !plan->A->stored;
+    if (!may) return SPRY_OK;
+    if (!pairing->copy) {
+        const double start = spryi_now_us();
+        SPRYI_OK_OR_RETURN(spryi_copy_to_device(d, &pairing->copy, plan->A, err));
+        pairing->copy_us = spryi_now_us() - start;
+    }
+    spryi_matrix_release(plan->A);
+    plan->A = spryi_matrix_retain(pairing->copy);
+    return SPRY_OK;
+}
+
+/* 1: the storage reads arrays of the copy. */
+static int reads_copy(const spry_spmv_plan *plan, const spry_matrix *copy)
+{
+    const spry_arrays *s = plan->format->arrays(plan->stored.storage), *a = &copy->a;
+    return (s->offsets && s->offsets == a->offsets) || (s->indices && s->indices == a->indices) ||
+           (s->values && s->values == a->values);
+}
+
+/* The plan refers to `to` where it referred to `from`. */
+static void replace(spry_spmv_plan *plan, const spry_matrix *from, const spry_matrix *to)
+{
+    spry_matrix **const places[] = {&plan->A, plan->order ? &plan->order->given : NULL};
+    for (int n = 0; n < 2; n++) {
+        if (!places[n] || *places[n] != from) continue;
+        *places[n] = spryi_matrix_retain(to);
+        spryi_matrix_release((spry_matrix *)(uintptr_t)from);
+    }
+}
+
+/* ---- making both --------------------------------------------------------------------------------------- */
+
+enum { SAMPLED_ROWS = 64, SAMPLED_ENTRIES = 8, LONGEST_SEARCHED = 4096 };
+
+static int holds(const spry_arrays *a, int64_t i, int64_t j)
+{
+    const int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
+    for (int64_t k = begin; k < end && k < begin + LONGEST_SEARCHED; k++)
+        if (spryi_minor_of(a, k) == j) return 1;
+    return 0;
+}
+
+/* 1: in some rows of CSR in host memory the mirror images of some entries are all stored. */
+static int looks_symmetric(const spry_matrix *A)
+{
+    const spry_arrays *a = &A->a;
+    if (a->symmetry != SPRY_GENERAL) return 1;
+    if (a->rows != a->cols || a->layout != SPRY_CSR || a->device > 0 || A->stored || a->triangle != SPRY_ALL_ENTRIES)
+        return 0;
+    for (int r = 0; r < SAMPLED_ROWS && r < a->rows; r++) {
+        const int64_t i = a->rows / SAMPLED_ROWS * r + a->rows % SAMPLED_ROWS * r / SAMPLED_ROWS;
+        const int64_t begin = spryi_offset_of(a, i), count = spryi_offset_of(a, i + 1) - begin;
+        for (int e = 0; e < SAMPLED_ENTRIES && e < count; e++)
+            if (!holds(a, spryi_minor_of(a, begin + count * e / SAMPLED_ENTRIES), i)) return 0;
+    }
+    return a->rows > 0;
+}
+
+/* 1: A^T is A, as far as the caller vouches for it. */
+static int is_own_transpose(const spry_matrix *A)
+{
+    return A->a.symmetry == SPRY_SYMMETRIC;
+}
+
+/* The other direction of `first`, with the bytes that its limit leaves. */
+static spry_status make_other(spry_spmv_plan *first, const spry_matrix *A, const spry_spmv_options *given,
+                              spryi_pairing *pairing, spry_error *err)
+{
+    char format[160];
+    spryi_trial trial = {0};
+    spry_spmv_options o = *given;
+    o.op = given->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
+    if (o.memory_limit_bytes > 0 && o.memory_limit_bytes < INT64_MAX) {
+        const int64_t left = o.memory_limit_bytes - spryi_owned_bytes(first);
+        o.memory_limit_bytes = left > 0 ? left : 1;
+    }
+    pairing->flips = o.kernel != NULL;
+    if (!o.kernel && spryi_format_is_auto(&o) && looks_symmetric(A)) {
+        const char *parameters = first->stored.parameters;
+        spry_error why = SPRY_ERROR_INIT;
+        snprintf(format, sizeof format, "%s%s%s", first->format->name, parameters[0] ? ":" : "", parameters);
+        o.format = format;
+        pairing->flips = 1;
+        if (spryi_plan_one(first->context, &first->other, A, &o, &trial, pairing, &why) == SPRY_OK) return SPRY_OK;
+        o.format = given->format;
+        pairing->flips = 0;
+    }
+    return spryi_plan_one(first->context, &first->other, A, &o, &trial, pairing, err);
+}
+
+/* The copy goes, unless a storage reads its arrays. */
+static void settle_copy(spry_spmv_plan *plan, const spry_matrix *A, spryi_pairing *pairing)
+{
+    if (!pairing->copy) return;
+    plan->shared_us = pairing->copy_us;
+    if (reads_copy(plan, pairing->copy) || reads_copy(plan->other, pairing->copy)) {
+        plan->as_given = spryi_matrix_retain(A);
+        plan->shared = spryi_matrix_retain(pairing->copy);
+    } else {
+        replace(plan, pairing->copy, A);
+        replace(plan->other, pairing->copy, A);
+    }
+}
+
+spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
+                            const spry_spmv_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_status status = SPRY_OK;
+    spryi_trial trial = {0};
+    spryi_pairing pairing = {0};
+    spry_spmv_plan *made = NULL;
+    spry_spmv_options o = *options;
+    o.both_directions = 0;
+    if (is_own_transpose(A)) {
+        SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, NULL, err));
+        made->other = made;
+    } else {
+        SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, &pairing, err));
+        SPRYI_TRY(make_other(made, A, &o, &pairing, err));
+        settle_copy(made, A, &pairing);
+        made->setup_us += made->other->setup_us;
+    }
+    *plan = made;
+    made = NULL;
+done:
+    spryi_matrix_release(pairing.copy);
+    spry_spmv_plan_destroy(made);
+    return status;
+}
+
+void spryi_discard_both(spry_spmv_plan *plan)
+{
+    if (plan->other != plan) spry_spmv_plan_destroy(plan->other);
+    plan->other = NULL;
+    spryi_matrix_release(plan->as_given);
+    spryi_matrix_release(plan->shared);
+    plan->as_given = plan->shared = NULL;
+}
+
+/* ---- values that change -------------------------------------------------------------------------------- */
+
+/* The values that the caller changed, or other ones, into the copy that both are made of. */
+static spry_status copy_values(spry_spmv_plan *plan, const spry_update_options *o, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spry_arrays *to = &plan->shared->a;
+    spry_matrix *made;
+    if (o->values && o->values != plan->as_given->a.values) {
+        SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&made, plan->as_given, o->values, err));
+        spryi_matrix_release(plan->as_given);
+        plan->as_given = made;
+    }
+    const int64_t bytes = to->nnz * (int64_t)spry_type_bytes(to->value_type);
+    if (!to->values || bytes == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(
+        d->ops->copy(d, (void *)(uintptr_t)to->values, plan->as_given->a.values, bytes, SPRYI_TO_DEVICE, NULL, err));
+    return d->ops->synchronize(d, NULL, err);
+}
+
+spry_status spryi_update_both(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
+{
+    spry_update_options o;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    const double start = spryi_now_us();
+    if (plan->shared) {
+        SPRYI_OK_OR_RETURN(copy_values(plan, &o, err));
+        o.values = NULL;
+    }
+    SPRYI_OK_OR_RETURN(spryi_update_one(plan, &o, err));
+    if (plan->other != plan) SPRYI_OK_OR_RETURN(spryi_update_one(plan->other, &o, err));
+    plan->update_us = spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+/* ---- what they cost ------------------------------------------------------------------------------------ */
+
+void spryi_tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
+{
+    const spry_spmv_plan *other = plan->other;
+    const int64_t own = spryi_owned_bytes(plan);
+    info->other_format = other->format->name;
+    info->other_kernel = other->kernel->name;
+    info->two_plans_bytes = 2 * own;
+    info->upload_us += plan->shared_us;
+    if (other == plan) return;
+    const int64_t copy = plan->shared ? spryi_arrays_bytes(&plan->shared->a) : 0;
+    const int64_t read = plan->shared ? (reads_copy(plan, plan->shared) + reads_copy(other, plan->shared)) * copy : 0;
+    info->owned_bytes = own + spryi_owned_bytes(other) + copy;
+    info->two_plans_bytes = own + spryi_owned_bytes(other) + read;
+    info->upload_us += other->stored.upload_us + (other->order ? other->order->upload_us : 0);
+    if (other->workspace_bytes > info->workspace_bytes) info->workspace_bytes = other->workspace_bytes;
+    info->values_in_place = info->values_in_place && spryi_values_in_place(other) && !plan->shared;
+}

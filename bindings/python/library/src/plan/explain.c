@@ -1,0 +1,438 @@
+/* Why "auto" takes what it takes: the ranking that it goes by, told. */
+#include "catalogue/catalogue.h"
+#include "choose/choose.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csr/csr.h"
+#include "plan/explanation.h"
+#include "plan/measured.h"
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+static spry_status check_index(int index, int count, spry_error *err)
+{
+    if (index >= 0 && index < count) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
+                            index, count - 1);
+}
+
+/* ---- classes -------------------------------------------------------------------------------------------- */
+
+int spry_device_class_count(void)
+{
+    int count = 0;
+    while (spryi_device_class_at(count)) count++;
+    return count;
+}
+
+spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err)
+{
+    if (!info) return spryi_fail_missing(err, "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    SPRYI_OK_OR_RETURN(check_index(index, spry_device_class_count(), err));
+    const spryi_device_class *c = spryi_device_class_at(index);
+    const spry_device_class_info told = {.struct_size = sizeof told,
+                                         .name = c->name,
+                                         .title = c->title,
+                                         .device_kind = c->driver,
+                                         .fitted = c->fitted};
+    SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------- */
+
+static spry_status find_class(const spryi_device_class **found, const spry_context *context, const spry_matrix *A,
+                              const spry_spmv_options *o, const char *name, spry_error *err)
+{
+    char known[128] = "";
+    size_t used = 0;
+    if (!name) {
+        const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
+        const spryi_device *device = spryi_device_at(context, number);
+        if (!device)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
+                                    "device is %d, the number of no device", o->device);
+        *found = spryi_class_of(device);
+        return SPRY_OK;
+    }
+    *found = spryi_class_named(context, name);
+    if (*found) return SPRY_OK;
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
+        used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
+                                    spryi_device_class_at(n)->name);
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\", expected one of %s", name,
+                      known);
+}
+
+/* Formats of the catalogue behind those that have rates. */
+static void list_formats(spry_explanation *e)
+{
+    for (; e->candidates < e->ranking.count; e->candidates++)
+        e->formats[e->candidates] = e->ranking.list[e->candidates].format;
+    for (int f = 0; spryi_format_at(f) && e->candidates < SPRYI_MOST_CANDIDATES; f++) {
+        int ranked = 0;
+        for (int k = 0; k < e->ranking.count; k++)
+            ranked |= strcmp(e->ranking.list[k].format, spryi_format_at(f)->name) == 0;
+        if (!ranked) e->formats[e->candidates++] = spryi_format_at(f)->name;
+    }
+}
+
+/* The name of a kernel that is ranked apart from others of its format; NULL: the format takes it by itself. */
+static const char *ranked_kernel(const spryi_ranking *r, const spry_spmv_plan *plan)
+{
+    for (int k = 0; k < r->count; k++) {
+        const spryi_estimate *e = &r->list[k];
+        if (e->kernel && strcmp(e->format, plan->format->name) == 0 && strcmp(e->kernel, plan->kernel->name) == 0)
+            return e->kernel;
+    }
+    return NULL;
+}
+
+/* Makes the plan, for the times that its trial finds, and what it takes after all. */
+_Static_assert(sizeof((spryi_choice *)0)->reason == sizeof((spry_spmv_plan *)0)->reason, "copied as a whole");
+static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    spry_spmv_plan *plan = NULL;
+    e->trial.anew = 1;
+    SPRYI_OK_OR_RETURN(spryi_plan_create(e->context, &plan, A, o, &e->trial, err));
+    e->choice.format = plan->format;
+    e->choice.kernel = ranked_kernel(&e->ranking, plan);
+    e->choice.code = plan->reason_code;
+    memcpy(e->choice.reason, plan->reason, sizeof e->choice.reason);
+    spry_spmv_plan_destroy(plan);
+    return SPRY_OK;
+}
+
+/*
+ * csr that is taken without a look: with so few products a CPU's looks for no spans in the rows, and with fewer not for
+ * runs of them either, which take half a product.
+ */
+static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
+{
+    spryi_estimate *csr = &r->list[r->csr];
+    if (choice->code != SPRY_REASON_FEW_CALLS || !spryi_class_is_cpu(r->device)) return;
+    if (o->expected_calls == 0 || o->expected_calls >= SPRYI_CSR_CALLS_FOR_SPANS) return;
+    const double of_a_column = csr->us / (double)r->columns;
+    csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, of_a_column / 2);
+}
+
+/* ---- the memory limit ---- */
+
+/* What is asked, of which device, whether that is the plan's own, where one can be made, and if A is a container's. */
+typedef struct question {
+    const spry_matrix *A;
+    const spry_spmv_options *o;
+    const spryi_device_class *device;
+    int here, stored;
+} question;
+
+/* Bytes of copies that a plan of a GPU has of vectors in host memory. */
+static int64_t copied_vectors(const question *q)
+{
+    const spry_spmv_options *o = q->o;
+    const int there = o->vector_device == SPRY_DEVICE_DEFAULT ? q->A->a.device : spryi_device_number(o->vector_device);
+    if (spryi_class_is_cpu(q->device) || there != 0) return 0;
+    return (q->A->a.rows + q->A->a.cols) * (int64_t)spry_type_bytes(o->vector_type) * (o->row_major ? 2 : 1);
+}
+
+/* Of its storage a plan owns, by the sizes of a build on the host; on a device that is not here it owns it all. */
+static spry_status bytes_to_own(int64_t *bytes, spry_explanation *e, const question *q, const char *format,
+                                spry_error *err)
+{
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_spmv_options named = *q->o;
+    named.format = format;
+    SPRYI_OK_OR_RETURN(spry_spmv_predict_storage(e->context, &storage, q->A, &named, err));
+    *bytes = spryi_class_is_cpu(q->device) || q->here ? storage.owned_bytes : storage.bytes;
+    return SPRY_OK;
+}
+
+/* SPRY_TOO_LARGE where a plan in csr would pass the limit: as a plan tells it, which is made where it can be. */
+static spry_status try_csr(spry_explanation *e, const question *q, spry_error *why)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options named = *q->o;
+    int64_t bytes = 0;
+    named.format = "csr";
+    if (q->here) {
+        named.kernel = e->choice.kernel;
+        const spry_status status = spry_spmv_plan_create(e->context, &plan, q->A, &named, why);
+        spry_spmv_plan_destroy(plan);
+        return status == SPRY_TOO_LARGE || status == SPRY_OUT_OF_MEMORY ? status : SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, "csr", why));
+    SPRYI_OK_OR_RETURN(spryi_check_memory_limit(q->o, "csr", bytes, why));
+    return spryi_check_memory_limit(q->o, "csr", bytes + copied_vectors(q), why);
+}
+
+/* Nothing fits: what csr needs, and which of the ranked formats needs the least if that is less. */
+static spry_status fail_over_limit(spry_explanation *e, const question *q, const spry_error *why, spry_error *err)
+{
+    const spryi_ranking *r = &e->ranking;
+    spry_spmv_options unlimited = *q->o;
+    question needs = *q; /* whatever the limit */
+    const char *least = NULL;
+    int64_t fewest = why->value;
+    unlimited.memory_limit_bytes = INT64_MAX;
+    needs.o = &unlimited;
+    for (int k = 0; k < r->allowed; k++) {
+        int64_t bytes = 0;
+        const char *format = r->list[k].format;
+        if (strcmp(format, "csr") == 0 || bytes_to_own(&bytes, e, &needs, format, NULL) != SPRY_OK) continue;
+        bytes += copied_vectors(q);
+        if (bytes >= fewest) continue;
+        fewest = bytes;
+        least = format;
+    }
+    if (!least) return spryi_hand_on(err, why);
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", why->value, why->limit,
+                            "%s; one in %s the least, %lld", why->message, least, (long long)fewest);
+}
+
+/* csr in place of a format that would pass the limit; SPRY_TOO_LARGE where csr would, too, as from a plan. */
+static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_error *err)
+{
+    const char *format = e->choice.format->name;
+    spry_error why = SPRY_ERROR_INIT;
+    int64_t bytes = 0;
+    if (q->o->memory_limit_bytes == 0) return SPRY_OK;
+    if (strcmp(format, "csr") != 0) {
+        SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, format, err));
+        if (bytes + copied_vectors(q) <= q->o->memory_limit_bytes) return SPRY_OK;
+        spryi_choose_instead(&e->choice, format);
+        e->choice.kernel = NULL;
+    }
+    if (spryi_is_measured(q->o->policy) || q->stored) return SPRY_OK; /* its plan will tell; storage that is there */
+    const spry_status status = try_csr(e, q, &why);
+    if (status == SPRY_TOO_LARGE) return fail_over_limit(e, q, &why, err);
+    return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
+}
+
+/* ---- all of it ---- */
+
+static spry_status explain(spry_explanation *e, const question *q, spry_error *err)
+{
+    const spry_matrix *A = q->A;
+    const spry_spmv_options *o = q->o;
+    const spryi_device_class *device = q->device;
+    const spry_arrays *a = &A->a;
+    const int has_entries = a->nnz > 0;
+    const double columns = o->columns > 1 ? (double)o->columns : 1, numbers = (double)(a->rows + a->cols);
+    if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
+    SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
+    SPRYI_OK_OR_RETURN(keep_to_limit(e, q, err));
+    if (has_entries) spare_setup(&e->ranking, &e->choice, o);
+    e->ranking.device = device;
+    e->ranking.calls = spryi_calls_counted(o);
+    e->op = o->op;
+    e->csr_bytes = spryi_csr_bytes(a, a->nnz) + columns * numbers * (double)spry_type_bytes(o->vector_type);
+    list_formats(e);
+    return spryi_is_measured(o->policy) ? measure(e, A, o, err) : SPRY_OK;
+}
+
+spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
+                              const spry_explain_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !explanation ? "explanation" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_status status = SPRY_OK;
+    spry_explain_options given;
+    spry_spmv_options o;
+    spry_matrix *entries = NULL;
+    spry_explanation *made = NULL;
+    const spryi_device_class *device;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, given.spmv, err));
+    o.format = o.kernel = o.ordering = NULL;
+    SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (given.device_class && spryi_is_measured(o.policy))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "device_class",
+                          "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
+                          given.device_class);
+    SPRYI_OK_OR_RETURN(find_class(&device, context, A, &o, given.device_class, err));
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
+    *made = (spry_explanation){.context = spryi_context_retain(context)};
+    spryi_copy_class(&made->own, device);
+    const question q = {.A = entries,
+                        .o = &o,
+                        .device = &made->own.c,
+                        .here = !given.device_class,
+                        .stored = A->stored != NULL};
+    SPRYI_TRY(explain(made, &q, err));
+    *explanation = made;
+    made = NULL;
+done:
+    spryi_matrix_release(entries);
+    spry_explanation_destroy(made);
+    return status;
+}
+
+void spry_explanation_destroy(spry_explanation *e)
+{
+    if (!e) return;
+    spry_context *context = e->context;
+    spryi_release(context, e);
+    spryi_context_release(context);
+}
+
+/* ---- telling -------------------------------------------------------------------------------------------- */
+
+/* ---- features of the ranking, by name ---- */
+
+typedef struct feature_text {
+    const char *name, *text;
+} feature_text;
+
+static const feature_text feature_texts[] =
+    {{"mean_row", "entries of the mean row"},
+     {"longest_row", "entries of the longest row"},
+     {"deviation", "deviation of row lengths, as a share of their mean"},
+     {"body_deviation", "the same without the longest hundredth of the rows"},
+     {"empty_rows", "share of the rows"},
+     {"variance", "of row lengths; regular: at most 10"},
+     {"median_row", "entries that half of the rows do not pass"},
+     {"row_90", "the same of nine tenths of the rows"},
+     {"row_99", "the same of 99 hundredths"},
+     {"ell_slots", "slots an entry of ell, all rows as long as the longest"},
+     {"hyb_rest", "share of entries beyond the mean row, which hyb keeps as coo"},
+     {"slots", "slots an entry, of slices of 32 rows sorted by length among 256"},
+     {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet"},
+     {"warp_sectors", "the same of 32 entries that follow each other"},
+     {"near_sectors", "the same of 128 rows that follow each other"},
+     {"far_sectors", "those of these over 512 KB of x from the diagonal"},
+     {"adjacent", "share of entries whose right neighbour is an entry too"},
+     {"repeated", "share of entries whose columns follow from the row before"},
+     {"block", "side of the blocks that a sample finds; 1: none that save bytes"},
+     {"block_bytes", "bytes an entry of bsr with them"},
+     {"packed_bytes", "bytes an entry of packed"},
+     {"packed_strided", "share of packed's slices that are of diagonals"},
+     {"window_columns", "numbers of x an entry that windows stage"},
+     {"window_group", "rows of one pattern, the median"},
+     {"scattered", "1: neighbouring entries gather x from all over"}};
+
+enum { FEATURES = sizeof feature_texts / sizeof *feature_texts };
+
+static double feature_value(const spryi_features *f, int index)
+{
+    const double nnz = f->nnz > 0 ? (double)f->nnz : 1;
+    const spryi_row_profile *rows = &f->lengths;
+    const double values[FEATURES] = {rows->mean,
+                                     rows->longest,
+                                     rows->deviation,
+                                     rows->body_deviation,
+                                     rows->empty,
+                                     rows->variance,
+                                     rows->quantiles[0],
+                                     rows->quantiles[1],
+                                     rows->quantiles[2],
+                                     (double)f->rows * rows->longest / nnz,
+                                     rows->beyond_mean / nnz,
+                                     f->slots,
+                                     f->slot_sectors,
+                                     f->warp_sectors,
+                                     f->near_sectors,
+                                     f->far_sectors,
+                                     f->relations.adjacent,
+                                     f->relations.repeated,
+                                     (double)f->blocks.block,
+                                     f->blocks.bytes / nnz,
+                                     f->packed.bytes,
+                                     f->packed.strided,
+                                     f->windowed.columns,
+                                     (double)f->windowed.group,
+                                     f->scattered};
+    return values[index];
+}
+
+/* ---- the functions ---- */
+
+spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanation_info *info, spry_error *err)
+{
+    if (!e || !info) return spryi_fail_missing(err, !e ? "explanation" : "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spryi_device_class *c = e->ranking.device;
+    const spry_explanation_info told = {.struct_size = sizeof told,
+                                        .device_class = c->name,
+                                        .fitted = c->fitted,
+                                        .format = e->choice.format->name,
+                                        .reason_code = e->choice.code,
+                                        .reason = e->choice.reason,
+                                        .calls = e->ranking.calls,
+                                        .threads = spryi_class_is_cpu(c) ? e->ranking.threads : 0,
+                                        .candidates = e->candidates,
+                                        .kernel = e->choice.kernel ? e->choice.kernel : "",
+                                        .features = e->ranking.count > 0 ? FEATURES : 0};
+    SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}
+
+static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
+{
+    if (k == csr) return 0;
+    if (k->us >= csr->us) return SPRY_NEVER;
+    const double calls = ceil((k->setup_us - csr->setup_us) / (csr->us - k->us));
+    return calls > 0 ? (int64_t)calls : 0;
+}
+
+static void add_measured(const spryi_trial *trial, spry_candidate *told)
+{
+    for (int c = 0; c < trial->count; c++) {
+        const int other = told->kernel[0] && strcmp(trial->timed[c].kernel, told->kernel) != 0;
+        if (other || strcmp(trial->timed[c].format, told->format) != 0) continue;
+        told->measured_us = trial->timed[c].us;
+        told->measured_setup_us = trial->timed[c].setup_us;
+    }
+}
+
+static const char *why_not(const spry_explanation *e, const char *format)
+{
+    if (strcmp(format, "csc") != 0) return "it has no rates: it was seldom the fastest where it was measured";
+    return e->op == SPRY_TRANSPOSE ? "csr of the transposed matrix is the same" : "it is for transposed products";
+}
+
+spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candidate *candidate, int index,
+                                           spry_error *err)
+{
+    if (!e || !candidate) return spryi_fail_missing(err, !e ? "explanation" : "candidate");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(candidate, err));
+    SPRYI_OK_OR_RETURN(check_index(index, e->candidates, err));
+    const spryi_ranking *r = &e->ranking;
+    spry_candidate told = {.struct_size = sizeof told,
+                           .format = e->formats[index],
+                           .refused = why_not(e, e->formats[index]),
+                           .kernel = "",
+                           .break_even_calls = SPRY_NEVER};
+    if (index < r->count) {
+        const spryi_estimate *k = &r->list[index];
+        told.refused = k->refused ? k->refused : "";
+        told.kernel = k->kernel ? k->kernel : "";
+        told.predicted_us = k->us;
+        told.setup_us = k->setup_us;
+        told.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;
+        told.bytes = k->bytes;
+        if (r->device->copy > 0 && k->us > 0) told.roof = e->csr_bytes / r->device->copy / k->us;
+        if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
+    }
+    add_measured(&e->trial, &told);
+    SPRYI_GIVE(candidate, &told);
+    return SPRY_OK;
+}
+
+spry_status spry_explanation_get_feature(const spry_explanation *e, spry_feature *feature, int index, spry_error *err)
+{
+    if (!e || !feature) return spryi_fail_missing(err, !e ? "explanation" : "feature");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(feature, err));
+    SPRYI_OK_OR_RETURN(check_index(index, e->ranking.count > 0 ? FEATURES : 0, err));
+    const spry_feature told = {.struct_size = sizeof told,
+                               .name = feature_texts[index].name,
+                               .text = feature_texts[index].text,
+                               .value = feature_value(&e->ranking.features, index)};
+    SPRYI_GIVE(feature, &told);
+    return SPRY_OK;
+}

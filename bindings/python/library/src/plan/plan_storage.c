@@ -1,0 +1,404 @@
+/*
+ * A plan's storage, where its device reads it. A device with a converter for the format makes it of CSR, which is
+ * copied there once or lies there: conversion at the device's bandwidth, and the bytes of CSR over the bus in place of
+ * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
+ */
+#include "catalogue/catalogue.h"
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/element.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "plan/plan.h"
+#include "plan/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- on the host -------------------------------------------------------------------------------------- */
+
+spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
+                                   spry_error *err)
+{
+    if (format->takes_any_layout) return SPRY_OK;
+    return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, err);
+}
+
+spryi_build_request spryi_request_for(const spryi_device *device, const spry_matrix *A,
+                                      const spry_spmv_options *options)
+{
+    return (spryi_build_request){
+        .A = A,
+        .options = options,
+        .copied = !device->driver->host_memory && A->a.device != device->number,
+        .massively_parallel = device->driver->massively_parallel,
+        .compute_major = device->major,
+        .units = device->driver->massively_parallel ? device->units : 0,
+        .shared_bytes = device->shared_bytes,
+        .tuning = &device->context->tuning,
+    };
+}
+
+spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
+{
+    spryi_build_request request = spryi_request_for(plan->device, plan->A, &plan->options);
+    request.kernel = plan->kernel;
+    request.value_type = plan->value_type;
+    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    memcpy(request.kernel_parameters, plan->kernel_parameters, sizeof request.kernel_parameters);
+    return request;
+}
+
+static int is_stored_in_place(const spry_spmv_plan *plan)
+{
+    return plan->format->in_place && plan->A->a.layout == SPRY_CSR && plan->A->a.value_type == plan->value_type;
+}
+
+/* The format's storage of plan->A in host memory, or of arrays that are used where they lie. */
+static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *host = NULL;
+    spryi_cost cost = {0};
+    spryi_build_request request = spryi_request_of(plan);
+    request.cost = &cost;
+    if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
+        SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, plan->A, err));
+        request.A = host;
+        request.copied = 1;
+    }
+    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
+    SPRYI_TRY(plan->format->build(plan->context, &stored->storage, &request, err));
+    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
+    stored->source = host;
+    host = NULL;
+done:
+    spryi_matrix_release(request.csr);
+    spryi_matrix_release(host);
+    return status;
+}
+
+/* ---- to a device --------------------------------------------------------------------------------------- */
+
+int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections)
+{
+    return format->device_sections ? format->device_sections(storage, sections) : format->sections(storage, sections);
+}
+
+/* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
+static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_format *format = plan->format;
+    const double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    spryi_plan_storage made = {.on_device = 1};
+    SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->storage_size, "storage", err));
+    memcpy(made.storage, stored->storage, format->storage_size);
+    const int count = spryi_list_device_sections(format, made.storage, sections);
+    for (int s = 0; s < count; s++) {
+        if (!sections[s].array) continue;
+        const int64_t bytes = sections[s].count * sections[s].item_bytes;
+        void *host = *sections[s].array, *device = NULL;
+        SPRYI_TRY(d->ops->allocate(d, &device, bytes, sections[s].name, err));
+        made.arrays[made.array_count++] = device;
+        if (bytes > 0) SPRYI_TRY(d->ops->copy(d, device, host, bytes, SPRYI_TO_DEVICE, NULL, err));
+        *sections[s].array = device;
+    }
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+    made.upload_us = spryi_now_us() - start;
+    memcpy(made.parameters, stored->parameters, sizeof made.parameters);
+    spryi_discard_storage(plan, stored);
+    *stored = made;
+    made = (spryi_plan_storage){0};
+done:
+    spryi_discard_storage(plan, &made);
+    return status;
+}
+
+/* ---- by a device ----------------------------------------------------------------------------------------- */
+
+/* CSR in device memory: the matrix's own arrays, or copies. */
+typedef struct device_csr {
+    spry_arrays a;
+    void *copies[3]; /* NULL: no copy, or handed on to the storage */
+} device_csr;
+
+static spry_status copy_array(const spryi_device *d, void **copy, const void **array, int64_t count, size_t size,
+                              const char *what, spry_error *err)
+{
+    const int64_t bytes = count * (int64_t)size;
+    spry_status status = d->ops->allocate(d, copy, bytes, what, err);
+    if (status != SPRY_OK) return status;
+    if (bytes > 0) status = d->ops->copy(d, *copy, *array, bytes, SPRYI_TO_DEVICE, NULL, err);
+    *array = *copy;
+    return status;
+}
+
+static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *err)
+{
+    spry_arrays *a = &csr->a;
+    const size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
+    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
+    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRYI_OK_OR_RETURN(
+            copy_array(d, &csr->copies[2], &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+    return d->ops->synchronize(d, NULL, err);
+}
+
+/* Ones for a pattern, of the type: a few from the host, then as many again as there are. */
+static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
+{
+    double staged[256];
+    const int64_t size = (int64_t)spry_type_bytes(type), all = csr->a.nnz * size;
+    int64_t have = (int64_t)sizeof staged < all ? (int64_t)sizeof staged : all;
+    SPRYI_OK_OR_RETURN(d->ops->allocate(d, &csr->copies[2], all, "values", err));
+    char *to = csr->copies[2];
+    for (int64_t k = 0; k * size < (int64_t)sizeof staged; k++) spryi_set_value(staged, type, k, 1);
+    if (have > 0) SPRYI_OK_OR_RETURN(d->ops->copy(d, to, staged, have, SPRYI_TO_DEVICE, NULL, err));
+    for (; have < all; have *= 2) {
+        const int64_t more = have < all - have ? have : all - have;
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, to + have, to, more, SPRYI_WITHIN_DEVICE, NULL, err));
+    }
+    csr->a.values = to;
+    csr->a.value_type = type;
+    return SPRY_OK;
+}
+
+static void release_copies(const spryi_device *d, const device_csr *csr)
+{
+    for (int n = 0; n < 3; n++) d->ops->release(d, csr->copies[n]);
+}
+
+spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err)
+{
+    device_csr csr = {.a = A->a};
+    const spry_status status = copy_csr(d, &csr, err);
+    csr.a.device = d->number;
+    if (status == SPRY_OK)
+        return spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err); /* takes them over, also on failure */
+    release_copies(d, &csr);
+    return status;
+}
+
+/* Copies that the storage uses as they are become its own. */
+static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_format *format)
+{
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    const int count = spryi_list_device_sections(format, made->storage, sections);
+    for (int s = 0; s < count; s++)
+        for (int n = 0; sections[s].array && n < 3; n++)
+            if (csr->copies[n] && *sections[s].array == csr->copies[n]) {
+                made->arrays[made->array_count++] = csr->copies[n];
+                csr->copies[n] = NULL;
+            }
+}
+
+static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
+                           const spryi_build_request *request, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spry_status status = SPRY_OK;
+    spryi_conversion work = {.request = request, .guard = spryi_check_padding, .device = d};
+    device_csr csr = {.a = request->csr ? request->csr->a : plan->A->a};
+    int previous = 0;
+    double start = spryi_now_us();
+    if (csr.a.device == 0) {
+        SPRYI_TRY(copy_csr(d, &csr, err));
+        made->upload_us = spryi_now_us() - start;
+    }
+    if (csr.a.value_type == SPRY_PATTERN && plan->value_type != SPRY_PATTERN)
+        SPRYI_TRY(add_ones(d, &csr, plan->value_type, err));
+    work.csr = csr.a;
+    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->format->storage_size, "storage", err));
+    made->on_device = made->made_there = 1;
+    memset(made->storage, 0, plan->format->storage_size);
+    work.storage = made->storage;
+    SPRYI_TRY(d->ops->enter(d, &previous, err));
+    status = converter->convert(&work, err);
+    d->ops->leave(d, previous);
+    memcpy(made->arrays, work.made, sizeof made->arrays);
+    made->array_count = work.made_count;
+    made->borrowed = request->copied ? 0 : work.cost.borrowed;
+    if (status != SPRY_OK) goto done;
+    keep_copies(made, &csr, plan->format);
+    memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
+done:
+    start = spryi_now_us();
+    release_copies(d, &csr);
+    made->upload_us += spryi_now_us() - start;
+    return status;
+}
+
+/* 1: the matrix comes as CSR of what is to be stored, but for a pattern's ones, or may be made that on the host. */
+static int can_be_converted(const spry_spmv_plan *plan)
+{
+    const spry_arrays *a = &plan->A->a;
+    const int lacks_ones = a->device > 0 && a->value_type == SPRY_PATTERN;
+    const int as_is = a->layout == SPRY_CSR && (lacks_ones || a->value_type == plan->value_type);
+    if (a->index_type != SPRY_I32) return 0;
+    return as_is || (a->device == 0 && !plan->format->takes_any_layout);
+}
+
+/* *done = 0: the device has no converter that takes this matrix, or no memory for it, and the host has to build. */
+static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage *made, int *done, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->format->name) : NULL;
+    spry_error why = SPRY_ERROR_INIT;
+    *done = 0;
+    if (!converter || !can_be_converted(plan)) return SPRY_OK;
+    spryi_build_request request = spryi_request_of(plan);
+    spry_status status = SPRY_OK;
+    if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->format, &why);
+    if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
+    spryi_matrix_release(request.csr);
+    *done = status == SPRY_OK;
+    if (!*done) spryi_discard_storage(plan, made);
+    /* the host's way takes less device memory: CSR and scratch need not lie beside the result */
+    if (*done || status == SPRY_UNSUPPORTED || status == SPRY_OUT_OF_MEMORY) return SPRY_OK;
+    return spryi_hand_on(err, &why);
+}
+
+spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
+                                      double *upload_us, spry_error *err)
+{
+    spry_spmv_plan in_columns = {.context = plan->context,
+                                 .device = plan->device,
+                                 .A = (spry_matrix *)(uintptr_t)A, /* read alone */
+                                 .format = spryi_find_format("csc"),
+                                 .options = plan->options,
+                                 .value_type = A->a.value_type};
+    const spryi_selection_request request = {.operation = SPRYI_OP_SPMV_T,
+                                             .row = spryi_value_row(A->a.value_type, plan->vector_type)};
+    spryi_plan_storage made = {0};
+    int done = 0;
+    *T = NULL;
+    in_columns.options.memory_limit_bytes = 0; /* that of the plan's own storage is checked when it is made */
+    spry_status status = spryi_select_kernel(plan->device, &in_columns.kernel, in_columns.format, NULL, &request, NULL);
+    if (status != SPRY_OK) return SPRY_OK;
+    SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
+    if (!done) return SPRY_OK;
+    spry_arrays a = *in_columns.format->arrays(made.storage);
+    a.device = plan->device->number;
+    made.array_count = 0; /* the matrix has them, whatever adopt returns */
+    *upload_us += made.upload_us;
+    status = spryi_matrix_adopt(plan->context, T, &a, A->field, err);
+done:
+    spryi_discard_storage(&in_columns, &made);
+    return status;
+}
+
+/* ---- of a container ------------------------------------------------------------------------------------ */
+
+void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
+{
+    snprintf(reason, size, "the container holds format %s, which is read as it lies", stored->format->name);
+}
+
+int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
+{
+    const spryi_stored *stored = A->stored;
+    const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
+    if (o->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
+    if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
+    return spryi_format_is_auto(o) || spryi_is_stored_as(stored, o->format);
+}
+
+/* Where the container has it, or its arrays copied to the device. */
+static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    const spryi_format *format = plan->format;
+    stored->storage = plan->A->stored->storage;
+    stored->mapped = 1;
+    memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
+    if (plan->device->driver->host_memory) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(
+        spryi_check_memory_limit(&plan->options, format->name, format->storage_bytes(stored->storage), err));
+    return copy_to_device(plan, stored, err);
+}
+
+/* ---- either -------------------------------------------------------------------------------------------- */
+
+spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int done;
+    *stored = (spryi_plan_storage){0};
+    if (plan->A->stored) {
+        SPRYI_TRY(take_stored(plan, stored, err));
+        return SPRY_OK;
+    }
+    SPRYI_TRY(make_on_device(plan, stored, &done, err));
+    if (done) return SPRY_OK;
+    SPRYI_TRY(build(plan, stored, err));
+    const int there = plan->device->driver->host_memory ||
+                      (plan->A->a.device > 0 && plan->format->arrays(stored->storage)->offsets == plan->A->a.offsets);
+    if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
+done:
+    if (status != SPRY_OK) spryi_discard_storage(plan, stored);
+    return status;
+}
+
+void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored)
+{
+    const spryi_device *d = plan->device;
+    for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
+    if (stored->on_device)
+        spryi_release(plan->context, stored->storage);
+    else if (stored->storage && !stored->mapped)
+        plan->format->destroy(plan->context, stored->storage);
+    spryi_matrix_release(stored->source);
+    *stored = (spryi_plan_storage){0};
+}
+
+/* The arrays of `fresh`, a storage of the same structure on the host or the device, over those of the plan's. */
+static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
+    const int count = spryi_list_device_sections(plan->format, fresh, from);
+    spryi_list_device_sections(plan->format, plan->stored.storage, to);
+    for (int s = 0; s < count; s++)
+        if (from[s].array && *from[s].array != *to[s].array)
+            SPRYI_OK_OR_RETURN(
+                d->ops->copy(d, *to[s].array, *from[s].array, from[s].count * from[s].item_bytes, kind, NULL, err));
+    return d->ops->synchronize(d, NULL, err);
+}
+
+/* 1: the storage has no copy of plan->A's values. */
+static int borrows_values(const spry_spmv_plan *plan)
+{
+    return plan->A->a.device == plan->device->number && plan->format->borrows_values(plan->stored.storage, plan->A);
+}
+
+int spryi_values_in_place(const spry_spmv_plan *plan)
+{
+    const spry_matrix *A = plan->A;
+    if (A->stored || A->a.triangle != SPRY_ALL_ENTRIES) return 0;
+    return borrows_values(plan) && (!plan->order || A == plan->order->given);
+}
+
+spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)
+{
+    spryi_plan_storage fresh = {0};
+    spry_status status = SPRY_OK;
+    int done = 0;
+    if (borrows_values(plan)) return SPRY_OK;
+    if (plan->stored.made_there) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
+    if (!done) SPRYI_TRY(build(plan, &fresh, err));
+    if (plan->stored.on_device) { /* what runs in a stream, or was captured, has these addresses */
+        SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
+    } else {
+        const spryi_plan_storage old = plan->stored;
+        plan->stored = fresh;
+        fresh = old;
+    }
+done:
+    spryi_discard_storage(plan, &fresh);
+    return status;
+}

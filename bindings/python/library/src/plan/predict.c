@@ -1,0 +1,357 @@
+/*
+ * How long a run will take: the bytes that it moves over the bandwidth of the memory that holds them, and what a run
+ * costs however little it moves. docs/formats.md tells what this leaves out.
+ *
+ * The rates are measured once a process and device, when they are first asked for: plans that nobody asks about cost
+ * nothing more. A CPU has those of one thread and of as many as a context has, in the last cache and in memory.
+ */
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+/* Bytes a microsecond. */
+typedef struct memory_rates {
+    double cache, memory;
+} memory_rates;
+
+typedef struct device_rates {
+    const spryi_driver *driver; /* NULL: of no device yet */
+    int ordinal;
+    int threads; /* of `all`, 1: there is `one` alone; 0: nothing is measured. 1 on devices with their own memory */
+    memory_rates one, all;
+    double cache_bytes;
+    double run_us, all_run_us;     /* of a run that moves nothing: by one thread or a launch, and by all threads */
+    int has_bus;                   /* 1: measured, of devices with memory of their own: */
+    double to_device, from_device; /* bytes a microsecond */
+    double bus_us;                 /* of both copies of a run, however short */
+} device_rates;
+
+enum { MOST_DEVICES = 24 };
+static device_rates known[MOST_DEVICES];
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- reading in host memory ----------------------------------------------------------------------------- */
+
+enum {
+    BLOCK = 1 << 16,
+    LINE = 64,
+    ARRAY_BYTES = 8 << 20,
+    MEMORY_A_THREAD = 2 << 20, /* of it, read from memory; to flush it takes a thread some milliseconds */
+    CACHED_A_THREAD = 4 << 20, /* of it, read from the caches, */
+    LEAST_CACHED = 1 << 18,    /* and at least */
+    CACHE_A_THREAD = 24 << 20, /* machines tell of larger ones, which many processors or guests have in common */
+};
+
+static void write_blocks(const void *argument, int64_t begin, int64_t end)
+{
+    char *array = (char *)(uintptr_t)argument;
+    memset(array + begin * BLOCK, 1, (size_t)((end - begin) * BLOCK));
+}
+
+static void read_blocks(const void *argument, int64_t begin, int64_t end)
+{
+    const uint64_t *number = (const uint64_t *)((const char *)argument + begin * BLOCK);
+    const int64_t count = (end - begin) * BLOCK / (int64_t)sizeof *number;
+    uint64_t sums[8] = {0};
+    for (int64_t k = 0; k < count; k += 8)
+        for (int s = 0; s < 8; s++) sums[s] += number[k + s];
+    volatile uint64_t sink = sums[0] ^ sums[1] ^ sums[2] ^ sums[3] ^ sums[4] ^ sums[5] ^ sums[6] ^ sums[7];
+    (void)sink;
+}
+
+/* On other processors than these the array may still be in the cache when it is read. */
+static void flush_blocks(const void *argument, int64_t begin, int64_t end)
+{
+#if defined(__x86_64__)
+    const char *array = argument;
+    for (int64_t at = begin * BLOCK; at < end * BLOCK; at += LINE) _mm_clflush(array + at);
+    _mm_mfence();
+#else
+    (void)argument, (void)begin, (void)end;
+#endif
+}
+
+/* Bytes a microsecond, the most of some tries: from memory, after `all` threads have put the array there, or caches. */
+static double read_rate(spry_context *context, int threads, int all, const char *array, int64_t bytes, int cached)
+{
+    enum { TRIES = 2, CACHED_TRIES = 6 };
+    double best = 0;
+    for (int t = 0; t < (cached ? CACHED_TRIES : TRIES); t++) {
+        if (!cached) spryi_parallel_blocks(&context->pool, all, bytes / BLOCK, flush_blocks, array);
+        const double start = spryi_now_us();
+        spryi_parallel_blocks(&context->pool, threads, bytes / BLOCK, read_blocks, array);
+        const double rate = (double)bytes / (spryi_now_us() - start);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+static void do_nothing(void *argument, int index)
+{
+    (void)argument, (void)index;
+}
+
+/* The least of some: of calls that follow each other, as products do. */
+static double call_us(spry_context *context, int threads)
+{
+    enum { TRIES = 5, CALLS = 20 };
+    double least = INFINITY;
+    for (int t = 0; t < TRIES; t++) {
+        const double start = spryi_now_us();
+        for (int c = 0; c < CALLS; c++) spryi_parallel(&context->pool, threads, do_nothing, NULL);
+        const double us = (spryi_now_us() - start) / CALLS;
+        if (us < least) least = us;
+    }
+    return least;
+}
+
+/* Bytes of the array that so many threads can have in the cache. */
+static int64_t cached_bytes(int64_t cache, int threads)
+{
+    int64_t bytes = threads < ARRAY_BYTES / CACHED_A_THREAD ? threads * (int64_t)CACHED_A_THREAD : ARRAY_BYTES;
+    if (bytes > cache / 4) bytes = cache / 4;
+    return bytes > LEAST_CACHED ? bytes : LEAST_CACHED;
+}
+
+static spry_status measure_host(device_rates *r, const spryi_device *device, int threads)
+{
+    static const double one_run_us = 0.05; /* of the call itself */
+    spry_context *context = device->context;
+    const int64_t most = threads * (int64_t)CACHE_A_THREAD;
+    const int64_t cache = device->cache_bytes > 0 && device->cache_bytes < most ? device->cache_bytes : most;
+    const int few = threads < ARRAY_BYTES / MEMORY_A_THREAD;
+    const int64_t bytes = few ? threads * (int64_t)MEMORY_A_THREAD : ARRAY_BYTES;
+    char *array = NULL;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, (void **)&array, ARRAY_BYTES, 1, "measuring the bandwidth", NULL));
+    spryi_parallel_blocks(&context->pool, threads, ARRAY_BYTES / BLOCK, write_blocks, array);
+    r->one.memory = read_rate(context, 1, threads, array, bytes, 0);
+    r->one.cache = read_rate(context, 1, threads, array, cached_bytes(cache, 1), 1);
+    r->all = r->one;
+    r->run_us = r->all_run_us = one_run_us;
+    if (threads > 1) {
+        r->all.memory = read_rate(context, threads, threads, array, bytes, 0);
+        r->all.cache = read_rate(context, threads, threads, array, cached_bytes(cache, threads), 1);
+        r->all_run_us = one_run_us + call_us(context, threads);
+    }
+    spryi_release(context, array);
+    r->cache_bytes = (double)cache;
+    r->threads = threads;
+    return SPRY_OK;
+}
+
+/* ---- devices with memory of their own ------------------------------------------------------------------- */
+
+/* Bytes a microsecond of copies within the device, read and written, the most of some. */
+static spry_status copy_rate(double *rate, const spryi_device *d, void *to, const void *from, int64_t bytes)
+{
+    enum { TRIES = 3, COPIES = 8 };
+    *rate = 0;
+    for (int t = -1; t < TRIES; t++) { /* -1 warms up */
+        const double start = spryi_now_us();
+        for (int c = 0; c < COPIES; c++)
+            SPRYI_OK_OR_RETURN(d->ops->copy(d, to, from, bytes, SPRYI_WITHIN_DEVICE, NULL, NULL));
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, NULL));
+        const double found = 2.0 * COPIES * (double)bytes / (spryi_now_us() - start);
+        if (t >= 0 && found > *rate) *rate = found;
+    }
+    return SPRY_OK;
+}
+
+/* Of kernels that follow each other: the least of some. */
+static spry_status launch_us(double *us, const spryi_device *d, void *number)
+{
+    enum { TRIES = 5, LAUNCHES = 20 };
+    static const double zero = 0;
+    *us = INFINITY;
+    for (int t = 0; t < TRIES; t++) {
+        const double start = spryi_now_us();
+        for (int n = 0; n < LAUNCHES; n++) SPRYI_OK_OR_RETURN(d->ops->scale(d, number, SPRY_F64, 1, &zero, NULL, NULL));
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, NULL));
+        *us = fmin(*us, (spryi_now_us() - start) / LAUNCHES);
+    }
+    return SPRY_OK;
+}
+
+static spry_status measure_device(device_rates *r, const spryi_device *d)
+{
+    enum { SMALLEST = 1 << 20, LARGEST = 256 << 20 };
+    const int64_t cache = d->cache_bytes > 0 ? d->cache_bytes : SMALLEST;
+    int64_t bytes = 4 * cache; /* both arrays pass the cache */
+    void *from = NULL, *to = NULL;
+    spry_status status = SPRY_OK;
+    if (bytes > LARGEST) bytes = LARGEST;
+    SPRYI_TRY(d->ops->allocate(d, &from, bytes, "measuring the bandwidth", NULL));
+    SPRYI_TRY(d->ops->allocate(d, &to, bytes, "measuring the bandwidth", NULL));
+    SPRYI_TRY(d->ops->clear(d, from, bytes, NULL));
+    SPRYI_TRY(copy_rate(&r->one.memory, d, to, from, bytes));
+    SPRYI_TRY(copy_rate(&r->one.cache, d, to, from, cache / 4));
+    SPRYI_TRY(launch_us(&r->run_us, d, to));
+    if (r->one.cache < r->one.memory) r->one.cache = r->one.memory; /* short copies wait for their launch */
+    r->all = r->one;
+    r->all_run_us = r->run_us;
+    r->cache_bytes = (double)cache;
+    r->threads = 1;
+done:
+    d->ops->release(d, from);
+    d->ops->release(d, to);
+    return status;
+}
+
+/* There, waited for, and back; the least of some. */
+static spry_status bus_us(double *there, double *back, const spryi_device *d, void *at, void *host, int64_t bytes)
+{
+    enum { TRIES = 4 };
+    *there = *back = INFINITY;
+    for (int t = 0; t < TRIES; t++) {
+        const double start = spryi_now_us();
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, at, host, bytes, SPRYI_TO_DEVICE, NULL, NULL));
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, NULL));
+        const double arrived = spryi_now_us();
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, host, at, bytes, SPRYI_FROM_DEVICE, NULL, NULL));
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, NULL));
+        *there = fmin(*there, arrived - start);
+        *back = fmin(*back, spryi_now_us() - arrived);
+    }
+    return SPRY_OK;
+}
+
+static spry_status measure_bus(device_rates *r, const spryi_device *d)
+{
+    enum { BYTES = 4 << 20 };
+    void *at = NULL, *host = NULL;
+    double there, back, short_there, short_back;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_allocate(d->context, &host, BYTES, 1, "measuring the bus", NULL));
+    memset(host, 1, BYTES);
+    SPRYI_TRY(d->ops->allocate(d, &at, BYTES, "measuring the bus", NULL));
+    SPRYI_TRY(bus_us(&there, &back, d, at, host, BYTES));
+    SPRYI_TRY(bus_us(&short_there, &short_back, d, at, host, LINE));
+    r->to_device = BYTES / there;
+    r->from_device = BYTES / back;
+    r->bus_us = short_there + short_back;
+    r->has_bus = 1;
+done:
+    d->ops->release(d, at);
+    spryi_release(d->context, host);
+    return status;
+}
+
+/* *rates of the device, for up to so many threads. 0: they cannot be measured, for want of memory above all. */
+static int find_rates(device_rates *rates, const spryi_device *d, int threads, int bus)
+{
+    const int host = d->driver->host_memory;
+    spry_status status = SPRY_OK;
+    device_rates *r = known;
+    pthread_mutex_lock(&known_lock);
+    while (r < known + MOST_DEVICES - 1 && r->driver && (r->driver != d->driver || r->ordinal != d->ordinal)) r++;
+    r->driver = d->driver;
+    r->ordinal = d->ordinal;
+    if (r->threads < (host ? threads : 1)) status = host ? measure_host(r, d, threads) : measure_device(r, d);
+    if (status == SPRY_OK && bus && !r->has_bus) status = measure_bus(r, d);
+    *rates = *r;
+    pthread_mutex_unlock(&known_lock);
+    return status == SPRY_OK;
+}
+
+/* ---- the model ------------------------------------------------------------------------------------------- */
+
+/* Between those of one thread and of all, by how many more there are. */
+static double between(double one, double all, int threads, int most)
+{
+    if (threads <= 1 || most <= 1) return one;
+    return threads >= most ? all : one + (all - one) * (threads - 1) / (most - 1);
+}
+
+/* Up to the size of the cache all comes from it, from twice that on nothing. */
+static double move_us(const device_rates *r, double bytes, int threads)
+{
+    const double share = r->cache_bytes > 0 ? fmin(fmax(2 - bytes / r->cache_bytes, 0), 1) : 0;
+    const double cache = between(r->one.cache, r->all.cache, threads, r->threads);
+    const double memory = between(r->one.memory, r->all.memory, threads, r->threads);
+    return bytes * (share / cache + (1 - share) / memory) + between(r->run_us, r->all_run_us, threads, r->threads);
+}
+
+double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
+{
+    spry_arrays csr = *given;
+    csr.nnz = nnz;
+    if (csr.layout == SPRY_COO) csr.offset_type = csr.nnz <= INT32_MAX ? csr.index_type : SPRY_I64;
+    csr.layout = SPRY_CSR;
+    return (double)spryi_arrays_bytes(&csr);
+}
+
+/* Of a run in a storage of so many bytes, in that order; the product alone takes `known` us, 0: not known. */
+static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
+                     const spryi_plan_order *order, double known)
+{
+    const spry_spmv_options *o = &plan->options;
+    const double columns = (double)(o->columns > 1 ? o->columns : 1);
+    const int at_once = columns > 1 && spryi_takes_columns(plan, order, o->row_major);
+    const int maps_x = !at_once && spryi_maps_x(plan, order), maps_y = !at_once && spryi_maps_y(plan, order);
+    const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
+    const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
+    const int host = plan->device->driver->host_memory;
+    const int brought = at_once && !o->row_major && plan->brought > 0;
+    const double together = !at_once ? 1 : brought ? fmin(columns, (double)plan->brought) : columns;
+    double bytes = known > 0 ? 0 : storage / together + x + y;
+    if (brought && known == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
+    if (maps_x) bytes += 2 * x;                      /* a copy is written, and read */
+    if (maps_y) bytes += 2 * y;
+    if (o->row_scaling) bytes += size * rows;
+    if (o->column_scaling) bytes += size * cols;
+    double us = known + (known > 0 && bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
+    if (!host) us += (maps_x + maps_y) * r->run_us;
+    if (o->vector_device != plan->device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
+    return us * columns;
+}
+
+/*
+ * Of one column of a product in csr by itself, which reads its matrix once for all columns, or for 64 bytes of a row
+ * where they lie apart. Where formats were ranked the class's table tells it, on a CPU not less than the bandwidth that
+ * was measured here allows; else that bandwidth does.
+ */
+static double csr_us(const spry_spmv_plan *plan, const device_rates *r, double bytes, int threads)
+{
+    const int host = plan->device->driver->host_memory;
+    const double vectors = (double)plan->number_bytes * (double)(plan->x_length + plan->y_length);
+    const double columns = plan->options.columns > 1 ? (double)plan->options.columns : 1;
+    const double estimated = plan->estimated_csr_us / columns;
+    const double together = plan->options.row_major ? columns : fmin(columns, 64 / (double)plan->number_bytes);
+    if (!host && estimated > 0) return estimated;
+    return fmax(estimated, move_us(r, bytes / together + vectors, host ? spryi_team(threads) : 1));
+}
+
+void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
+{
+    const spryi_device *d = plan->device;
+    const spry_spmv_options *o = &plan->options;
+    const spry_arrays *given = plan->order ? &plan->order->given->a : &plan->A->a;
+    const int reorders = plan->order && (plan->order->x_from || plan->order->y_from || plan->order->flipped);
+    const int is_baseline = !reorders && strcmp(plan->format->name, "csr") == 0;
+    const int most = plan->threads > plan->context->threads ? plan->threads : plan->context->threads;
+    device_rates r;
+    info->baseline = "csr";
+    info->break_even_calls = is_baseline ? 0 : SPRY_NEVER;
+    if (!info->values_in_place && given->value_type != SPRY_PATTERN)
+        info->predicted_update_us = plan->update_us > 0 ? plan->update_us : plan->setup_us - plan->search_us;
+    if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
+    const double csr = spryi_csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
+    const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
+    const double of_csr = csr_us(plan, &r, csr, csr_threads);
+    const double known = plan->estimated_us > 0 ? of_csr * plan->estimated_us / plan->estimated_csr_us : 0;
+    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order, known);
+    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL, of_csr);
+    if (is_baseline || info->predicted_us >= info->baseline_us) return;
+    const double calls = ceil(plan->setup_us / (info->baseline_us - info->predicted_us));
+    info->break_even_calls = calls < 9e18 ? (int64_t)calls : INT64_MAX;
+}

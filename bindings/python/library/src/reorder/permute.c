@@ -1,0 +1,230 @@
+/* Applying an ordering: PAP^T, and what its bandwidth and profile are. */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "reorder/ordering.h"
+#include "spry/tools.h"
+
+#include <string.h>
+
+/* (*inverse)[old] = new; checked to be a permutation of 0 .. n-1. */
+static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, const char *name,
+                          spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, inverse, n, "inverse permutation", err));
+    memset(*inverse, 0xff, (size_t)n * sizeof **inverse);
+    for (int64_t i = 0; i < n; i++) {
+        if (perm[i] < 0 || perm[i] >= n)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
+                                    "permute: %s[%lld] is %lld, expected 0 to %lld", name, (long long)i,
+                                    (long long)perm[i], (long long)(n - 1));
+        if ((*inverse)[perm[i]] >= 0)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
+                                    "permute: %s[%lld] is %lld, and so is %s[%lld]: no permutation", name, (long long)i,
+                                    (long long)perm[i], name, (long long)(*inverse)[perm[i]]);
+        (*inverse)[perm[i]] = i;
+    }
+    return SPRY_OK;
+}
+
+/* A's rows: its own arrays, or a CSR copy in *made. */
+static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_arrays *a,
+                           spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    *rows = *a;
+    if (a->layout != SPRY_CSR) {
+        status = spryi_compress(context, made, a, SPRY_CSR, a->index_type, err);
+        *rows = spryi_compressed_view(made);
+    }
+    return status;
+}
+
+/* ---- the matrix ------------------------------------------------------------------------------------- */
+
+/* Rows in their new order, columns with their new numbers, not sorted yet. */
+static spry_status gather(spry_context *context, spryi_compressed *to, const spry_arrays *a, const int64_t *row_perm,
+                          const int64_t *col_inverse, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const size_t width = spry_type_bytes(a->value_type);
+    const int threads = spryi_threads(context, a->rows + a->nnz);
+    spryi_compressed made = {.majors = a->rows,
+                             .minors = a->cols,
+                             .nnz = a->nnz,
+                             .index_type = a->index_type,
+                             .value_type = a->value_type};
+    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t old = row_perm ? row_perm[i] : i;
+        made.offsets[i + 1] = spryi_offset_of(a, old + 1) - spryi_offset_of(a, old);
+    }
+    spryi_scan(made.offsets, a->rows);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t first = spryi_offset_of(a, row_perm ? row_perm[i] : i), at = made.offsets[i];
+        const int64_t count = made.offsets[i + 1] - at;
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t j = spryi_minor_of(a, first + k);
+            spryi_set_index(made.indices, a->index_type, at + k, col_inverse ? col_inverse[j] : j);
+        }
+        if (width > 0 && count > 0)
+            memcpy((char *)made.values + (size_t)at * width, (const char *)a->values + (size_t)first * width,
+                   (size_t)count * width);
+    }
+    *to = made;
+    made = (spryi_compressed){0};
+done:
+    spryi_compressed_clear(context, &made);
+    return status;
+}
+
+static int moves_alike(const int64_t *row_perm, const int64_t *col_perm, int64_t n)
+{
+    if (row_perm == col_perm) return 1;
+    return row_perm && col_perm && memcmp(row_perm, col_perm, (size_t)n * sizeof *row_perm) == 0;
+}
+
+spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
+                                const int64_t *col_perm, spry_error *err)
+{
+    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
+    spry_status status = SPRY_OK;
+    spry_matrix *made = NULL, *entries = NULL;
+    spry_arrays rows;
+    spryi_compressed copy = {0}, moved = {0};
+    int64_t *row_inverse = NULL, *col_inverse = NULL;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    spry_index_type offset_type = A->a.offset_type, index_type = A->a.index_type;
+    const int alike = A->a.symmetry != SPRY_GENERAL && moves_alike(row_perm, col_perm, A->a.rows);
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    if (row_perm) SPRYI_TRY(invert(context, &row_inverse, row_perm, A->a.rows, "row_perm", err));
+    if (col_perm && col_perm != row_perm)
+        SPRYI_TRY(invert(context, &col_inverse, col_perm, A->a.cols, "col_perm", err));
+    SPRYI_TRY(rows_of(context, &rows, &copy, &A->a, err));
+    SPRYI_TRY(gather(context, &moved, &rows, row_perm, col_perm == row_perm ? row_inverse : col_inverse, err));
+    SPRYI_TRY(spryi_sort(context, &moved, err));
+    SPRYI_TRY(spryi_compressed_finish(context, &made, &moved, SPRY_CSR, offset_type, A->a.unique,
+                                      alike ? A->a.symmetry : SPRY_GENERAL, A->field, err));
+    made->symmetry_holds = !alike || A->symmetry_holds; /* a claim that nobody looked at stays one */
+    *B = made;
+done:
+    spryi_matrix_release(entries);
+    spryi_release(context, row_inverse);
+    spryi_release(context, col_inverse);
+    spryi_compressed_clear(context, &copy);
+    spryi_compressed_clear(context, &moved);
+    return status;
+}
+
+/* ---- figures ---------------------------------------------------------------------------------------- */
+
+/* The bandwidth and profile of core/matrix_stats.c; NULL: rows or columns keep their numbers. */
+static void measure(const spry_arrays *a, const int64_t *row_inverse, const int64_t *col_inverse, int threads,
+                    int64_t *widest, int64_t *area)
+{
+    int64_t bandwidth = 0, profile = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) reduction(+ : profile)
+    for (int64_t old = 0; old < a->rows; old++) {
+        const int64_t i = row_inverse ? row_inverse[old] : old, last = spryi_offset_of(a, old + 1);
+        int64_t leftmost = i;
+        for (int64_t k = spryi_offset_of(a, old); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k);
+            if (col_inverse) j = col_inverse[j];
+            const int64_t distance = j > i ? j - i : i - j;
+            if (distance > bandwidth) bandwidth = distance;
+            if (j < leftmost) leftmost = j;
+        }
+        profile += i - leftmost;
+    }
+    *widest = bandwidth;
+    *area = profile;
+}
+
+enum { SECTOR = 4 /* numbers of x */, TOGETHER = 32 /* rows */ };
+
+/* met[n] = the last group of rows that met sector n of x; returns how many sectors rows first .. end - 1 meet anew. */
+static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int64_t *col_inverse, int64_t first,
+                           int64_t end, int64_t group, int64_t *met)
+{
+    int64_t count = 0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t old = perm ? perm[i] : i, last = spryi_offset_of(a, old + 1);
+        for (int64_t k = spryi_offset_of(a, old); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k);
+            if (col_inverse) j = col_inverse[j];
+            count += met[j / SECTOR] != group;
+            met[j / SECTOR] = group;
+        }
+    }
+    return count;
+}
+
+/* Sectors of x an entry, see spry_ordering_stats; perm: the rows in order, NULL: as they are. */
+static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
+                                   const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
+{
+    const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->cols + SECTOR - 1) / SECTOR;
+    /* threads, or marking takes longer than counting */
+    const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
+    int64_t *met = NULL, sum = 0;
+    if (threads > most) threads = (int)most;
+    const spry_status status = SPRYI_NEW(context, &met, threads * sectors, "sectors met", err);
+    if (status != SPRY_OK) return status;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+    for (int64_t t = 0; t < threads; t++) {
+        int64_t *own = met + t * sectors;
+        memset(own, 0xff, (size_t)sectors * sizeof *own);
+        for (int64_t g = groups * t / threads; g < groups * (t + 1) / threads; g++) {
+            const int64_t first = g * TOGETHER, end = first + TOGETHER < a->rows ? first + TOGETHER : a->rows;
+            sum += new_sectors(a, perm, col_inverse, first, end, g, own);
+        }
+    }
+    spryi_release(context, met);
+    *an_entry = a->nnz > 0 ? (double)sum / (double)a->nnz : 0;
+    return SPRY_OK;
+}
+
+spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures, const spry_matrix *A,
+                                    spry_error *err)
+{
+    const char *missing = !ordering ? "ordering" : !figures ? "figures" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_status status = SPRY_OK;
+    spry_context *context = ordering->context;
+    spry_arrays rows, pattern;
+    spry_matrix *entries = NULL;
+    spryi_compressed copy = {0};
+    int64_t *inverse = NULL;
+    const int threads = spryi_threads(context, A->a.rows + A->a.nnz);
+    spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(figures, err));
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "figures: the matrix is in device memory, not host memory");
+    if (A->a.rows != ordering->rows || A->a.cols != ordering->cols)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", A->a.rows, ordering->rows,
+                                "figures: A is %lld x %lld, and the ordering is of a matrix of %lld x %lld",
+                                (long long)A->a.rows, (long long)A->a.cols, (long long)ordering->rows,
+                                (long long)ordering->cols);
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    pattern = entries->a;
+    pattern.value_type = SPRY_PATTERN;
+    pattern.values = NULL;
+    SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
+    SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
+    measure(&rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
+    const int64_t *col_inverse = rows.rows == rows.cols ? inverse : NULL;
+    measure(&rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);
+    SPRYI_TRY(measure_sectors(context, &rows, NULL, NULL, threads, &f.sectors_before, err));
+    SPRYI_TRY(measure_sectors(context, &rows, ordering->perm, col_inverse, threads, &f.sectors_after, err));
+    SPRYI_GIVE(figures, &f);
+done:
+    spryi_matrix_release(entries);
+    spryi_release(context, inverse);
+    spryi_compressed_clear(context, &copy);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* spry_ordering_create: options, the method, and the permutation in the matrix's own numbers. */
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csrk/csrk.h"
+#include "reorder/order.h"
+#include "reorder/ordering.h"
+#include "spry/io.h"
+#include "spry/tools.h"
+
+#include <string.h>
+
+/* ---- options ---------------------------------------------------------------------------------------- */
+
+typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
+static const char *const method_names[METHODS] = {"rcm", "bandk", "degree", "bfs"};
+/* In the order of spryi_csrk_tuning. */
+static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs"};
+enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
+
+typedef struct settings {
+    method how;
+    int64_t sizes[SPRYI_BANDK_LEVELS]; /* srs, ssrs, sssrs; those that k leaves out are 0 */
+} settings;
+
+/* Which of the names; the first for NULL, -1 if none. */
+static int index_of(const char *name, const char *const *names, int count)
+{
+    if (!name) return 0;
+    for (int n = 0; n < count; n++)
+        if (strcmp(name, names[n]) == 0) return n;
+    return -1;
+}
+
+static spry_status check_size(const char *name, int64_t size, spry_error *err)
+{
+    if (size >= 0 && size <= SPRYI_CSRK_MOST) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, size, SPRYI_CSRK_MOST,
+                            "reorder: %s is %lld, expected 1 to %d (0: the default)", name, (long long)size,
+                            SPRYI_CSRK_MOST);
+}
+
+/* Sizes of Band-k's groups: those given, else those of the tuning. */
+static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_csrk_tuning by,
+                                 const spry_arrays *a, const spryi_tuning *table, spry_error *err)
+{
+    const int k = o->k == 0 ? 3 : o->k;
+    const spryi_csrk_case which = spryi_csrk_case_of(a->rows, a->nnz);
+    int64_t srs, ssrs;
+    if (k == 2 && o->ssrs != 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
+                                "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
+                                (long long)o->ssrs);
+    if (k < 4 && o->sssrs != 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "sssrs", o->sssrs, 0,
+                                "reorder: sssrs is %lld, but with k = %d there are no groups of super-super-rows",
+                                (long long)o->sssrs, k);
+    if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
+                          "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
+                          "with spry_context_load_tuning");
+    if (by == SPRYI_CSRK_TABLE)
+        spryi_csrk_tune_by(&ssrs, &srs, table, which, a->rows, a->nnz);
+    else if (by == SPRYI_CSRK_CPU)
+        spryi_csrk_tune_cpu(&ssrs, &srs, table, k);
+    else
+        spryi_csrk_tune(&ssrs, &srs, by, which, a->rows, a->nnz);
+    s->sizes[0] = o->srs > 0 ? o->srs : srs;
+    s->sizes[1] = k < 3 ? 0 : o->ssrs > 0 ? o->ssrs : ssrs;
+    s->sizes[2] = k < 4 ? 0 : o->sssrs > 0 ? o->sssrs : SPRYI_CSRK_SSSRS;
+    return SPRY_OK;
+}
+
+static spry_status resolve(settings *s, const spry_ordering_options *o, const spry_arrays *a, const spryi_tuning *table,
+                           spry_error *err)
+{
+    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
+    if (how < 0)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
+                          "reorder: no method is called '%s'; there are rcm, bandk, degree and bfs", o->method);
+    if (tuning < 0)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
+                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere, hopper, table, volta-ssrs "
+                          "and ampere-ssrs",
+                          o->tuning);
+    if (o->k != 0 && (o->k < 2 || o->k > 4))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 4, "reorder: k is %d, expected 2, 3 or 4", o->k);
+    SPRYI_OK_OR_RETURN(check_size("srs", o->srs, err));
+    SPRYI_OK_OR_RETURN(check_size("ssrs", o->ssrs, err));
+    SPRYI_OK_OR_RETURN(check_size("sssrs", o->sssrs, err));
+    *s = (settings){.how = (method)how};
+    if (how == BANDK) return resolve_sizes(s, o, (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU), a, table, err);
+    if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->sssrs != 0 || o->tuning)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "method",
+                          "reorder: k, srs, ssrs, sssrs and tuning are bandk's; %s has no groups", method_names[how]);
+    return SPRY_OK;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------------- */
+
+/*
+ * The pattern's rows in the order of the local graph's nodes, NULL: as they are, which is the order of a walk, breadth
+ * first. Columns of a rectangular matrix are passed over.
+ */
+static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
+{
+    int64_t at = 0;
+    for (int64_t p = 0; p < local->graph.nodes; p++) {
+        const int32_t node = local->original[order ? order[p] : p];
+        if (node < rows) perm[at++] = node;
+    }
+}
+
+static spry_status order_by_graph(spry_context *context, spry_ordering *to, const spry_matrix *A, const settings *s,
+                                  spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_pattern pattern = {0};
+    spryi_local local = {0};
+    spryi_levels levels = {0};
+    spryi_bandk bandk = {0};
+    SPRYI_TRY(spryi_pattern_make(context, &pattern, A, err));
+    SPRYI_TRY(spryi_localise(context, &local, &pattern, err));
+    spryi_pattern_clear(context, &pattern);
+    if (s->how == RCM) {
+        SPRYI_TRY(spryi_cuthill_mckee(context, &levels, &local.graph, local.starts, err));
+        name_rows(to->perm, levels.order, &local, to->rows);
+        for (int64_t p = 0, q = to->rows - 1; p < q; p++, q--) {
+            const int64_t swap = to->perm[p];
+            to->perm[p] = to->perm[q];
+            to->perm[q] = swap;
+        }
+    } else if (s->how == BFS) {
+        name_rows(to->perm, NULL, &local, to->rows);
+    } else {
+        SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->sizes, err));
+        name_rows(to->perm, bandk.order, &local, to->rows);
+        to->sr_count = bandk.count[0];
+        to->ssr_count = bandk.count[1];
+        to->sssr_count = bandk.count[2];
+        to->sr_ptr = bandk.ptr[0];
+        to->ssr_ptr = bandk.ptr[1];
+        to->sssr_ptr = bandk.ptr[2];
+        memset(bandk.ptr, 0, sizeof bandk.ptr); /* the ordering has them */
+    }
+    to->components = local.components;
+done:
+    spryi_pattern_clear(context, &pattern);
+    spryi_local_clear(context, &local);
+    spryi_levels_clear(context, &levels);
+    spryi_bandk_clear(context, &bandk);
+    return status;
+}
+
+spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                                 const spry_ordering_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    const double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spry_ordering *made = NULL;
+    spry_matrix *entries = NULL;
+    settings s;
+    spry_ordering_options o = SPRY_INIT(spry_ordering_options);
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
+    *made = (spry_ordering){.context = spryi_context_retain(context),
+                            .method = method_names[s.how],
+                            .rows = A->a.rows,
+                            .cols = A->a.cols,
+                            .srs = s.sizes[0],
+                            .ssrs = s.sizes[1],
+                            .sssrs = s.sizes[2]};
+    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
+    SPRYI_TRY(s.how == DEGREE ? spryi_order_by_degree(context, made->perm, A, err)
+                              : order_by_graph(context, made, A, &s, err));
+    made->setup_us = spryi_now_us() - start;
+    *ordering = made;
+    made = NULL;
+done:
+    spryi_matrix_release(entries);
+    spry_ordering_destroy(made);
+    return status;
+}
+
+void spry_ordering_destroy(spry_ordering *ordering)
+{
+    if (!ordering || atomic_fetch_sub(&ordering->others, 1) > 0) return;
+    spry_context *context = ordering->context;
+    spryi_release(context, ordering->perm);
+    spryi_release(context, ordering->sr_ptr);
+    spryi_release(context, ordering->ssr_ptr);
+    spryi_release(context, ordering->sssr_ptr);
+    spryi_release(context, ordering);
+    spryi_context_release(context);
+}
+
+spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err)
+{
+    if (!ordering || !info) return spryi_fail_missing(err, !ordering ? "ordering" : "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spry_ordering_info told = {
+        .struct_size = sizeof told,
+        .method = ordering->method,
+        .rows = ordering->rows,
+        .cols = ordering->cols,
+        .row_perm = ordering->perm,
+        .col_perm = ordering->rows == ordering->cols ? ordering->perm : NULL,
+        .components = ordering->components,
+        .sr_count = ordering->sr_count,
+        .ssr_count = ordering->ssr_count,
+        .sr_ptr = ordering->sr_ptr,
+        .ssr_ptr = ordering->ssr_ptr,
+        .srs = ordering->srs,
+        .ssrs = ordering->ssrs,
+        .setup_us = ordering->setup_us,
+        .sssr_count = ordering->sssr_count,
+        .sssr_ptr = ordering->sssr_ptr,
+        .sssrs = ordering->sssrs,
+    };
+    SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}

@@ -1,0 +1,597 @@
+/* Conjugate Gradient as it is called: options, a system made ready, its runs. */
+#include "solve/cg.h"
+
+#include "core/context.h"
+#include "core/matrix.h"
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
+static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
+
+/* 2^REACH: the guards' (iteration.h). With both near it, products of f32 still have no subnormal entries. */
+enum { REACH_F64 = 256, REACH_F32 = 48 };
+
+/* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
+static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
+
+/* To which share the residual of f32 falls before b - A*x takes its place. */
+static const double REPLACE = 0.1;
+
+enum { BLOCK_SIZE = 3, MOST_BLOCK_SIZE = 32, DEGREE = 4, MOST_DEGREE = 64, EIGENVALUE_RATIO = 100 };
+
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* ---- what was asked for --------------------------------------------------------------------------- */
+
+/* An option of whole numbers: 0 becomes the default. */
+static spry_status take_number(int64_t *value, int64_t usual, int64_t most, const char *name, spry_error *err)
+{
+    if (*value < 0 || *value > most)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, *value, most,
+                                "cg: %s is %lld, expected 1 to %lld, or 0 for %lld", name, (long long)*value,
+                                (long long)most, (long long)usual);
+    if (*value == 0) *value = usual;
+    return SPRY_OK;
+}
+
+static spry_status check_precond(const spry_cg_options *o, int is_operator, spry_error *err)
+{
+    if ((unsigned)o->precond > SPRY_PRECOND_CALLBACK)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
+                                "cg: precond is %d, expected a spry_precond, 0 to %d", (int)o->precond,
+                                SPRY_PRECOND_CALLBACK);
+    if ((o->precond == SPRY_PRECOND_CALLBACK) != (o->precondition != NULL))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "precondition",
+                          o->precondition ? "cg: precondition is given, but precond is not SPRY_PRECOND_CALLBACK"
+                                          : "cg: precond is SPRY_PRECOND_CALLBACK, but precondition is NULL");
+    if (is_operator && o->precond != SPRY_PRECOND_NONE && o->precond != SPRY_PRECOND_CALLBACK)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
+                                "cg: this precond needs A's entries, which an operator does not have, expected "
+                                "SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
+    if (!(o->eigenvalue_ratio == 0 || (o->eigenvalue_ratio > 1 && isfinite(o->eigenvalue_ratio))))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "eigenvalue_ratio",
+                          "cg: eigenvalue_ratio is %g, expected a number above 1, or 0 for %d", o->eigenvalue_ratio,
+                          EIGENVALUE_RATIO);
+    return SPRY_OK;
+}
+
+static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
+{
+    const spry_cg_options *o = &s->o;
+    if ((unsigned)o->inside > SPRY_INSIDE_F32)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_INSIDE_F32,
+                                "cg: inside is %d, expected a spry_inside, 0 to %d", (int)o->inside, SPRY_INSIDE_F32);
+    if (o->inside != SPRY_INSIDE_SAME && (s->operator.apply || s->type != SPRY_F64))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->type, SPRY_F64,
+                                "cg: inside f32 is for a matrix of f64 values, not for %s",
+                                s->operator.apply ? "an operator" : spry_type_name(s->type));
+    return SPRY_OK;
+}
+
+/* What may change from run to run. */
+static spry_status check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&o->tolerance, o->tolerance,
+                                             s->type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
+    if (!(o->absolute_tolerance >= 0 && isfinite(o->absolute_tolerance)))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "absolute_tolerance",
+                          "cg: absolute_tolerance is %g, expected a number above 0, or 0 for none",
+                          o->absolute_tolerance);
+    if (o->max_iterations < 0 || o->patience < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
+                          "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
+                          (long long)o->max_iterations, (long long)o->patience);
+    return SPRY_OK;
+}
+
+/* The plan's own copy of a text, which must live as long as it. */
+static spry_status keep_text(char *room, size_t bytes, const char **text, const char *name, spry_error *err)
+{
+    if (!*text) return SPRY_OK;
+    if (strlen(*text) >= bytes)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, (int64_t)strlen(*text), (int64_t)bytes - 1,
+                                "cg: %s has %zu characters, expected at most %zu", name, strlen(*text), bytes - 1);
+    memcpy(room, *text, strlen(*text) + 1);
+    *text = room;
+    return SPRY_OK;
+}
+
+static spry_status check_options(spry_cg_plan *s, spry_error *err)
+{
+    spry_cg_options *o = &s->o;
+    spry_cg_options stopping = *o;
+    SPRYI_OK_OR_RETURN(check_stopping(s, &stopping, err));
+    SPRYI_OK_OR_RETURN(check_precond(o, s->operator.apply != NULL, err));
+    SPRYI_OK_OR_RETURN(check_inside(s, err));
+    SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, MOST_BLOCK_SIZE, "block_size", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->degree, DEGREE, MOST_DEGREE, "degree", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->columns, 1, INT32_MAX, "columns", err));
+    SPRYI_OK_OR_RETURN(keep_text(s->format, sizeof s->format, &o->format, "format", err));
+    SPRYI_OK_OR_RETURN(keep_text(s->kernel, sizeof s->kernel, &o->kernel, "kernel", err));
+    if (o->eigenvalue_ratio == 0) o->eigenvalue_ratio = EIGENVALUE_RATIO;
+    return SPRY_OK;
+}
+
+/* ---- making ready --------------------------------------------------------------------------------- */
+
+static spry_status make_states(spry_cg_plan *s, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err));
+    return SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err);
+}
+
+/* The rest of what a plan is told, and the set-up. A verdict goes to *told. */
+static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
+{
+    const double start = spryi_now_us();
+    s->run.struct_size = sizeof s->run;
+    s->run.stream = s->device > 0 ? s->o.stream : NULL;
+    s->inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->type;
+    spry_status status = make_states(s, err);
+    if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
+    if (status == SPRY_OK) status = spryi_cg_set_up(s, told, err);
+    s->setup_us = told->setup_us = spryi_now_us() - start;
+    return status;
+}
+
+static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const void *A, const spry_cg_options *options,
+                            spry_error *err)
+{
+    if (!context || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
+                          !context ? "context" : "A");
+    spry_cg_plan *s = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s, 1, "plan of conjugate gradients", err));
+    *s = (spry_cg_plan){.context = spryi_context_retain(context)};
+    *plan = s;
+    return SPRYI_TAKE(&s->o, options, err);
+}
+
+/* A plan of A, not yet made ready. type: of vectors, for a pattern. */
+static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
+                               const spry_cg_options *options, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    *plan = NULL;
+    SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
+    spry_cg_plan *s = *plan;
+    s->A = spryi_matrix_retain(A);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    s->type = a.value_type == SPRY_PATTERN ? type : a.value_type;
+    s->n = a.rows;
+    if (status == SPRY_OK) status = check_options(s, err);
+    if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
+    if (status == SPRY_OK) status = spryi_solve_check_values(&a, err);
+    s->names = s->outer_names = (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.columns};
+    if (status == SPRY_OK) s->device = spryi_solve_device_number(context, &s->names, &a);
+    return status;
+}
+
+static spry_status check_operator(spry_operator *ours, const spry_operator *A, spry_error *err)
+{
+    if (!A) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "cg: A is NULL");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(ours, A, err));
+    if (!ours->apply) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "cg: the operator's apply is NULL");
+    if (ours->n < 0)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", ours->n, 0,
+                                "cg: the operator has %lld rows, expected 0 "
+                                "or more",
+                                (long long)ours->n);
+    if (ours->n > INT64_MAX >> 8)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "A", ours->n, INT64_MAX >> 8,
+                                "cg: the operator has %lld rows, more than memory could hold", (long long)ours->n);
+    if (ours->type != SPRY_F32 && ours->type != SPRY_F64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "A", ours->type, SPRY_F64,
+                                "cg: the operator's vectors are %s, expected f32 or f64", spry_type_name(ours->type));
+    return SPRY_OK;
+}
+
+static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, const spry_operator *A,
+                                 const spry_cg_options *options, spry_error *err)
+{
+    spry_operator ours;
+    *plan = NULL;
+    SPRYI_OK_OR_RETURN(check_operator(&ours, A, err));
+    SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
+    spry_cg_plan *s = *plan;
+    s->operator= ours;
+    s->type = ours.type;
+    s->n = ours.n;
+    s->device = spryi_device_number(ours.device);
+    if (s->o.device != SPRY_DEVICE_DEFAULT && spryi_device_number(s->o.device) != s->device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", s->o.device, s->device,
+                                "cg: device is %d, but the operator works on device %d", s->o.device, s->device);
+    if (s->o.format || s->o.kernel)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
+                          "cg: an operator has no format and no kernel");
+    return check_options(s, err);
+}
+
+static spry_cg_result no_result(void)
+{
+    spry_cg_result told = SPRY_INIT(spry_cg_result);
+    told.residual = told.true_residual = NAN;
+    told.bad_row = -1;
+    return told;
+}
+
+/* Of a set-up: a verdict is an error. */
+static spry_status tell_setup(const spry_cg_plan *s, spry_status status, spry_cg_result *result,
+                              const spry_cg_result *told, spry_error *err)
+{
+    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) status = spryi_cg_tell(s, told, err);
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, told);
+    return status;
+}
+
+spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry_cg_result *result,
+                                const spry_matrix *A, const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_plan *s = NULL;
+    spry_cg_result told = no_result();
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
+    *plan = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    spry_status status = plan_matrix(&s, context, A, SPRY_F64, options, err);
+    if (status == SPRY_OK) status = make_ready(s, &told, err);
+    if (s) status = tell_setup(s, status, result, &told, err);
+    if (status == SPRY_OK)
+        *plan = s;
+    else
+        spry_cg_plan_destroy(s);
+    return status;
+}
+
+spry_status spry_cg_plan_create_operator(spry_context *context, spry_cg_plan **plan, const spry_operator *A,
+                                         const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_plan *s = NULL;
+    spry_cg_result told = no_result();
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
+    *plan = NULL;
+    spry_status status = plan_operator(&s, context, A, options, err);
+    if (status == SPRY_OK) status = make_ready(s, &told, err);
+    if (status == SPRY_OK)
+        *plan = s;
+    else
+        spry_cg_plan_destroy(s);
+    return status;
+}
+
+spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err)
+{
+    spry_cg_result told = no_result();
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    if (!plan->A)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
+    const double start = spryi_now_us();
+    spryi_cg_forget_scaling(plan);
+    plan->refreshes = 1;
+    spry_status status = spryi_cg_set_up(plan, &told, err);
+    plan->refreshes = 0;
+    plan->is_stale = status != SPRY_OK || told.verdict != SPRY_VERDICT_NONE;
+    plan->setup_us = told.setup_us = spryi_now_us() - start;
+    return tell_setup(plan, status, result, &told, err);
+}
+
+void spry_cg_plan_destroy(spry_cg_plan *s)
+{
+    if (!s) return;
+    spry_vector *vectors[] = {&s->r,       &s->p,       &s->q,     &s->z,     &s->z_before, &s->D,
+                              &s->inner_x, &s->outer_q, &s->own_x, &s->own_b, &s->scaled_b, &s->precond.entries};
+    spryi_cg_forget_rounds(s);
+    for (int v = 0; v < 12; v++) spry_vector_destroy(s->context, vectors[v]);
+    if (s->work.context) spryi_vector_work_clear(&s->work);
+    spryi_cg_forget_scaling(s);
+    spry_spmv_plan_destroy(s->plan);
+    spry_spmv_plan_destroy(s->outer);
+    spry_matrix_destroy(s->narrow);
+    spry_matrix_destroy(s->A);
+    spry_context *context = s->context;
+    spryi_release(context, s->states);
+    spryi_release(context, s->columns);
+    spryi_release(context, s);
+    spryi_context_release(context);
+}
+
+/* ---- a run ---------------------------------------------------------------------------------------- */
+
+static int64_t count_of(const spry_vector *v)
+{
+    return v->columns > 1 ? v->columns : 1;
+}
+static int64_t stride_of(const spry_vector *v)
+{
+    return count_of(v) == 1 || v->column_stride == 0 ? v->length : v->column_stride;
+}
+static size_t bytes_of(const spry_vector *v)
+{
+    if (v->length == 0) return 0;
+    return (size_t)((count_of(v) - 1) * stride_of(v) + v->length) * spry_type_bytes(v->type);
+}
+
+static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(x, "x", s->n, s->type, s->device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(b, "b", s->n, s->type, s->device, err));
+    if (count_of(x) != count_of(b))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "b", count_of(b), count_of(x),
+                                "cg: b has %lld columns, x has %lld", (long long)count_of(b), (long long)count_of(x));
+    if (count_of(x) > s->o.columns)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "x", count_of(x), s->o.columns,
+                                "cg: x has %lld columns, the plan was made for at most %lld", (long long)count_of(x),
+                                (long long)s->o.columns);
+    const uintptr_t from_x = (uintptr_t)x->data, from_b = (uintptr_t)b->data;
+    if (bytes_of(x) > 0 && from_x < from_b + bytes_of(b) && from_b < from_x + bytes_of(x))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
+    return SPRY_OK;
+}
+
+/* Between vectors of as many columns, whatever their strides. */
+static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, const spry_vector *from, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    for (int64_t c = 0; c < count_of(from) && status == SPRY_OK; c++) {
+        spry_vector of = *from, into = *to;
+        of.data = (char *)of.data + (size_t)(c * stride_of(from)) * spry_type_bytes(from->type);
+        into.data = (char *)into.data + (size_t)(c * stride_of(to)) * spry_type_bytes(to->type);
+        status = spryi_solve_copy_to(s->context, &into, &of, s->run.stream, err);
+    }
+    return status;
+}
+
+/* 1: the iteration can work on v where it is. */
+static int serves(const spry_cg_plan *s, const spry_vector *v)
+{
+    return v->device == s->device && (count_of(v) == 1 || stride_of(v) == s->n);
+}
+
+/* s->x or s->b: the caller's, or *own, of which there is one from the first time on that it is needed. */
+static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector *own, const spry_vector *given,
+                               int keeps_own, int copies, spry_error *err)
+{
+    *taken = *given;
+    taken->columns = count_of(given);
+    taken->column_stride = s->n;
+    if (serves(s, given) && !keeps_own) return SPRY_OK;
+    spry_status status = SPRY_OK;
+    if (!own->data) status = spry_vector_create(s->context, own, s->n * s->o.columns, s->type, s->device, err);
+    own->length = s->n;
+    own->columns = taken->columns;
+    own->column_stride = s->n;
+    *taken = *own;
+    return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
+}
+
+static void prepare_states(spry_cg_plan *s, int64_t columns)
+{
+    const spry_cg_options *o = &s->now;
+    const int is_f64 = s->inner == SPRY_F64;
+    for (int64_t c = 0; c < columns; c++) {
+        spryi_cg_state *t = &s->states[c];
+        *t = (spryi_cg_state){.tolerance = o->tolerance, .absolute = o->absolute_tolerance};
+        t->limit = o->max_iterations > 0 ? o->max_iterations : within(s->n > 10000 ? 100000 : 10 * s->n, 100, 100000);
+        t->patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000);
+        t->guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A);
+        t->reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32);
+        t->trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
+        t->apart = spryi_cg_is_apart(s);
+        t->replacements = spryi_cg_replaces(s) ? REPLACE : 0;
+    }
+}
+
+/* Passes over vectors of an iteration, numbers a row. */
+static double numbers_of(const spry_cg_plan *s)
+{
+    switch (s->o.precond) {
+    case SPRY_PRECOND_NONE: return 9;
+    case SPRY_PRECOND_JACOBI: return 11;
+    case SPRY_PRECOND_BLOCK_JACOBI:
+        if (!spryi_cg_is_within(s)) return 13 + (double)(s->o.block_size + 1) / 2;
+        return 9 + (double)(s->o.block_size + 1) * (double)spry_type_bytes(s->precond.entries.type) /
+                       (double)spry_type_bytes(s->inner);
+    case SPRY_PRECOND_CHEBYSHEV: return 13 + 6 * (double)s->o.degree;
+    default: return NAN;
+    }
+}
+
+/* What became of column c joins what is told; the first that failed counts, or the one that took longest. */
+static void add_column(const spry_cg_plan *s, spry_cg_result *told, int64_t c, int64_t number)
+{
+    const spryi_cg_column *column = &s->columns[c];
+    const spryi_cg_state *state = &s->states[c];
+    const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
+    const int was_good = told->verdict == SPRY_VERDICT_CONVERGED || told->verdict == SPRY_VERDICT_NONE;
+    told->columns_converged += is_good;
+    told->restarts += column->restarts;
+    told->replacements += column->replacements;
+    if (told->verdict != SPRY_VERDICT_NONE && (!was_good || (is_good && state->iterations <= told->iterations))) return;
+    told->verdict = column->verdict;
+    told->column = number;
+    told->iterations = state->iterations;
+    told->residual = state->residual;
+    told->true_residual = column->true_residual;
+}
+
+/* Solves for s->x and s->b, of so many columns. */
+static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
+{
+    s->scaled.c = 0;
+    s->scaled.guess_kept = 0;
+    prepare_states(s, columns);
+    spry_status status = SPRY_OK;
+    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0)
+        status = spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, s->run.stream, err);
+    if (status == SPRY_OK) status = spryi_cg_iterate(s, columns, err);
+    int residuals = 0;
+    for (int64_t c = 0; c < columns; c++)
+        residuals |= s->columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->columns[c].is_alone;
+    if (status == SPRY_OK && residuals) status = spryi_cg_find_residuals(s, err);
+    if (status == SPRY_OK && columns == 1) status = spryi_cg_scale_back(s, err);
+    return status;
+}
+
+/* Column c alone; its state and verdict are those of column 0 then. */
+static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
+{
+    const spry_vector x = s->x, b = s->b;
+    const size_t at = (size_t)(c * s->n) * spry_type_bytes(s->type);
+    s->x.data = (char *)x.data + at;
+    s->b.data = (char *)b.data + at;
+    s->x.columns = s->b.columns = 1;
+    spry_status status = solve(s, 1, err);
+    s->x = x;
+    s->b = b;
+    return status;
+}
+
+/* Side by side where numbers are alike inside and outside and nothing is extreme; else one by one. */
+static spry_status solve_all(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
+{
+    const int64_t columns = s->x.columns;
+    const int apart = columns > 1 && (s->o.inside != SPRY_INSIDE_SAME || s->scaled.a != 0);
+    spry_status status = SPRY_OK;
+    for (int64_t c = 0; c < columns; c++) s->columns[c].is_alone = apart;
+    if (!apart) status = solve(s, columns, err);
+    for (int64_t c = 0; c < columns && status == SPRY_OK; c++)
+        if (!s->columns[c].is_alone) add_column(s, told, c, c);
+    const spryi_cg_column first = s->columns[0];
+    const spryi_cg_state of_first = s->states[0];
+    for (int64_t c = columns - 1; c >= 0 && status == SPRY_OK; c--) { /* each takes the place of column 0 */
+        if (c == 0) s->columns[0] = first;
+        if (c == 0 && !first.is_alone) s->states[0] = of_first;
+        if (!s->columns[c].is_alone) continue;
+        status = solve_alone(s, c, err);
+        s->columns[c] = s->columns[0];
+        s->states[c] = s->states[0];
+        if (status == SPRY_OK) add_column(s, told, c, c);
+    }
+    return status;
+}
+
+/* Products cannot be timed in the iterations of a GPU: some more are timed by themselves. */
+static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
+{
+    double one = 0;
+    told->product_us = s->product_us;
+    if (s->device == 0 || s->n == 0 || !s->plan) return SPRY_OK;
+    spry_vector x = s->p, q = s->q;
+    x.columns = q.columns = s->work.columns;
+    spry_status status = spryi_solve_time_product(s->context, s->plan, x, q, s->run.stream, &one, err);
+    told->product_us = one * (double)(told->iterations * told->products);
+    return status;
+}
+
+static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *told,
+                       spry_error *err)
+{
+    const int keeps_x = s->device > 0 && !s->one_run && s->inner == s->type;
+    s->work.stream = s->run.stream;
+    s->work.columns = count_of(x);
+    s->product_us = 0;
+    spry_status status = take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err);
+    if (status == SPRY_OK) status = take_vector(s, &s->b, &s->own_b, b, 0, 1, err);
+    if (status == SPRY_OK) status = spryi_cg_record_rounds(s, err);
+    const double start = spryi_now_us();
+    if (status == SPRY_OK) status = solve_all(s, told, err);
+    told->solve_us = spryi_now_us() - start;
+    told->products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1;
+    told->numbers = numbers_of(s);
+    told->largest_eigenvalue = s->precond.largest;
+    told->format = s->names.format;
+    told->kernel = s->names.kernel;
+    if (status == SPRY_OK && s->x.data != x->data) status = copy_columns(s, x, &s->x, err);
+    if (status == SPRY_OK) status = time_products(s, told, err);
+    if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
+    if (status == SPRY_NOT_CONVERGED) told->verdict = SPRY_VERDICT_STOPPED; /* a callback said so */
+    return status == SPRY_OK ? spryi_cg_tell(s, told, err) : status;
+}
+
+/* The plan's options, with those of a run. */
+static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *options, spry_error *err)
+{
+    s->now = s->o;
+    if (options) {
+        spry_cg_options given;
+        SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
+        s->now.tolerance = given.tolerance;
+        s->now.absolute_tolerance = given.absolute_tolerance;
+        s->now.max_iterations = given.max_iterations;
+        s->now.patience = given.patience;
+        s->now.start_from_x = given.start_from_x;
+        s->now.observe = given.observe;
+        s->now.user = given.user;
+        s->now.stream = given.stream;
+    }
+    s->run.stream = s->device > 0 ? s->now.stream : NULL;
+    return check_stopping(s, &s->now, err);
+}
+
+spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
+                             const spry_cg_options *options, spry_error *err)
+{
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
+    spry_cg_result told = no_result();
+    spry_vector right = spryi_solve_vector(b);
+    x.device = spryi_device_number(x.device);
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    if (plan->is_stale)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "cg: the last update of the plan failed, expected another one that succeeds first");
+    SPRYI_OK_OR_RETURN(take_run_options(plan, options, err));
+    SPRYI_OK_OR_RETURN(check_vectors(plan, &x, &right, err));
+    spry_status status = run(plan, &x, &right, &told, err);
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    return status;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------- */
+
+/* A plan that was begun, or status tells why not: made ready, run and destroyed. */
+static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, spry_cg_result *result,
+                            spry_const_vector b, spry_error *err)
+{
+    spry_cg_result told = no_result();
+    spry_vector right = spryi_solve_vector(b);
+    x.device = spryi_device_number(x.device);
+    if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
+    if (status == SPRY_OK) s->o.columns = count_of(&x);
+    if (status == SPRY_OK) status = take_run_options(s, NULL, err);
+    if (status == SPRY_OK) status = check_vectors(s, &x, &right, err);
+    if (status == SPRY_OK) {
+        s->one_run = 1;
+        s->names.columns = s->outer_names.columns = s->o.columns;
+        status = make_ready(s, &told, err);
+        if (status == SPRY_OK && told.verdict != SPRY_VERDICT_NONE)
+            status = spryi_cg_tell(s, &told, err);
+        else if (status == SPRY_OK)
+            status = run(s, &x, &right, &told, err);
+        told.setup_us = s->setup_us;
+    }
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    spry_cg_plan_destroy(s);
+    return status;
+}
+
+spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A,
+                    spry_const_vector b, const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_plan *s = NULL;
+    const spry_status status = plan_matrix(&s, context, A, x.type, options, err);
+    return run_once(s, status, x, result, b, err);
+}
+
+spry_status spry_cg_operator(spry_context *context, spry_vector x, spry_cg_result *result, const spry_operator *A,
+                             spry_const_vector b, const spry_cg_options *options, spry_error *err)
+{
+    spry_cg_plan *s = NULL;
+    const spry_status status = plan_operator(&s, context, A, options, err);
+    return run_once(s, status, x, result, b, err);
+}

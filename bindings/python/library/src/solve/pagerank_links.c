@@ -1,0 +1,300 @@
+/*
+ * Step a of PageRank: column sums. They are taken once, in f64, from the arrays as they lie: a sum over an index that
+ * offsets run over is a loop over rows, in parallel; over the other one each entry is added where it belongs, by one
+ * thread, so that the order, and with it the bits, do not depend on their number.
+ *
+ * A GPU takes its own sums, of rows alone, and makes the transposed, of which B or the sums are: it is CSR then.
+ */
+#include "core/float_env.h"
+#include "solve/pagerank.h"
+#include "solve/solve.h"
+#include "spry/solve.h"
+
+#include <math.h>
+
+typedef struct entry_facts {
+    int64_t bad; /* entry that is negative or not finite, -1: none */
+    int all_ones;
+} entry_facts;
+
+static entry_facts look(const spry_arrays *a, int threads)
+{
+    int64_t bad = INT64_MAX, others = 0;
+    if (a->value_type == SPRY_PATTERN) return (entry_facts){-1, 1};
+    const spryi_float_controls callers = spryi_get_float_controls();
+#pragma omp parallel num_threads(threads) reduction(min : bad) reduction(+ : others)
+    {
+        SPRYI_FLOATS_OF(callers);
+#pragma omp for
+        for (int64_t k = 0; k < a->nnz; k++) {
+            double value = spryi_value_of(a, k);
+            if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
+            others += value != 1;
+        }
+    }
+    return (entry_facts){bad == INT64_MAX ? -1 : bad, others == 0};
+}
+
+/* sums[major] over the entries of each. */
+static void add_majors(const spry_arrays *a, double *sums, int64_t majors, int threads)
+{
+    const spryi_float_controls callers = spryi_get_float_controls();
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_FLOATS_OF(callers);
+#pragma omp for schedule(dynamic, 1024)
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t end = spryi_offset_of(a, i + 1);
+            double sum = 0;
+            for (int64_t k = spryi_offset_of(a, i); k < end; k++) sum += spryi_value_of(a, k);
+            sums[i] = sum;
+        }
+    }
+}
+
+static void add_entries(const spry_arrays *a, const void *indices, double *sums)
+{
+    for (int64_t k = 0; k < a->nnz; k++) sums[spryi_index_at(indices, a->index_type, k)] += spryi_value_of(a, k);
+}
+
+/* Sums of B's columns: of A's columns, or of its rows. */
+static void add_up(const spry_arrays *a, int rows, double *sums, int threads)
+{
+    if (a->layout == SPRY_COO)
+        add_entries(a, rows ? a->row_indices : a->indices, sums);
+    else if ((a->layout == SPRY_CSR) == rows)
+        add_majors(a, sums, a->rows, threads);
+    else
+        add_entries(a, a->indices, sums);
+}
+
+/* A^T is A's arrays with rows and columns exchanged in what they are called. */
+static void exchange(spry_arrays *a)
+{
+    if (a->layout == SPRY_COO) {
+        const void *rows = a->row_indices;
+        a->row_indices = a->indices;
+        a->indices = rows;
+        a->sorted = SPRY_NOT_KNOWN;
+    } else {
+        a->layout = a->layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
+    }
+}
+
+static spry_status refuse_entry(const spry_arrays *a, int64_t k, double value, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
+                            "pagerank: entry %lld of %lld (counted from 1) is %g, expected finite numbers >= 0",
+                            (long long)k + 1, (long long)a->nnz, value);
+}
+
+static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", j, n,
+                            "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
+                            (long long)j + 1, sum, spry_type_name(type));
+}
+
+/* Of sums of n columns of that type; factors are of `type`. z = factor * x must not vanish, nor the factor overflow. */
+static spryi_sum_facts limits_of_sums(spry_type value_type, spry_type type, int64_t n)
+{
+    const spryi_limits of = spryi_limits_of(type);
+    return (spryi_sum_facts){.slack = 8 * spryi_limits_of(value_type).epsilon,
+                             .least = of.least_normal * (double)n * 1024,
+                             .largest = of.largest};
+}
+
+/* Factors are the reciprocals of the sums, which are f64, in the vectors' type. */
+static spry_status invert(spryi_links *links, const double *sums, int64_t n, spry_error *err)
+{
+    const spry_type type = links->factors.type;
+    const spryi_sum_facts of = limits_of_sums(type, type, n);
+    for (int64_t j = 0; j < n; j++) {
+        double factor = sums[j] == 0 ? 0 : 1 / sums[j];
+        if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least)) return refuse_sum(j, n, sums[j], type, err);
+        spryi_set_value(links->factors.data, type, j, factor);
+        if (sums[j] != 0) continue;
+        if (links->zero_columns++ == 0) links->first_zero_column = j;
+    }
+    return SPRY_OK;
+}
+
+static int sums_to_one(const double *sums, int64_t n, spry_type value_type)
+{
+    const double eps = spryi_limits_of(value_type).epsilon;
+    for (int64_t j = 0; j < n; j++)
+        if (!(fabs(sums[j] - 1) <= 8 * eps)) return 0;
+    return 1;
+}
+
+spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, const spry_arrays *given,
+                             spry_edges edges, spry_type type, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector sums = {0};
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
+    *links = (spryi_links){.first_zero_column = -1};
+    int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    entry_facts facts = look(&a, threads);
+    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spryi_value_of(&a, facts.bad), err);
+    spry_status status = spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err);
+    if (status != SPRY_OK) return status;
+    add_up(&a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
+    if (!sums_to_one(sums.data, a.cols, a.value_type)) {
+        status = spry_vector_create(context, &links->factors, a.cols, type, 0, err);
+        if (status == SPRY_OK) status = invert(links, sums.data, a.cols, err);
+    }
+    spry_vector_destroy(context, &sums);
+    if (status == SPRY_OK) {
+        int exchanged = edges == SPRY_ROW_TO_COLUMN && a.symmetry != SPRY_SYMMETRIC;
+        if (exchanged) exchange(&a);
+        if (!exchanged && given->device > 0) a = *given;
+        a.ownership = SPRY_BORROW;
+        if (facts.all_ones) {
+            a.value_type = SPRY_PATTERN;
+            a.values = NULL;
+        }
+        status = spry_matrix_create(context, &links->B, &a, err);
+    }
+    if (status != SPRY_OK) spryi_links_clear(context, links);
+    return status;
+}
+
+/* ---- on a device -------------------------------------------------------------------------------- */
+
+/* A block of device memory. */
+static spry_status make_block(const spryi_vector_work *w, spry_vector *block, int64_t bytes, spry_error *err)
+{
+    return spry_vector_create(w->context, block, bytes / 8 + 1, SPRY_F64, w->device, err);
+}
+
+static void clear_blocks(spry_context *context, spry_vector *blocks)
+{
+    for (int i = 0; i < 3; i++) spry_vector_destroy(context, &blocks[i]);
+}
+
+/* Bytes of the arrays of m, which is CSR and square, in the order of its blocks. */
+static void array_bytes(const spry_arrays *m, int64_t *bytes)
+{
+    bytes[0] = (m->rows + 1) * (int64_t)spry_index_type_bytes(m->offset_type);
+    bytes[1] = m->nnz * (int64_t)spry_index_type_bytes(m->index_type);
+    bytes[2] = m->nnz * (int64_t)spry_type_bytes(m->value_type);
+}
+
+/* The arrays of m, which are host memory, become copies on the device. */
+static spry_status upload(const spryi_vector_work *w, spryi_links *links, spry_arrays *m, spry_error *err)
+{
+    const double start = spryi_now_us();
+    const void **arrays[] = {&m->offsets, &m->indices, &m->values};
+    int64_t bytes[3];
+    array_bytes(m, bytes);
+    for (int i = 0; i < 3; i++) {
+        if (bytes[i] == 0) continue;
+        SPRYI_OK_OR_RETURN(make_block(w, &links->copies[i], bytes[i], err));
+        SPRYI_OK_OR_RETURN(
+            spry_device_copy(w->context, links->copies[i].data, w->device, *arrays[i], 0, bytes[i], w->stream, err));
+        *arrays[i] = links->copies[i].data;
+    }
+    m->device = w->device;
+    SPRYI_OK_OR_RETURN(spry_device_synchronize(w->context, w->device, w->stream, err));
+    links->upload_us += spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+static spry_status transpose(const spryi_vector_work *w, const spryi_device *device, spryi_links *links, spry_arrays *t,
+                             const spry_arrays *m, spry_error *err)
+{
+    const void **arrays[] = {&t->offsets, &t->indices, &t->values};
+    int64_t bytes[3];
+    *t = *m;
+    t->sorted = SPRY_KNOWN_YES;
+    array_bytes(m, bytes);
+    for (int i = 0; i < 3; i++) {
+        *arrays[i] = NULL;
+        if (i == 2 && bytes[i] == 0) continue; /* a pattern */
+        SPRYI_OK_OR_RETURN(make_block(w, &links->transposed[i], bytes[i], err));
+        *arrays[i] = links->transposed[i].data;
+    }
+    return w->ops->links->transpose(device, links->transposed[0].data, links->transposed[1].data,
+                                    links->transposed[2].data, m, err);
+}
+
+/* Factors, if there are any, and the rest of what is told of columns, whose sums are of the rows of m. */
+static spry_status divide(const spryi_vector_work *w, const spryi_device *device, spryi_links *links,
+                          const spry_arrays *m, spry_type value_type, spry_error *err)
+{
+    const int64_t n = m->rows;
+    spryi_sum_facts facts = limits_of_sums(value_type, w->type, n);
+    spry_vector sums = {0};
+    spry_status status = spry_vector_create(w->context, &sums, n, SPRY_F64, w->device, err);
+    if (status == SPRY_OK) status = spry_vector_create(w->context, &links->factors, n, w->type, w->device, err);
+    if (status == SPRY_OK) status = w->ops->links->add(device, sums.data, m, err);
+    if (status == SPRY_OK)
+        status = w->ops->links->invert(device, &facts, links->factors.data, w->type, sums.data, n, err);
+    spry_vector_destroy(w->context, &sums);
+    if (status != SPRY_OK) return status;
+    if (facts.as_they_stand) {
+        spry_vector_destroy(w->context, &links->factors);
+        return SPRY_OK;
+    }
+    if (facts.bad >= 0) return refuse_sum(facts.bad, n, facts.bad_sum, w->type, err);
+    links->zero_columns = facts.zeros;
+    links->first_zero_column = facts.first_zero;
+    return SPRY_OK;
+}
+
+/*
+ * m is A as CSR, or A^T of CSC. Its rows are the columns of B, or the rows: B is its transposed then, or the sums are
+ * those of the transposed. Of a symmetric matrix all are the same.
+ */
+static spry_status make_there(const spryi_vector_work *w, spryi_links *links, spry_arrays *m, spry_edges edges,
+                              spry_error *err)
+{
+    const spryi_device *device = spryi_device_at(w->context, w->device);
+    const int is_csc = m->layout == SPRY_CSC, rows_are_columns = (edges == SPRY_ROW_TO_COLUMN) != is_csc;
+    const spry_type value_type = m->value_type;
+    spryi_entry_facts facts;
+    spry_arrays t = *m, *B = m;
+    m->layout = SPRY_CSR;
+    if (m->device == 0) SPRYI_OK_OR_RETURN(upload(w, links, m, err));
+    m->ownership = SPRY_BORROW;
+    SPRYI_OK_OR_RETURN(w->ops->links->look(device, &facts, m, err));
+    if (facts.bad >= 0) return refuse_entry(m, facts.bad, facts.bad_value, err);
+    if (facts.all_ones) {
+        m->value_type = SPRY_PATTERN;
+        m->values = NULL;
+        spry_vector_destroy(w->context, &links->copies[2]);
+    }
+    if (m->symmetry != SPRY_SYMMETRIC) {
+        SPRYI_OK_OR_RETURN(transpose(w, device, links, &t, m, err));
+        if (rows_are_columns) B = &t;
+    }
+    SPRYI_OK_OR_RETURN(
+        divide(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t, value_type, err));
+    if (B == &t)
+        clear_blocks(w->context, links->copies);
+    else
+        clear_blocks(w->context, links->transposed);
+    return spry_matrix_create(w->context, &links->B, B, err);
+}
+
+spry_status spryi_links_make_there(const spryi_vector_work *w, spryi_links *links, const spry_arrays *given,
+                                   spry_edges edges, spry_error *err)
+{
+    spry_arrays m = *given;
+    *links = (spryi_links){.first_zero_column = -1};
+    if (!w->ops->links || m.layout == SPRY_COO || m.index_type != SPRY_I32 || m.index_base != 0 || !m.offsets)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: links that are looked at on the host");
+    const spry_status status = make_there(w, links, &m, edges, err);
+    if (status != SPRY_OK) spryi_links_clear(w->context, links);
+    return status;
+}
+
+void spryi_links_clear(spry_context *context, spryi_links *links)
+{
+    spry_matrix_destroy(links->B);
+    links->B = NULL;
+    spry_vector_destroy(context, &links->factors);
+    clear_blocks(context, links->copies);
+    clear_blocks(context, links->transposed);
+}

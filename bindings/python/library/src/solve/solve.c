@@ -1,0 +1,220 @@
+#include "solve/solve.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
+
+#include "core/device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err)
+{
+    if (a->rows != a->cols)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", a->cols, a->rows,
+                                "%s: the matrix is %lld x %lld, expected a square one", method, (long long)a->rows,
+                                (long long)a->cols);
+    return SPRY_OK;
+}
+
+spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err)
+{
+    if (a->value_type == SPRY_PATTERN || spryi_value_slot(a->value_type) >= 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", a->value_type, SPRY_F64,
+                            "the values of A are %s, expected f32 or f64: convert the matrix with "
+                            "spry_matrix_convert",
+                            spry_type_name(a->value_type));
+}
+
+spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
+                                      spry_error *err)
+{
+    const int64_t columns = v->columns > 1 ? v->columns : 1;
+    if (v->length != n)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
+                                (long long)v->length, (long long)n);
+    if (spryi_value_slot(v->type) < 0 || v->type != type)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, type, "%s is %s, expected %s", name,
+                                spry_type_name(v->type),
+                                spryi_value_slot(type) < 0 ? "f32 or f64" : spry_type_name(type));
+    if (v->columns < 0 || v->row_stride < 0 || v->row_stride > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
+                                "%s has %lld columns and row_stride %lld, expected columns of row_stride 1", name,
+                                (long long)v->columns, (long long)v->row_stride);
+    if (columns > 1 && v->column_stride != 0 && v->column_stride < n)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->column_stride, n,
+                                "%s has column_stride %lld, expected %lld or more", name, (long long)v->column_stride,
+                                (long long)n);
+    if (v->device != 0 && v->device != device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
+                                "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
+                                "that device",
+                                name, v->device, device);
+    if ((!v->data && n > 0) || (uintptr_t)v->data % spry_type_bytes(v->type) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is %s", name,
+                          v->data ? "not aligned to its type" : "NULL");
+    return SPRY_OK;
+}
+
+spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
+                                     int device, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_solve_check_values(a, err));
+    if (v->columns > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
+                                name, (long long)v->columns);
+    return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
+}
+
+spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err)
+{
+    *tolerance = asked == 0 ? usual : asked == SPRY_TOLERANCE_ZERO ? 0 : asked;
+    if (asked == SPRY_TOLERANCE_ZERO || (asked >= 0 && isfinite(asked))) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance",
+                      "%s: tolerance is %g, expected a number above 0, 0 for %g, or SPRY_TOLERANCE_ZERO", method, asked,
+                      usual);
+}
+
+spry_vector spryi_solve_vector(spry_const_vector v)
+{
+    return (spry_vector){.data = (void *)(uintptr_t)v.data,
+                         .length = v.length,
+                         .columns = v.columns,
+                         .row_stride = v.row_stride,
+                         .column_stride = v.column_stride,
+                         .type = v.type,
+                         .device = spryi_device_number(v.device)};
+}
+
+spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
+                                  spryi_solve_plan *names, void *stream, spry_error *err)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    options.device = names->device;
+    options.format = names->format;
+    options.kernel = names->kernel;
+    options.vector_type = type;
+    options.columns = names->columns;
+    options.stream = stream;
+    const int number = spryi_solve_device_number(context, names, &a);
+    options.vector_device = number == 0 ? SPRY_CPU : number;
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, plan, A, &options, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(*plan, &info, err);
+    if (status != SPRY_OK) return status;
+    names->device = info.device;
+    names->format = info.format;
+    names->kernel = info.kernel;
+    return SPRY_OK;
+}
+
+int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a)
+{
+    int device = names->device;
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; device == SPRY_DEVICE_DEFAULT && names->kernel && k < spry_kernel_count(); k++)
+        if (spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
+            (void)!spry_device_find(context, &device, info.device_kind, NULL);
+    if (device == SPRY_DEVICE_DEFAULT) device = a->device;
+    return device > 0 ? device : 0;
+}
+
+/* ---- from one memory to the other --------------------------------------------------------------- */
+
+spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
+                                void *stream, spry_error *err)
+{
+    int64_t bytes = from->length * (int64_t)spry_type_bytes(from->type);
+    if (bytes == 0) return SPRY_OK;
+    if (to->device > 0 || from->device > 0)
+        return spry_device_copy(context, to->data, to->device, from->data, from->device, bytes, stream, err);
+    memcpy(to->data, from->data, (size_t)bytes);
+    return SPRY_OK;
+}
+
+spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
+                             spry_error *err)
+{
+    spry_status status = spry_vector_create(context, made, v->length, v->type, device, err);
+    return status == SPRY_OK ? spryi_solve_copy_to(context, made, v, stream, err) : status;
+}
+
+spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err)
+{
+    spry_vector made = {0};
+    if (!v->data || v->device == device) return SPRY_OK;
+    spry_status status = spryi_solve_copy(context, &made, v, device, stream, err);
+    spry_vector_destroy(context, status == SPRY_OK ? v : &made);
+    if (status == SPRY_OK) *v = made;
+    return status;
+}
+
+spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, void *stream,
+                              spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    if (status != SPRY_OK || a.device == 0) return status;
+    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
+    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
+                             a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
+                             a.nnz * (int64_t)spry_type_bytes(a.value_type)};
+    for (int i = 0; i < 3 && status == SPRY_OK; i++) {
+        if (!*arrays[i]) continue;
+        /* vectors are what the header allocates */
+        status = spry_vector_create(context, &copy->arrays[i], (bytes[i] + 7) / 8, SPRY_F64, 0, err);
+        if (status == SPRY_OK && bytes[i] > 0)
+            status = spry_device_copy(context, copy->arrays[i].data, 0, *arrays[i], a.device, bytes[i], stream, err);
+        *arrays[i] = copy->arrays[i].data;
+    }
+    if (status == SPRY_OK) status = spry_device_synchronize(context, a.device, stream, err);
+    a.device = 0;
+    a.ownership = SPRY_BORROW;
+    if (status == SPRY_OK) status = spry_matrix_create(context, &copy->A, &a, err);
+    return status;
+}
+
+void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
+{
+    spry_matrix_destroy(copy->A);
+    copy->A = NULL;
+    for (int i = 0; i < 3; i++) spry_vector_destroy(context, &copy->arrays[i]);
+}
+
+spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
+                                     spry_vector y, void *stream, double *us, spry_error *err)
+{
+    enum { PRODUCTS = 10 };
+    spry_run_options options = SPRY_INIT(spry_run_options);
+    options.stream = stream;
+    spry_status status = spry_device_synchronize(context, x.device, stream, err);
+    double start = spryi_now_us();
+    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++)
+        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &options, err);
+    if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, stream, err);
+    *us = (spryi_now_us() - start) / PRODUCTS;
+    return status;
+}
+
+const char *spry_verdict_text(spry_verdict verdict)
+{
+    switch (verdict) {
+    case SPRY_VERDICT_NONE: return "not begun";
+    case SPRY_VERDICT_CONVERGED: return "converged";
+    case SPRY_VERDICT_ITERATION_LIMIT: return "iteration limit";
+    case SPRY_VERDICT_STAGNATION: return "stagnation";
+    case SPRY_VERDICT_NOT_SYMMETRIC: return "not symmetric";
+    case SPRY_VERDICT_NEGATIVE_CURVATURE: return "negative curvature";
+    case SPRY_VERDICT_BAD_DIAGONAL: return "bad diagonal";
+    case SPRY_VERDICT_ZERO_COLUMN: return "zero column";
+    case SPRY_VERDICT_NOT_FINITE: return "not finite";
+    case SPRY_VERDICT_STOPPED: return "stopped";
+    case SPRY_VERDICT_OUT_OF_RANGE: return "out of range";
+    case SPRY_VERDICT_BAD_PRECONDITIONER: return "bad preconditioner";
+    }
+    return "unknown verdict";
+}

@@ -1,0 +1,77 @@
+/* The accumulator of rows that span too much for a window, for each value type and index pair: a hash table. */
+
+/* The slot of a column, or the empty one where it would be. */
+static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, int64_t mask, SPRY_J column)
+{
+    int64_t slot = (int64_t)((uint64_t)column * 0x9e3779b97f4a7c15u >> shift);
+    while (keys[slot] != 0 && keys[slot] != column + 1) slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* Rising order, in place: by insertion while short, else by a heap. The columns are all different. */
+static void SPRY_FN(sort)(SPRY_J *list, int64_t n)
+{
+    if (n <= 32) {
+        for (int64_t k = 1; k < n; k++) {
+            const SPRY_J x = list[k];
+            int64_t to = k;
+            for (; to > 0 && list[to - 1] > x; to--) list[to] = list[to - 1];
+            list[to] = x;
+        }
+        return;
+    }
+    for (int64_t start = n / 2 - 1, end = n; end > 1;) {
+        SPRY_J x;
+        int64_t hole = start;
+        if (start >= 0) {
+            x = list[start--];
+        } else {
+            x = list[--end];
+            list[end] = list[0];
+            hole = 0;
+        }
+        for (int64_t child; (child = 2 * hole + 1) < end; hole = child) {
+            child += child + 1 < end && list[child + 1] > list[child];
+            if (list[child] <= x) break;
+            list[hole] = list[child];
+        }
+        list[hole] = x;
+    }
+}
+
+/* Row i by the hash table; with its columns known (n of them in Cj) only the values. Leaves the table cleared. */
+static void SPRY_FN(hash_row)(const spryi_spgemm_job *job, const spryi_hash_table *table, int64_t i,
+                              SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n, int known)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
+    const int64_t slots = spryi_rows_slots(SPRY_FN(row_products)(job, i), job->b.cols), mask = slots - 1;
+    const int shift = __builtin_clzll((unsigned long long)slots) + 1;
+    SPRY_J *restrict keys = table->keys;
+    SPRY_V *restrict sums = table->sums;
+    int64_t met = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            const int64_t slot = SPRY_FN(slot_of)(keys, shift, mask, Bj[t]);
+            if (keys[slot] == 0) {
+                keys[slot] = Bj[t] + 1;
+                if (!known) Cj[met++] = Bj[t];
+            }
+            sums[slot] += a * Bx[t];
+        }
+    }
+    if (!known) SPRY_FN(sort)(Cj, n);
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * sums[SPRY_FN(slot_of)(keys, shift, mask, Cj[k])];
+    memset(keys, 0, (size_t)slots * sizeof *keys);
+    memset(sums, 0, (size_t)slots * sizeof *sums);
+}
+
+/* 1: row i, with columns first to last, goes through the table. */
+static inline int SPRY_FN(is_hashed)(const spryi_spgemm_job *job, int64_t i, int64_t first, int64_t last)
+{
+    const int64_t words = spryi_rows_words(first, last);
+    return words > job->sizes.windows ||
+           (words > SPRYI_FEW_WORDS && spryi_rows_scattered(words, SPRY_FN(row_products)(job, i)));
+}

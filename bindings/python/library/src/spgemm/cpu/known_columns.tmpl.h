@@ -1,0 +1,101 @@
+/*
+ * Rows of C whose columns are known without a look at their products, for each value type and index pair: those of one
+ * entry in A, those that repeat the row before, and all in a structure that is there. Sums go through the dense window,
+ * without bits.
+ */
+
+/* Values of the n columns Cj, which rise; leaves the sums cleared. */
+static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
+                                   SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
+{
+    const int64_t base = Cj[0] & ~(int64_t)63, words = spryi_rows_words(Cj[0], Cj[n - 1]);
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
+    SPRY_V *restrict sums = w->window.sums;
+    if (words > job->sizes.windows) {
+        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 1);
+        return;
+    }
+    SPRY_FN(add_products)(job, sums, i, base);
+    for (int64_t k = 0; k < n; k++) {
+        Cx[k] = alpha * sums[Cj[k] - base];
+        sums[Cj[k] - base] = 0;
+    }
+}
+
+/* Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them. */
+static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int rows,
+                                             const SPRY_J *restrict columns, int64_t n)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
+    const int64_t base = columns[0] & ~(int64_t)63;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        SPRY_V a[SPRYI_IDENTICAL_ROWS] = {0};
+        for (int r = 0; r < rows; r++) a[r] = Ax[Ap[i + r] + (k - Ap[i])];
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            SPRY_V *restrict to = sums + SPRYI_IDENTICAL_ROWS * (Bj[t] - base);
+            for (int r = 0; r < SPRYI_IDENTICAL_ROWS; r++) to[r] += a[r] * Bx[t];
+        }
+    }
+    SPRY_V *restrict Cx = (SPRY_V *)job->values + job->offsets[i];
+    for (int64_t k = 0; k < n; k++) {
+        SPRY_V *restrict from = sums + SPRYI_IDENTICAL_ROWS * (columns[k] - base);
+        for (int r = 0; r < rows; r++) Cx[r * n + k] = alpha * from[r];
+        for (int r = 0; r < SPRYI_IDENTICAL_ROWS; r++) from[r] = 0;
+    }
+}
+
+/* Values of row i, whose columns are there, and rows identical to it; returns how many rows that were. */
+static __attribute__((noinline, unused)) int64_t
+SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t end)
+{
+    const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+    SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
+    const int64_t wide = SPRYI_IDENTICAL_ROWS * spryi_rows_words(Cj[0], Cj[n - 1]);
+    const int rows = wide <= job->sizes.windows ? SPRY_FN(count_identical)(job, i, end) : 1;
+    if (rows == 1) {
+        SPRY_FN(gather)(job, w, i, Cj, (SPRY_V *)job->values + at, n);
+        return 1;
+    }
+    for (int r = 1; r < rows; r++) memcpy(Cj + r * n, Cj, (size_t)n * sizeof *Cj);
+    SPRY_FN(gather_identical)(job, w->window.sums, i, rows, Cj, n);
+    return rows;
+}
+
+/* 1: row i repeats the row before, and its n columns are those of that row, moved. */
+static inline int SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
+                                          int64_t n)
+{
+    SPRY_J shift;
+    if (i == begin || job->offsets[i] - job->offsets[i - 1] != n || !SPRY_FN(repeats)(job, i, &shift)) return 0;
+    for (int64_t k = 0; k < n; k++) Cj[k] = (SPRY_J)(Cj[k - n] + shift);
+    return 1;
+}
+
+/* Fills row i and those identical to it where its columns are known; returns how many rows that were, or 0. */
+static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin,
+                                          int64_t i, int64_t end)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+    SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
+    if (n == 0) return 1;
+    if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+        SPRY_FN(copy_row)(job, i, Cj, (SPRY_V *)job->values + at, n);
+        return 1;
+    }
+    return SPRY_FN(repeat_columns)(job, begin, i, Cj, n) ? SPRY_FN(fill_values)(job, w, i, end) : 0;
+}
+
+/* The phase that fills values alone, and a piece of it. */
+static void SPRY_FN(refill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end;)
+        i += job->offsets[i + 1] == job->offsets[i] ? 1 : SPRY_FN(fill_values)(job, w, i, end);
+}
+
+static void SPRY_FN(refill)(spryi_spgemm_job *job)
+{
+    spryi_rows_run(job, SPRY_FN(refill_piece));
+}

@@ -1,0 +1,90 @@
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "spgemm/spgemm.h"
+
+static int64_t offset(const spry_arrays *b, int64_t i)
+{
+    return spryi_index_at(b->offsets, b->offset_type, i);
+}
+
+static int64_t column(const spry_arrays *b, int64_t k)
+{
+    return spryi_index_at(b->indices, b->index_type, k);
+}
+
+/* Groups of 2^shift columns that entries begin .. end-1 of one row fall into. */
+static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t end, int shift)
+{
+    int64_t groups = begin < end;
+    if (b->index_type == SPRY_I32) {
+        const int32_t *columns = b->indices;
+        for (int64_t k = begin + 1; k < end; k++) groups += columns[k] >> shift != columns[k - 1] >> shift;
+        return groups;
+    }
+    for (int64_t k = begin + 1; k < end; k++) groups += column(b, k) >> shift != column(b, k - 1) >> shift;
+    return groups;
+}
+
+int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts)
+{
+    enum { FEW_USES = 4, SAMPLE = 4096, STRETCH = 64 }; /* entries that are looked at, and in one stretch */
+    const spry_arrays *b = &job->b;
+    int64_t groups = 0;
+    if (job->products / FEW_USES < b->nnz || b->nnz < SAMPLE) return 0;
+    for (int64_t s = 0; s < SAMPLE / STRETCH; s++) {
+        const int64_t begin = b->nnz / (SAMPLE / STRETCH) * s;
+        groups += count_groups(b, begin, begin + STRETCH, shift);
+    }
+    return groups * parts <= SAMPLE * 3;
+}
+
+static void fill_row(const spryi_spgemm_bitmaps *made, const spry_arrays *b, int64_t i)
+{
+    int64_t to = made->offsets[i] - 1, last = -1;
+    for (int64_t k = offset(b, i); k < offset(b, i + 1); k++) {
+        const int64_t word = column(b, k) >> 6;
+        if (word != last) made->bits[++to] = 0;
+        made->index[to] = (int32_t)word;
+        made->bits[to] |= (uint64_t)1 << (column(b, k) & 63);
+        last = word;
+    }
+}
+
+spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *b = &job->b;
+    spryi_spgemm_bitmaps made = {0};
+    const int threads = spryi_threads(context, b->nnz);
+    const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *made.offsets;
+    if (b->cols / 64 > INT32_MAX || !spryi_spgemm_groups_pay(job, 6, 5)) return SPRY_OK;
+    if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
+    for (int64_t i = 0; i < rows; i++) made.offsets[i + 1] = count_groups(b, offset(b, i), offset(b, i + 1), 6);
+    spryi_scan(made.offsets, rows);
+    made.count = made.offsets[rows];
+    made.bytes = head + made.count * (int64_t)(sizeof *made.index + sizeof *made.bits);
+    if (most_bytes > 0 && made.bytes > most_bytes) goto done;
+    SPRYI_TRY(SPRYI_NEW(context, &made.index, made.count, "bitmaps of B", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.bits, made.count, "bitmaps of B", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
+    for (int64_t i = 0; i < rows; i++) fill_row(&made, b, i);
+    job->bitmaps = made;
+    made = (spryi_spgemm_bitmaps){0};
+done:
+    spryi_release(context, made.bits);
+    spryi_release(context, made.index);
+    spryi_release(context, made.offsets);
+    return status;
+}
+
+void spryi_spgemm_drop_bitmaps(spry_context *context, spryi_spgemm_job *job)
+{
+    spryi_release(context, job->bitmaps.bits);
+    spryi_release(context, job->bitmaps.index);
+    spryi_release(context, job->bitmaps.offsets);
+    job->bitmaps = (spryi_spgemm_bitmaps){0};
+}

@@ -1,0 +1,91 @@
+/*
+ * Rows of C whose products need not be looked at one by one, for each value type and index pair.
+ *
+ * Grids, meshes and finite elements are full of rows whose entries in A, and the rows of B behind them, are those of
+ * the row before moved by a constant: then so is the row of C, and nothing has to be counted, sorted or looked for.
+ */
+
+static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    int64_t products = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) products += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);
+    return products;
+}
+
+/* First and last column that row i of C can have; last < first where it has none. */
+static inline void SPRY_FN(row_span)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t low = INT64_MAX, high = -1;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]], end = Bp[Aj[k] + 1];
+        if (begin == end) continue;
+        if (job->b_rises) {
+            low = Bj[begin] < low ? Bj[begin] : low;
+            high = Bj[end - 1] > high ? Bj[end - 1] : high;
+            continue;
+        }
+        for (SPRY_P t = begin; t < end; t++) {
+            low = Bj[t] < low ? Bj[t] : low;
+            high = Bj[t] > high ? Bj[t] : high;
+        }
+    }
+    *first = low;
+    *last = high;
+}
+
+/* Row i > 0 of C repeats row i - 1, *shift columns further on. */
+static __attribute__((noinline, unused)) int SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Bj = job->b.indices, *restrict Aj = (const SPRY_J *)job->a.indices + Ap[i];
+    const int64_t n = (int64_t)(Ap[i + 1] - Ap[i]);
+    const SPRY_J *restrict before = Aj - n;
+    if (n == 0 || (int64_t)(Ap[i] - Ap[i - 1]) != n) return 0;
+    const SPRY_J step = (SPRY_J)(Aj[0] - before[0]);
+    if (Aj[n - 1] - before[n - 1] != step || !SPRYI_ARE_MOVED(Aj, before, n, step)) return 0;
+    *shift = 0;
+    if (step == 0) return 1;
+    int known = 0;
+    for (int64_t t = 0; t < n; t++) {
+        const SPRY_P here = Bp[Aj[t]], there = Bp[before[t]];
+        const int64_t length = (int64_t)(Bp[Aj[t] + 1] - here);
+        if ((int64_t)(Bp[before[t] + 1] - there) != length) return 0;
+        if (length == 0) continue;
+        if (!known) *shift = (SPRY_J)(Bj[here] - Bj[there]);
+        known = 1;
+        if (!SPRYI_ARE_MOVED(Bj + here, Bj + there, length, *shift)) return 0;
+    }
+    return 1;
+}
+
+/* Rows from i on, before `end`, with the columns of row i in A: 1 to SPRYI_IDENTICAL_ROWS, row i among them. */
+static inline int SPRY_FN(count_identical)(const spryi_spgemm_job *job, int64_t i, int64_t end)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const SPRY_J *Aj = job->a.indices;
+    const SPRY_P n = Ap[i + 1] - Ap[i];
+    int rows = 1;
+    while (rows < SPRYI_IDENTICAL_ROWS && i + rows < end && Ap[i + rows + 1] - Ap[i + rows] == n &&
+           memcmp(Aj + Ap[i], Aj + Ap[i + rows], (size_t)n * sizeof *Aj) == 0)
+        rows++;
+    return rows;
+}
+
+/* Row i of A has one entry, rows of B rise: the row of C is that of B times it. */
+static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
+                                     int64_t n)
+{
+    const SPRY_P k = ((const SPRY_P *)job->a.offsets)[i];
+    const SPRY_P from = ((const SPRY_P *)job->b.offsets)[((const SPRY_J *)job->a.indices)[k]];
+    const SPRY_J *restrict Bj = (const SPRY_J *)job->b.indices + from;
+    const SPRY_V *restrict Bx = (const SPRY_V *)job->b.values + from;
+    const SPRY_V a = ((const SPRY_V *)job->a.values)[k], alpha = *(const SPRY_V *)job->alpha;
+    for (int64_t t = 0; t < n; t++) {
+        Cj[t] = Bj[t];
+        Cx[t] = alpha * (a * Bx[t] + 0); /* as a sum that began at 0: never -0 */
+    }
+}

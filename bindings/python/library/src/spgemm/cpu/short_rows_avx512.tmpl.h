@@ -1,0 +1,73 @@
+/* Products listed one after the other, and rows of few of them, for each value type; columns have 32 bits. */
+#if !SPRY_J_IS_64
+
+/*
+ * Lists the columns of all products of row i, in their order; returns how many. Rows of B some entries on are asked for
+ * meanwhile where `ahead`, a constant, is not 0.
+ */
+static inline __attribute__((always_inline)) int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i,
+                                                                           int32_t *restrict list, const int ahead)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Bx = job->b.values;
+    const SPRY_P last = (SPRY_P)(job->a.nnz - 1), stop = Ap[i + 1];
+    int32_t *to = list;
+    for (SPRY_P k = Ap[i]; k < stop; k++) {
+        const SPRY_P begin = Bp[Aj[k]];
+        const int length = (int)(Bp[Aj[k] + 1] - begin);
+        if (ahead > 0) {
+            const SPRY_P next = Bp[Aj[k + ahead < last ? k + ahead : last]];
+            _mm_prefetch((const char *)(Bj + next), _MM_HINT_T0);
+            _mm_prefetch((const char *)(Bx + next), _MM_HINT_T0);
+        }
+        for (int t = 0; t < length; t += 16) {
+            const __mmask16 here = spryi_upto16(length - t);
+            _mm512_storeu_si512(to + t, _mm512_maskz_loadu_epi32(here, Bj + begin + t));
+        }
+        to += length;
+    }
+    return to - list;
+}
+
+/* a_ik * b_kj of row i, in the order of list_columns. */
+static inline void SPRY_FN(list_products)(const spryi_spgemm_job *job, int64_t i, SPRY_V *restrict to)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]];
+        const int length = (int)(Bp[Aj[k] + 1] - begin);
+        const VECTOR a = OF(set1)(Ax[k]);
+        for (int t = 0; t < length; t += LANES)
+            OF(storeu)(to + t, OF(mul)(a, OF(maskz_loadu)(UPTO(length - t), Bx + begin + t)));
+        to += length;
+    }
+}
+
+/* Entries of row i, which has 1 to SPRYI_SHORT products, and its span. */
+static inline int64_t SPRY_FN(count_short)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
+{
+    int32_t list[SPRYI_SHORT + 16], low, high;
+    const int count = (int)SPRY_FN(list_columns)(job, i, list, 0);
+    const int n = spryi_count_different(list, count, &low, &high);
+    *first = low;
+    *last = high;
+    return n;
+}
+
+/* Row i, of 1 to SPRYI_SHORT products. */
+static inline void SPRY_FN(fill_short)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx)
+{
+    int32_t list[SPRYI_SHORT + 16];
+    uint16_t positions[SPRYI_SHORT];
+    SPRY_V values[SPRYI_SHORT + 16], sums[SPRYI_SHORT] = {0};
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
+    const int count = (int)SPRY_FN(list_columns)(job, i, list, 0);
+    SPRY_FN(list_products)(job, i, values);
+    const int64_t n = spryi_short_positions(list, count, positions, Cj);
+    for (int p = 0; p < count; p++) sums[positions[p]] += values[p];
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * sums[k];
+}
+#endif

@@ -1,0 +1,57 @@
+/*
+ * csr_vector_shared_cuda: CSR-Vector with the reduction in shared memory.
+ *
+ * Idea: the 32 lanes of a warp share a row, read its entries side by side, put their sums into shared memory and fold
+ *       them there, half onto half. The listing of Meister 2013 folds without synchronisation, which was right while
+ *       the lanes of a warp could not part; since Volta they can, so a __syncwarp stands before each fold.
+ * Work: a warp a row, eight rows a block of 256 threads; no balance between rows.
+ * Cost: bytes of CSR; rows much shorter than 32 leave lanes idle. Beside csr_vector_cuda it takes five reads and
+ *       writes of shared memory a row instead of five shuffles, and never less than a warp: it is here to be compared.
+ * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
+ */
+#include "device/cuda/cuda_common.cuh"
+
+extern "C" {
+#include "formats/csr/csr.h"
+}
+#include "device/cuda/kernels.h"
+
+enum { THREADS = 256, WARP = 32 };
+
+template <typename V, typename P, typename J> static __global__ void __launch_bounds__(THREADS)
+    csr_vector_shared(int64_t m, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                      const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+{
+    __shared__ V sums[THREADS];
+    const int64_t i = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
+    const int lane = threadIdx.x % WARP;
+    if (i >= m) return; /* whole warps */
+    V sum = 0;
+    for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += WARP)
+        sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];
+    sums[threadIdx.x] = sum;
+#pragma unroll
+    for (int width = WARP / 2; width > 0; width /= 2) { /* reads width .. 2*width-1, writes 0 .. width-1 */
+        __syncwarp();
+        if (lane < width) sums[threadIdx.x] = sum += sums[threadIdx.x + width];
+    }
+    if (lane == 0) put(y, i, sum, alpha.get(), beta.get());
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    if (a->rows == 0) return SPRY_OK;
+    csr_vector_shared<V, P, J>
+        <<<(unsigned)ceil_div(a->rows, THREADS / WARP), THREADS, 0, stream_of(args)>>>(a->rows, (const P *)a->offsets,
+                                                                                       (const J *)a->indices,
+                                                                                       (const V *)a->values,
+                                                                                       (const V *)args->x, (V *)args->y,
+                                                                                       SPRY_ALPHA(V, args),
+                                                                                       SPRY_BETA(V, args));
+    return launched(err, "csr_vector_shared_cuda");
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_csr_vector_shared = {"csr_vector_shared_cuda", &runs, NULL, NULL, NULL, NULL};

@@ -1,0 +1,53 @@
+/*
+ * hyb_atomic_cuda: HYB, the rest by atomics.
+ *
+ * Idea: ell_slots_cuda's launch writes y of the ELL part; the next launch, which begins when all of that is written,
+ *       adds the entries of the rest by atomicAdd. (Both in one launch, as Sparse Methods prints it, is a
+ *       race: a block may add to a y that another has not written yet.)
+ * Work: a thread a row, then a thread an entry of the rest; a warp whose 32 entries are of one row adds them up first,
+ *       so that a row of a million entries does not mean a million additions to one address.
+ * Cost: as ell_slots_cuda, with the bytes of COO and an atomic addition for each entry, or 32 of them, of the rest. Not
+ *       deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
+ *       Without an ELL part (width 0) it is coo_atomic_cuda.
+ * Source: Evtushenko 2019, listing 8; Sparse Methods, HYB; Bell and Garland 2008, 4.5.
+ */
+#include "device/cuda/cuda_common.cuh"
+
+extern "C" {
+#include "formats/hyb/hyb.h"
+}
+#include "device/cuda/kernels.h"
+#include "formats/coo/coo_cuda.cuh"
+
+/* ELL's part alone keeps something. */
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    const spryi_ell first = spryi_hyb_ell((const spryi_hyb *)request->storage);
+    spryi_prepare_request of_first = *request;
+    of_first.storage = &first;
+    return spry_cuda_ell_slots.prepare(&of_first, auxiliary, bytes, err);
+}
+
+static void discard(const spryi_device *device, void *auxiliary)
+{
+    spry_cuda_ell_slots.discard(device, auxiliary);
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_hyb *s = (const spryi_hyb *)args->storage;
+    const spryi_ell first = spryi_hyb_ell(s);
+    const spryi_coo rest = spryi_hyb_coo(s);
+    spryi_run_args part = *args;
+    if (first.width == 0) {
+        part.storage = &rest;
+        return (*spry_cuda_coo_atomic.spmv)[sizeof(V) == 8][0](&part, err);
+    }
+    part.storage = &first;
+    const spry_status status = (*spry_cuda_ell_slots.spmv)[sizeof(V) == 8][0](&part, err);
+    return status == SPRY_OK ? spry_cuda_coo_atomics<V>(&rest.a, args, 1, err) : status;
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_hyb_atomic = {"hyb_atomic_cuda", &runs, NULL, prepare, discard, NULL};

@@ -1,0 +1,222 @@
+/* Three sequential ways of the product, kept to be read and to be measured against (seeds.h). */
+#ifdef SPRY_V
+
+/* Row i of A times column j of B; *met: a product fell. */
+static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, int *met)
+{
+    const SPRY_P *Ap = job->a.offsets, *Bp = job->b_columns.offsets;
+    const SPRY_J *Aj = job->a.indices, *Bi = job->b_columns.indices;
+    const SPRY_V *Ax = job->a.values, *Bx = job->b_columns.values;
+    SPRY_V sum = 0;
+    *met = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[j]; t < Bp[j + 1]; t++)
+            if (Aj[k] == Bi[t]) {
+                sum += Ax[k] * Bx[t];
+                *met = 1;
+            }
+    return sum;
+}
+
+/* next[j] == 0: column j is not in the list; else next column + 2, or 1 at the end. */
+static inline int64_t SPRY_FN(thread_row)(const spryi_spgemm_job *job, int64_t i, int64_t *next, int64_t *head)
+{
+    const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
+    const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
+    int64_t length = 0;
+    *head = 1;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            if (next[Bj[t]] != 0) continue;
+            next[Bj[t]] = *head;
+            *head = (int64_t)Bj[t] + 2;
+            length++;
+        }
+    return length;
+}
+
+/* ---- symbolic ----------------------------------------------------------------------------------------------- */
+
+static void SPRY_FN(dense_count)(spryi_spgemm_job *job)
+{
+    const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
+    const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
+    unsigned char *met = job->workspace;
+    for (int64_t i = 0; i < job->a.rows; i++) {
+        for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+            for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) met[Bj[t]] = 1;
+        job->offsets[i + 1] = 0;
+        for (int64_t j = 0; j < job->b.cols; j++) {
+            job->offsets[i + 1] += met[j];
+            met[j] = 0;
+        }
+    }
+}
+
+static void SPRY_FN(smmp_count)(spryi_spgemm_job *job)
+{
+    int64_t *next = job->workspace, head;
+    for (int64_t i = 0; i < job->a.rows; i++) {
+        job->offsets[i + 1] = SPRY_FN(thread_row)(job, i, next, &head);
+        while (head != 1) {
+            const int64_t j = head - 2;
+            head = next[j];
+            next[j] = 0;
+        }
+    }
+}
+
+/* ---- numeric ------------------------------------------------------------------------------------------------ */
+
+/* Both phases: without columns the rows are counted alone. */
+static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
+{
+    SPRY_J *Cj = job->columns;
+    SPRY_V *Cx = job->values;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
+    for (int64_t i = 0, at = 0; i < job->a.rows; i++) {
+        const int64_t begin = at;
+        for (int64_t j = 0; j < job->b.cols; j++) {
+            int met;
+            const SPRY_V sum = SPRY_FN(dot)(job, i, j, &met);
+            if (met && Cj) {
+                Cj[at] = (SPRY_J)j;
+                Cx[at] = alpha * sum;
+            }
+            at += met;
+        }
+        if (!Cj) job->offsets[i + 1] = at - begin;
+    }
+    job->sort_us = 0;
+}
+
+/* sums[j] and met[j] of row i. */
+static void SPRY_FN(add_row)(const spryi_spgemm_job *job, int64_t i, SPRY_V *sums, unsigned char *met)
+{
+    const SPRY_P *Ap = job->a.offsets, *Bp = job->b.offsets;
+    const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
+    const SPRY_V *Ax = job->a.values, *Bx = job->b.values;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            sums[Bj[t]] += Ax[k] * Bx[t];
+            if (met) met[Bj[t]] = 1;
+        }
+}
+
+static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
+{
+    SPRY_J *Cj = job->columns;
+    SPRY_V *Cx = job->values, *sums = job->workspace;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
+    unsigned char *met = (unsigned char *)(sums + job->b.cols);
+    int64_t at = 0;
+    for (int64_t i = 0; i < job->a.rows; i++) {
+        SPRY_FN(add_row)(job, i, sums, met);
+        for (int64_t j = 0; j < job->b.cols; j++) {
+            if (met[j]) {
+                Cj[at] = (SPRY_J)j;
+                Cx[at++] = alpha * sums[j];
+            }
+            sums[j] = 0;
+            met[j] = 0;
+        }
+    }
+    job->sort_us = 0;
+}
+
+/* By insertion; columns that rise already, as SMMP's often do in reverse, are not moved. */
+static void SPRY_FN(sort_row)(SPRY_J *list, int64_t n)
+{
+    for (int64_t k = 1; k < n; k++) {
+        const SPRY_J x = list[k];
+        if (x > list[k - 1]) continue;
+        int64_t low;
+        SPRYI_BISECT(low, 0, k, list[low] < x);
+        memmove(list + low + 1, list + low, (size_t)(k - low) * sizeof *list);
+        list[low] = x;
+    }
+}
+
+/* All rows are sorted between columns and values, so that what SMMP leaves out can be told apart. */
+static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
+{
+    SPRY_J *Cj = job->columns;
+    SPRY_V *Cx = job->values, *sums = (SPRY_V *)((int64_t *)job->workspace + job->b.cols);
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
+    int64_t *next = job->workspace, head;
+    for (int64_t i = 0; i < job->a.rows; i++) {
+        const int64_t at = job->offsets[i], n = SPRY_FN(thread_row)(job, i, next, &head);
+        for (int64_t k = n - 1; k >= 0; k--) {
+            const int64_t j = head - 2;
+            Cj[at + k] = (SPRY_J)j;
+            head = next[j];
+            next[j] = 0;
+        }
+    }
+    const double start = spryi_now_us();
+    for (int64_t i = 0; i < job->a.rows; i++)
+        SPRY_FN(sort_row)(Cj + job->offsets[i], job->offsets[i + 1] - job->offsets[i]);
+    job->sort_us = spryi_now_us() - start;
+    for (int64_t i = 0; i < job->a.rows; i++) {
+        SPRY_FN(add_row)(job, i, sums, NULL);
+        for (int64_t k = job->offsets[i]; k < job->offsets[i + 1]; k++) {
+            Cx[k] = alpha * sums[Cj[k]];
+            sums[Cj[k]] = 0;
+        }
+    }
+}
+
+#else
+#include "studies/spgemm/seeds.h"
+
+#include "core/bisect.h"
+#include "core/clock.h"
+
+#include <string.h>
+
+#define SPRYI_TEMPLATE "studies/spgemm/seeds_cpu.c"
+#include "core/instantiate.h"
+
+static const spryi_spgemm_table dot_table = SPRYI_TABLE(dot_rows);
+static const spryi_spgemm_table dense_counts = SPRYI_TABLE(dense_count), dense_fills = SPRYI_TABLE(dense_fill);
+static const spryi_spgemm_table smmp_counts = SPRYI_TABLE(smmp_count), smmp_fills = SPRYI_TABLE(smmp_fill);
+
+/* The workspace of a way, on one thread: so many bytes for each column of C, and a value in the numeric phase. */
+#define SIZES(way, column_bytes, values)                                                                               \
+    static spryi_spgemm_sizes way##_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)   \
+    {                                                                                                                  \
+        (void)most_bytes;                                                                                              \
+        const int64_t value = (values) && phase == SPRYI_FILL ? (int64_t)spry_type_bytes(job->type) : 0;               \
+        return (spryi_spgemm_sizes){.threads = 1, .bytes = job->b.cols * ((int64_t)(column_bytes) + value)};           \
+    }
+SIZES(dot, 0, 0)
+SIZES(dense, 1, 1)
+SIZES(smmp, sizeof(int64_t), 1)
+
+#define KERNEL(name_, way, count_, fill_, needs_csc_, idea_, source_)                                                  \
+    static const spryi_spgemm_host_phases way##_phases = {.sequential = 1,                                             \
+                                                          .needs_csc = needs_csc_,                                     \
+                                                          .sizes = way##_sizes,                                        \
+                                                          .count = &count_,                                            \
+                                                          .fill = &fill_,                                              \
+                                                          .columns = &fill_,                                           \
+                                                          .refill = &fill_};                                           \
+    const spryi_kernel spryi_##name_ = {.name = #name_,                                                                \
+                                        .format = "csr",                                                               \
+                                        .device = "cpu",                                                               \
+                                        .idea = idea_,                                                                 \
+                                        .source = source_,                                                             \
+                                        .study = 1,                                                                    \
+                                        .deterministic = 1,                                                            \
+                                        .pattern = 1,                                                                  \
+                                        .simd = SPRYI_PORTABLE,                                                        \
+                                        .spgemm = &way##_phases};
+#define SEED "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013, section "
+KERNEL(spgemm_seed_dot_cpu, dot, dot_table, dot_table, 1,
+       "each row of A times each column of B, which is converted to CSC: the paper's sequential listing", SEED "2.2")
+KERNEL(spgemm_seed_dense_cpu, dense, dense_counts, dense_fills, 0,
+       "row by row into an array of all columns, which is reset and looked through for each row", SEED "4")
+KERNEL(spgemm_smmp_cpu, smmp, smmp_counts, smmp_fills, 0,
+       "two passes on one thread; the columns of a row are a linked list through one array, and sorted at the end",
+       "R. E. Bank, C. C. Douglas, Sparse Matrix Multiplication Package (SMMP), 1993")
+#endif
