@@ -159,20 +159,21 @@ def run_scipys_tests(arguments):
     return subprocess.run([sys.executable, "-m", "pytest", *options, *arguments], capture_output=True, text=True, env=environment, timeout=1500)
 
 
-# What SciPy's tests look at that is not so through Spry; each with its reason.
-DIFFERENT = []
+# What does not pass through Spry: SciPy 1.18 tries whether cgs converges in single precision, which it does or does not by
+# the last bits of products; of neighbours of this case it says the same, and skips them.
+DIFFERENT = "not (poisson2d-F and cgs)"
 
 
 @pytest.mark.parametrize("tests, products", [
     (["scipy.sparse.tests.test_base", "-k", "TestCSR and (mul or matvec or dot or pow or prod or matmul)"], 30),
     pytest.param(["scipy.sparse.tests.test_base", "-k", "TestCSR"], 60, marks=pytest.mark.slow),
     pytest.param(["scipy.sparse.linalg.tests.test_expm_multiply"], 100, marks=pytest.mark.slow),
-    pytest.param(["scipy.sparse.linalg._isolve.tests"], 100, marks=pytest.mark.slow),
+    pytest.param(["scipy.sparse.linalg._isolve.tests", "-k", DIFFERENT], 100, marks=pytest.mark.slow),
     pytest.param(["scipy.sparse.linalg._eigen.tests", "scipy.sparse.csgraph.tests"], 10, marks=pytest.mark.slow),
 ])
 def test_scipys_own_tests(tests, products):
     pytest.importorskip("scipy.sparse.tests.test_base", reason="SciPy was installed without its tests")
-    run = run_scipys_tests(tests + [f"--deselect={name}" for name in DIFFERENT])
+    run = run_scipys_tests(tests)
     assert run.returncode == 0, run.stdout[-4000:]
     made = [int(n) for n in re.search(r"products of Spry: (\d+) spmv, (\d+) spgemm", run.stdout).groups()]
     assert sum(made) >= products

@@ -15,11 +15,8 @@ static PyObject *value_of(const void *filled, const spry_field *field)
     case SPRY_FIELD_STRING: text = *(const char *const *)at; break;
     case SPRY_FIELD_TEXT: text = at; break;
     case SPRY_FIELD_TYPE: text = spry_type_name(*(const spry_type *)at); break;
-    case SPRY_FIELD_VERDICT: text = spry_verdict_text(*(const spry_verdict *)at); break;
-    case SPRY_FIELD_KNOWN:
-    default:
-        if (*(const spry_known *)at == SPRY_NOT_KNOWN) Py_RETURN_NONE;
-        return PyBool_FromLong(*(const spry_known *)at == SPRY_KNOWN_YES);
+    case SPRY_FIELD_VERDICT:
+    default: text = spry_verdict_text(*(const spry_verdict *)at); break;
     }
     if (!text) Py_RETURN_NONE;
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"); /* paths may be any bytes */

@@ -210,7 +210,7 @@ static int take_scalar(const double **used, double *number, PyObject *given)
 }
 
 PyDoc_STRVAR(run_doc,
-             "run(x, out=None, alpha=1.0, beta=0.0)\n--\n\n"
+             "run($self, x, out=None, alpha=1.0, beta=0.0)\n--\n\n"
              "alpha*A@x + beta*out, written into out, which is returned; out=None: into a new array.\n\n"
              "x and out have one column, of shapes (n,) and (m,), or k, (n, k) and (m, k), of the plan's dtype. What\n"
              "out holds is not read where beta is 0. Nothing is allocated for arrays whose columns, or rows of all\n"

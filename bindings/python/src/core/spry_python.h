@@ -38,15 +38,14 @@
 
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {
-    SPRY_FIELD_INT,     /* int, also an enum */
-    SPRY_FIELD_BOOL,    /* int that is 0 or 1 */
-    SPRY_FIELD_INT64,   /* int64_t */
-    SPRY_FIELD_DOUBLE,  /* double */
-    SPRY_FIELD_STRING,  /* const char *; None is NULL */
-    SPRY_FIELD_TEXT,    /* char[] */
-    SPRY_FIELD_TYPE,    /* spry_type, by its name: "f64" */
-    SPRY_FIELD_VERDICT, /* spry_verdict, by its text */
-    SPRY_FIELD_KNOWN    /* spry_known: None, False, True */
+    SPRY_FIELD_INT,    /* int, also an enum */
+    SPRY_FIELD_BOOL,   /* int that is 0 or 1 */
+    SPRY_FIELD_INT64,  /* int64_t */
+    SPRY_FIELD_DOUBLE, /* double */
+    SPRY_FIELD_STRING, /* const char *; None is NULL */
+    SPRY_FIELD_TEXT,   /* char[] */
+    SPRY_FIELD_TYPE,   /* spry_type, by its name: "f64" */
+    SPRY_FIELD_VERDICT /* spry_verdict, by its text */
 } spry_field_kind;
 
 /* A field of a struct, by the name that Python sees. Tables end with a name of NULL. */

@@ -96,7 +96,8 @@ def _is_array(A):
 def same_values(a: Source, b: Source) -> tuple[Source, Source]:
     """Both with values of one type, of which the wider; the other's are copied."""
     wider = np.result_type(a.values, b.values)
-    return tuple(s if s.values.dtype == wider else s.with_values(s.values.astype(wider)) for s in (a, b))
+    widened = [s if s.values.dtype == wider else s.with_values(s.values.astype(wider)) for s in (a, b)]
+    return widened[0], widened[1]
 
 
 def csr_of(matrix: _core.Matrix, is_array=True):

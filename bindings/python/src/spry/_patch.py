@@ -29,7 +29,7 @@ _AS_SCIPY = {"drop_zeros": True}
 
 _lock = threading.Lock()
 _depth = 0
-_originals = {}
+_originals: dict[str, object] = {}
 _least = LEAST_ENTRIES
 
 

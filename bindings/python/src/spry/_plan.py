@@ -7,9 +7,12 @@ import numpy as np
 from . import _core
 from ._arrays import Source, source_of
 from ._errors import InvalidError
-from ._threads import checked
+from ._threads import checked, interruptible
 
 _TRANSPOSED = 1  # spry_op
+# Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
+_LONG = 2_000_000
+
 _TYPES = {"float32": "f32", "float64": "f64"}
 
 
@@ -118,13 +121,19 @@ class Plan(_core.Plan):
 
     __array_ufunc__ = None  # so that x @ plan, of an array x, comes here
     ndim = 2
+    _source: Source
+    _options: dict
+    _threads: int
+    _transposed: "Plan | None"
+    _parent: "weakref.ref[Plan] | None"
 
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
         matrix = source.matrix(threads)
         if check:
             matrix.check_structure()
-        plan = cls(matrix, options, threads)
+        make = (lambda *args: interruptible(cls, *args)) if source.nnz >= _LONG else cls
+        plan = make(matrix, options, threads)
         plan._source, plan._options, plan._threads = source, options, threads
         plan._transposed = None
         plan._parent = weakref.ref(parent) if parent is not None else None
@@ -155,7 +164,7 @@ class Plan(_core.Plan):
         block comes; None: there is none yet.
         """
         blocks = self._info(True)
-        return Info(self._info(False), blocks=Info(blocks) if blocks is not None else None)
+        return Info(self._info(False) or {}, blocks=Info(blocks) if blocks is not None else None)
 
     def explain(self) -> Explanation:
         """Why "auto" takes the format that it takes: all formats by their predicted times. print() shows a table."""
@@ -167,7 +176,7 @@ class Plan(_core.Plan):
 
     def __repr__(self):
         m, n = self.shape
-        return f"<spry.Plan of {m} x {n}, {self.nnz} entries, {self.dtype}, {self._info(False)['kernel']}>"
+        return f"<spry.Plan of {m} x {n}, {self.nnz} entries, {self.dtype}, {self.info.kernel}>"
 
     # ---- the transpose ----
 
@@ -192,8 +201,8 @@ class Plan(_core.Plan):
         Parameters
         ----------
         values : array of nnz entries, optional
-            In the order of A.data, of which the plan keeps this array from then on; None: A.data itself has changed.
-            Where info.values_in_place is true the plan sees such a change without an update.
+            In the order of A.data, whose place this array takes from then on; None: the numbers in A.data have
+            changed, in place. Where info.values_in_place is true the plan sees such a change without an update.
 
         Raises
         ------
@@ -204,8 +213,8 @@ class Plan(_core.Plan):
         if values is not None:
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)
-        other = self._transposed if self._transposed is not None else self._parent and self._parent()
-        for each in (self, other):
+        original = self._parent() if self._parent is not None else None
+        for each in (self, self._transposed, original):
             if each is not None:
                 each._update(matrix)
                 each._source = source

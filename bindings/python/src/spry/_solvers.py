@@ -55,6 +55,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
     if M not in _PRECONDITIONERS:
         raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}, or an operator")
+    if maxiter is not None and maxiter < 1:
+        raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
     source = source_of(A)
     matrix = _square(source, threads, check)
     right = _columns(b, source, "b")
