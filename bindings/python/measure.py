@@ -55,7 +55,8 @@ def main():
     parser.add_argument("--threads", type=int)
     given = parser.parse_args()
     spry.set_num_threads(given.threads)
-    print(f"spry {spry.__version__}, {spry.get_num_threads()} threads; SciPy {scipy.__version__}, NumPy {np.__version__}")
+    print(f"spry {spry.__version__}, threads: {spry.get_num_threads()}")
+    print(f"SciPy {scipy.__version__}, NumPy {np.__version__}")
     of_calls()
 
     A = spry.generate("grid5", x=given.side, y=given.side)

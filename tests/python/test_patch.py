@@ -155,12 +155,12 @@ def run_scipys_tests(arguments):
     here = pathlib.Path(__file__).parent
     package = pathlib.Path(spry.__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
-    options = ["-q", "-p", "patched_scipy", "-p", "no:cacheprovider", "--pyargs"]
-    return subprocess.run([sys.executable, "-m", "pytest", *options, *arguments], capture_output=True, text=True, env=environment, timeout=1500)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "patched_scipy", "-p", "no:cacheprovider", "--pyargs"]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, env=environment, timeout=1500)
 
 
-# What does not pass through Spry: SciPy 1.18 tries whether cgs converges in single precision, which it does or does not by
-# the last bits of products; of neighbours of this case it says the same, and skips them.
+# What does not pass through Spry: SciPy 1.18 tries whether cgs converges in single precision, which it does or does not
+# by the last bits of products; of neighbours of this case it says the same, and skips them.
 DIFFERENT = "not (poisson2d-F and cgs)"
 
 

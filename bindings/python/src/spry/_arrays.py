@@ -55,7 +55,7 @@ def source_of(A, name="A") -> Source:
             first = first.astype(indices.dtype)
         nnz = int(first[-1]) if len(first) else 0
     values = A.data
-    if not values.flags.carray and not (values.flags.c_contiguous and values.flags.aligned):
+    if not (values.flags.c_contiguous and values.flags.aligned):
         raise InvalidError(f"{name}.data is not contiguous: the plan would not see its changes")
     shape = (int(A.shape[0]), int(A.shape[1]))
     return Source(layout, shape, nnz, first, indices, values, _is_array(A))
