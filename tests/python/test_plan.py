@@ -73,6 +73,16 @@ def test_update_with_an_array(grid, rng, format, from_transpose):
         assert_product(each.T @ x, changed.T, x)
 
 
+def test_update_of_a_converted_matrix(grid, rng):
+    A, x = grid.tobsr((2, 2)), rng.standard_normal(grid.shape[1])
+    plan = spry.plan(A)
+    A.data *= 2
+    with pytest.raises(spry.InvalidError, match=r"a copy of a bsr matrix.*update\(values\)"):
+        plan.update()
+    plan.update(A.tocsr().data)
+    assert_product(plan @ x, A, x)
+
+
 def test_update_refuses_other_sizes_and_types(grid):
     plan = spry.plan(grid)
     with pytest.raises(ValueError, match=rf"values has shape \(3,\), expected \({grid.nnz},\)"):

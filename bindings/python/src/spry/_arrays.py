@@ -1,6 +1,6 @@
 """SciPy's matrices as the library's, and back. Arrays are borrowed and adopted, never copied, but where it says so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,13 +22,14 @@ class Source:
     indices: np.ndarray
     values: np.ndarray
     is_array: bool  # of sparray, not of spmatrix
+    converted_from: str = ""  # a format of SciPy whose arrays these are not
 
     def matrix(self, threads=0, symmetry=0) -> _core.Matrix:
         rows, cols = self.shape
         return _core.Matrix(self.layout, rows, cols, self.nnz, self.first, self.indices, self.values, threads, symmetry)
 
     def with_values(self, values) -> "Source":
-        return Source(self.layout, self.shape, self.nnz, self.first, self.indices, values, self.is_array)
+        return replace(self, values=values)
 
 
 def source_of(A, name="A") -> Source:
@@ -41,7 +42,9 @@ def source_of(A, name="A") -> Source:
                         + ("; scipy.sparse.csr_array makes one of it" if isinstance(A, np.ndarray) else ""))
     if len(A.shape) != 2:
         raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
+    converted_from = ""
     if getattr(A, "format", None) not in _LAYOUTS:
+        converted_from = getattr(A, "format", type(A).__name__)
         A = A.tocsr()
     check_values(A.dtype, name)
     layout = _LAYOUTS[A.format]
@@ -58,7 +61,7 @@ def source_of(A, name="A") -> Source:
     if not (values.flags.c_contiguous and values.flags.aligned):
         raise InvalidError(f"{name}.data is not contiguous: the plan would not see its changes")
     shape = (int(A.shape[0]), int(A.shape[1]))
-    return Source(layout, shape, nnz, first, indices, values, _is_array(A))
+    return Source(layout, shape, nnz, first, indices, values, _is_array(A), converted_from)
 
 
 def check_values(dtype, name):

@@ -56,7 +56,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     ----------
     A : csr, csc, coo of scipy.sparse, array or matrix
         float64 or float32, indices of 32 or 64 bits. Rows need not be sorted, entries at one position count as their
-        sum. Other formats of SciPy, bsr among them, are converted by their tocsr().
+        sum. Other formats of SciPy, bsr among them, are converted by their tocsr(), a copy.
     expected_calls : int, optional
         Products expected, against which the set-up is weighed; None: many.
     format : str, optional
@@ -206,10 +206,15 @@ class Plan(_core.Plan):
 
         Raises
         ------
+        InvalidError
+            Of a matrix that was converted: the plan has no arrays of it that may have changed.
         Error
             Another thread uses the plan.
         """
         source, matrix = self._source, None
+        if values is None and source.converted_from:
+            raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its "
+                               "changes: update(values) takes the values of A.tocsr()")
         if values is not None:
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)

@@ -44,7 +44,7 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
     Error
         The product would pass memory_limit, with the bytes needed in `value`.
     """
-    a, b = same_values(source_of(A, "A"), source_of(B, "B"))
+    a, b = _sources(A, B)
     left, right = _matrices(a, b, check)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
     options["drop_zeros"] = bool(drop_zeros)
@@ -57,6 +57,11 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
 
 def _interruptible_spgemm(*args):
     return interruptible(_core.spgemm, *args)
+
+
+def _sources(A, B):
+    a = source_of(A, "A")
+    return (a, a) if B is A else same_values(a, source_of(B, "B"))
 
 
 def _matrices(a, b, check):
@@ -85,9 +90,10 @@ def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, tra
                 kernel=None, check=True) -> "SpgemmPlan":
     """A product that is repeated with new values in the same structures: C's structure is found once.
 
-    The plan borrows A's and B's arrays, which keep their structure while it lives. Parameters as of spry.spgemm.
+    The plan borrows A's and B's arrays, which keep their structure while it lives. Of what is converted (formats but
+    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. Parameters as of spry.spgemm.
     """
-    a, b = same_values(source_of(A, "A"), source_of(B, "B"))
+    a, b = _sources(A, B)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
     return SpgemmPlan(a, b, options, check)
 
@@ -121,7 +127,7 @@ class SpgemmPlan:
         return compressed(CSR, self.shape, values, self._indices, self._indptr, is_array, sorted_and_unique=True)
 
     def update(self, a=None, b=None) -> None:
-        """Writes new values into the arrays that the plan reads, A.data and B.data; both change."""
+        """Writes new values into the arrays that the plan reads: A.data and B.data, which change, or copies of them."""
         for source, values in ((self._a, a), (self._b, b)):
             if values is not None:
                 np.copyto(source.values[: source.nnz], values, casting="safe")
