@@ -6,7 +6,7 @@ import scipy.sparse
 from bounds import assert_product, product_error
 from hypothesis import given
 from hypothesis import strategies as st
-from matrices import LAYOUTS, dense, sparse
+from matrices import LAYOUTS, dense, sparse, widen
 
 import spry
 
@@ -94,6 +94,19 @@ def test_thin_shapes(shape, columns):
     y = spry.plan(A) @ x
     assert y.shape == (A @ x).shape
     assert (y == shape[1]).all()
+
+
+@pytest.mark.parametrize("shape", [(3_000_000, 3), (3, 3_000_000)])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_huge_thin_shapes(shape, index, rng):
+    i, j = rng.integers(0, shape[0], 50), rng.integers(0, shape[1], 50)
+    A = scipy.sparse.coo_array((rng.standard_normal(50), (i, j)), shape=shape)
+    A.coords = tuple(c.astype(index) for c in A.coords)
+    for B in (A, widen(A.tocsr(), index), widen(A.tocsc(), index)):
+        plan = spry.plan(B)
+        x, t = rng.standard_normal(shape[1]), rng.standard_normal(shape[0])
+        assert_product(plan @ x, B, x)
+        assert_product(plan.T @ t, B.T, t)
 
 
 def test_order_of_results(grid, rng):

@@ -21,8 +21,8 @@ from ._errors import Error
 TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 
-# Entries below which SciPy's own code is done before Spry's has begun.
-LEAST_ENTRIES = 4096
+# Entries of A, once for each column of x, below which SciPy's own code is done before Spry's has begun.
+LEAST_ENTRIES = 65536
 
 # What SciPy does with entries that come out as 0.
 _AS_SCIPY = {"drop_zeros": True}
@@ -38,7 +38,8 @@ def patch_scipy(*, least_entries=LEAST_ENTRIES):
     """Within the with block, products of csr matrices of scipy.sparse are Spry's, in all threads.
 
     A @ x, A @ X of dense X and A @ B of sparse B, A.dot and what SciPy's solvers make of them, for csr_array and
-    csr_matrix with float64 or float32 values and as many entries as least_entries. A.T @ x, of csc, stays SciPy's.
+    csr_matrix with float64 or float32 values; A @ x from least_entries on, each counted once for each column of x. A.T @ x,
+    of csc, stays SciPy's. Of vectors the gain is that of more threads than one; a plan gains more.
     Results have SciPy's classes and types. Rows of A @ B come sorted. Sums are added up in another order than SciPy's,
     so that last bits differ.
 
@@ -90,12 +91,12 @@ def _leave(cls):
             setattr(cls, name, original)
 
 
-def _matrix(A):
+def _matrix(A, columns=1):
     """A as the library takes it; None: it does not."""
     if A.format != "csr" or A.ndim != 2 or A.data.dtype not in (np.float64, np.float32):
         return None
     nnz = int(A.indptr[-1])
-    if nnz < _least:
+    if nnz * columns < _least:
         return None
     try:
         return _core.Matrix(CSR, *A.shape, nnz, A.indptr, A.indices, A.data)
@@ -104,7 +105,8 @@ def _matrix(A):
 
 
 def _dense(self, other, original):
-    matrix = _matrix(self) if other.dtype == self.data.dtype else None
+    columns = other.shape[1] if other.ndim == 2 else 1
+    matrix = _matrix(self, columns) if other.dtype == self.data.dtype else None
     if matrix is None:
         return original(self, other)
     return _core.spmv(matrix, other, other.dtype == np.float32)
