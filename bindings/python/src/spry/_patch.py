@@ -38,8 +38,9 @@ def patch_scipy(*, least_entries=LEAST_ENTRIES):
     """Within the with block, products of csr matrices of scipy.sparse are Spry's, in all threads.
 
     A @ x, A @ X of dense X and A @ B of sparse B, A.dot and what SciPy's solvers make of them, for csr_array and
-    csr_matrix with float64 or float32 values; A @ x from least_entries on, each counted once for each column of x. A.T @ x,
+    csr_matrix with float64 or float32 values, from least_entries on, each counted once for each column of x. A.T @ x,
     of csc, stays SciPy's. Of vectors the gain is that of more threads than one; a plan gains more.
+
     Results have SciPy's classes and types. Rows of A @ B come sorted. Sums are added up in another order than SciPy's,
     so that last bits differ.
 
