@@ -205,6 +205,7 @@ def test_ctrl_c(what, tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
         assert time.perf_counter() - start < 2
+        assert process.wait(timeout=20) == 0  # what is still at work ends with the process
     finally:
         process.kill()
         process.wait()
