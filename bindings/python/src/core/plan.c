@@ -10,7 +10,7 @@
  */
 #include "spry_python.h"
 
-/* Entries and rows, of all columns, from which a product lasts longer than releasing the lock: about 3 us. */
+/* Entries and rows, of all columns, from which a product lasts much longer than the lock takes to be released. */
 enum { LARGE_PRODUCT = 8192 };
 
 typedef struct Plan {
