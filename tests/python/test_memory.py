@@ -137,6 +137,31 @@ def test_runs_allocate_nothing(large):
     assert spry._core.held_bytes() == held
 
 
+def test_memory_of_large_results_serves_again():
+    """Only where nobody sees it: not while the result, or a part of it, is there, and in its own form alone."""
+    n = 5_000_000
+    A = scipy.sparse.csr_array((np.ones(n), np.zeros(n, np.int32), np.arange(n + 1, dtype=np.int32)), shape=(n, 1))
+    plan, address = spry.plan(A, format="csr"), lambda y: y.__array_interface__["data"][0]
+    first = plan @ [1.0]
+    second = plan @ [2.0]
+    assert (first == 1).all() and (second == 2).all()
+    freed = address(first)
+    del first
+    third = plan @ [3.0]
+    assert address(third) == freed and (second == 2).all() and (third == 3).all()
+    part = third[::1000]
+    del third
+    fourth = plan @ [4.0]
+    assert (part == 3).all() and (second == 2).all() and (fourth == 4).all()
+    del second
+    fourth.shape = (n, 1)
+    fourth.flags.writeable = False
+    del fourth, part
+    fifth, sixth = plan @ [5.0], plan.run([6.0])
+    assert fifth.shape == sixth.shape == (n,) and fifth.flags.writeable and sixth.flags.writeable
+    assert (fifth == 5).all() and (sixth == 6).all()
+
+
 def test_results_are_given_back(large):
     gc.collect()
     before = spry._core.held_bytes()

@@ -10,6 +10,9 @@
  */
 #include "spry_python.h"
 
+/* Bytes of a result from which it stays with the plan for the next one. */
+enum { LARGE_RESULT = 32 << 20 };
+
 /* Entries and rows, of all columns, from which a product lasts much longer than the lock takes to be released. */
 enum { LARGE_PRODUCT = 8192 };
 
@@ -20,9 +23,11 @@ typedef struct Plan {
     spry_spmv_plan *plan, *by_rows; /* by_rows: NULL until it is needed */
     spry_type type;                 /* of vectors */
     int64_t x_length, y_length, work;
-    int takes_rows;    /* 1: `plan` is made for rows of all columns itself */
-    int threads, runs; /* that a run may use; runs at work without the lock */
-    int updating;      /* 1: an update is at work */
+    int takes_rows;         /* 1: `plan` is made for rows of all columns itself */
+    int threads, runs;      /* that a run may use; runs at work without the lock */
+    PyArrayObject *kept[2]; /* results of before, or NULL: see take_result */
+    int oldest;             /* of both, the next to make way */
+    int updating;           /* 1: an update is at work */
 } Plan;
 
 static PyTypeObject *plan_type = NULL;
@@ -37,6 +42,8 @@ static void plan_dealloc(PyObject *self)
     spry_spmv_plan_destroy(p->by_rows);
     Py_XDECREF((PyObject *)p->matrix);
     Py_XDECREF(p->options);
+    Py_XDECREF((PyObject *)p->kept[0]);
+    Py_XDECREF((PyObject *)p->kept[1]);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -156,13 +163,33 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
     return -1;
 }
 
+/*
+ * An array for the result. malloc takes blocks of 32 MB and more from the system each time, which clears them: that is
+ * as long as a good part of the product. So the last two such results stay with the plan, and serve again once nobody
+ * else refers to them. Two, since of y = plan @ x the old y is there while the new one is made.
+ */
+static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
+{
+    const int64_t numbers = LARGE_RESULT / (p->type == SPRY_F32 ? 4 : 8);
+    if (p->y_length < numbers && p->y_length * x->vector.columns < numbers)
+        return spry_python_result(y, x, p->type, p->y_length);
+    for (int k = 0; k < 2; k++)
+        if (p->kept[k] && spry_python_reuse(y, p->kept[k], x, p->type, p->y_length)) return 0;
+    if (spry_python_result(y, x, p->type, p->y_length) < 0) return -1;
+    PyArrayObject *const dropped = p->kept[p->oldest];
+    p->kept[p->oldest] = (PyArrayObject *)Py_NewRef((PyObject *)y->array);
+    p->oldest = !p->oldest;
+    Py_XDECREF((PyObject *)dropped);
+    return 0;
+}
+
 static PyObject *plan_matmul(PyObject *left, PyObject *right)
 {
     if (!PyObject_TypeCheck(left, plan_type)) return spry_python_call("spry._plan", "multiply_left", "OO", left, right);
     Plan *const p = (Plan *)left;
     spry_operand x, y = {0};
     if (spry_python_operand(&x, right, p->type, p->x_length, "x") < 0) return NULL;
-    if (spry_python_result(&y, &x, p->type, p->y_length) == 0 && multiply(p, &y, &x, NULL, NULL) < 0) Py_CLEAR(y.array);
+    if (take_result(p, &y, &x) == 0 && multiply(p, &y, &x, NULL, NULL) < 0) Py_CLEAR(y.array);
     Py_DECREF(x.array);
     return (PyObject *)y.array;
 }
@@ -233,8 +260,7 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
         return NULL;
     }
     if (spry_python_operand(&x, taken.x, p->type, p->x_length, "x") < 0) return NULL;
-    const int failed = taken.out ? spry_python_target(&y, taken.out, &x, p->type, p->y_length)
-                                 : spry_python_result(&y, &x, p->type, p->y_length);
+    const int failed = taken.out ? spry_python_target(&y, taken.out, &x, p->type, p->y_length) : take_result(p, &y, &x);
     if (!failed && multiply(p, &y, &x, alpha, beta) == 0 && (!taken.out || spry_python_bring_back(&y, taken.out) == 0))
         result = Py_NewRef(taken.out ? taken.out : (PyObject *)y.array);
     Py_DECREF(x.array);

@@ -112,6 +112,11 @@ int spry_python_bring_back(const spry_operand *operand, PyObject *given);
 /* A new array for a result beside x: as many columns, in x's order. */
 int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type type, int64_t length);
 
+/* 1: `array`, a result of before, has the very form of a result beside x, and nobody but the caller refers to it, so
+   that it serves again. */
+int spry_python_reuse(spry_operand *operand, PyArrayObject *array, const spry_operand *x, spry_type type,
+                      int64_t length);
+
 /* 1: rows of all columns lie one behind the other. */
 int spry_python_by_rows(const spry_operand *operand);
 

@@ -95,6 +95,21 @@ int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type t
     return operand->array ? !lay_out(&operand->vector, operand->array, type) : -1;
 }
 
+int spry_python_reuse(spry_operand *operand, PyArrayObject *array, const spry_operand *x, spry_type type,
+                      int64_t length)
+{
+    npy_intp shape[2];
+    const int dimensions = shape_of_result(shape, x, length);
+    const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE |
+                      (spry_python_by_rows(x) ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
+    if (Py_REFCNT((PyObject *)array) != 1 || !has_type(array, type) || !PyArray_CHKFLAGS(array, flags) ||
+        PyArray_NDIM(array) != dimensions || !PyArray_CompareLists(PyArray_DIMS(array), shape, dimensions))
+        return 0;
+    operand->copied = 0;
+    operand->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
+    return lay_out(&operand->vector, array, type);
+}
+
 int spry_python_target(spry_operand *operand, PyObject *given, const spry_operand *x, spry_type type, int64_t length)
 {
     npy_intp shape[2];

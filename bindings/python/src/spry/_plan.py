@@ -116,7 +116,8 @@ class Plan(_core.Plan):
     """A matrix made ready for products; spry.plan makes one.
 
     plan @ x multiplies with a vector or a block of columns, x @ plan with the transpose. Several threads may multiply
-    at once. Plans are pickled by their arrays and options, and planned anew.
+    at once. Plans are pickled by their arrays and options, and planned anew. Of results of 32 MB and more a plan keeps
+    the memory of the last two, which serves again when nobody refers to them any more.
     """
 
     __array_ufunc__ = None  # so that x @ plan, of an array x, comes here
