@@ -1,0 +1,98 @@
+"""Times the package beside SciPy: python measure.py [--side 1000] [--threads 1]
+
+Calls of a 5 x 5 plan in ns; on a grid of side x side rows SciPy's products and Spry's, which take turns, in ms: the
+median of seven rounds, each of at least 0.2 s. Run it alone on the machine, with `taskset -c 0` for one thread.
+"""
+
+import argparse
+import statistics
+import time
+import timeit
+
+import numpy as np
+import scipy
+import scipy.sparse
+
+import spry
+
+
+def of_calls():
+    A = scipy.sparse.csr_array(np.triu(np.ones((5, 5))))
+    plan, x, out = spry.plan(A), np.ones(5), np.zeros(5)
+    names = {"plan @ x": plan, "plan.run(x, out)": plan, "A @ x": A}
+    for text in names:
+        timer = timeit.Timer(text, globals={"plan": plan, "A": A, "x": x, "out": out})
+        calls = 100_000
+        print(f"5 x 5  {text:<18}{min(timer.repeat(7, calls)) / calls * 1e9:10.0f} ns")
+
+
+def seconds(call):
+    start, calls = time.perf_counter(), 0
+    while time.perf_counter() - start < 0.2 or calls < 2:
+        call()
+        calls += 1
+    return (time.perf_counter() - start) / calls
+
+
+def beside(title, theirs, ours):
+    """ours: a dict of calls."""
+    calls = {"SciPy": theirs, **ours}
+    for call in calls.values():
+        call()
+    rounds = {name: [] for name in calls}
+    for _ in range(7):
+        for name, call in calls.items():
+            rounds[name].append(seconds(call))
+    base = statistics.median(rounds["SciPy"])
+    for name, times in rounds.items():
+        middle = statistics.median(times)
+        print(f"{title:<8}{name:<24}{middle * 1e3:9.3f} ms{base / middle:8.2f} x")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=1000)
+    parser.add_argument("--threads", type=int)
+    given = parser.parse_args()
+    spry.set_num_threads(given.threads)
+    print(f"spry {spry.__version__}, threads: {spry.get_num_threads()}")
+    print(f"SciPy {scipy.__version__}, NumPy {np.__version__}")
+    of_calls()
+
+    A = spry.generate("grid5", x=given.side, y=given.side)
+    rng = np.random.default_rng(1)
+    x, X = rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))
+    plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, columns=8)
+    y, Y = np.empty(A.shape[0]), np.empty((A.shape[0], 8))
+
+    def patched(call):
+        def run():
+            with spry.patch_scipy():
+                return call()
+
+        return run
+
+    beside("A @ x", lambda: A @ x, {
+        f"plan @ x, {plan.info.format}": lambda: plan @ x,
+        f"plan.run, {plan.info.format}": lambda: plan.run(x, y),
+        "plan @ x, csr": lambda: csr @ x,
+        "patched": patched(lambda: A @ x),
+    })
+    plan @ X
+    beside("A @ X", lambda: A @ X, {
+        f"plan @ X, {plan.info.blocks.format}": lambda: plan @ X,
+        f"columns=8, {wide.info.format}": lambda: wide @ X,
+        "run": lambda: wide.run(X, Y),
+        "patched": patched(lambda: A @ X),
+    })
+    product = spry.spgemm_plan(A, A)
+    beside("A @ A", lambda: A @ A, {
+        "spgemm": lambda: spry.spgemm(A, A),
+        "spgemm, check=False": lambda: spry.spgemm(A, A, check=False),
+        "spgemm_plan.run": product.run,
+        "patched": patched(lambda: A @ A),
+    })
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+/* Errors of the library as exceptions. Which status is which exception stands in the package's _errors.py. */
+#include "spry_python.h"
+
+PyObject *spry_python_fail(const spry_error *err)
+{
+    PyObject *const exception = spry_python_call("spry._errors", "exception_of", "issLLsL", (int)err->status,
+                                                 err->message, err->argument, (long long)err->value,
+                                                 (long long)err->limit, err->file, (long long)err->line);
+    if (exception) PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_XDECREF(exception);
+    return NULL;
+}

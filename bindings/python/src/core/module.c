@@ -1,0 +1,136 @@
+/* What Python calls when it loads the extension: functions, types, contexts and how many threads they have. */
+#define SPRY_PYTHON_IMPORTS_NUMPY
+#include "spry_python.h"
+
+#include <stdarg.h>
+
+int spry_python_thread_limit = 0;
+
+PyObject *spry_python_call(const char *module, const char *name, const char *format, ...)
+{
+    PyObject *const file = PyImport_ImportModule(module);
+    PyObject *const function = file ? PyObject_GetAttrString(file, name) : NULL;
+    PyObject *arguments = NULL, *result = NULL;
+    if (function) {
+        va_list list;
+        va_start(list, format);
+        arguments = Py_VaBuildValue(format, list);
+        va_end(list);
+    }
+    if (arguments) result = PyObject_CallObject(function, arguments);
+    Py_XDECREF(arguments);
+    Py_XDECREF(function);
+    Py_XDECREF(file);
+    return result;
+}
+
+/* ---- contexts ---- */
+
+/* One for each number of threads that was asked for. They are never many, and other threads may be at work in them when
+   Python ends, so they stay. */
+typedef struct Context {
+    struct Context *next;
+    int threads;
+    spry_context *context;
+} Context;
+
+static Context *contexts = NULL;
+
+spry_context *spry_python_context(int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_error err;
+    for (const Context *c = contexts; c; c = c->next)
+        if (c->threads == threads) return c->context;
+    Context *const made = PyMem_Malloc(sizeof *made);
+    if (!made) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    options.threads = made->threads = threads;
+    if (spry_context_create(&made->context, &options, &err) != SPRY_OK) {
+        PyMem_Free(made);
+        spry_python_fail(&err);
+        return NULL;
+    }
+    made->next = contexts;
+    contexts = made;
+    return made->context;
+}
+
+static PyObject *get_threads(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const spry_context *const context = spry_python_context(0);
+    if (!context) return NULL;
+    const int all = spry_context_threads(context), limit = spry_python_thread_limit;
+    return PyLong_FromLong(limit > 0 && limit < all ? limit : all);
+}
+
+static PyObject *set_threads(PyObject *module, PyObject *given)
+{
+    (void)module;
+    const long threads = PyLong_AsLong(given);
+    if (threads == -1 && PyErr_Occurred()) return NULL;
+    if (threads < 0 || threads > 4096) {
+        PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to 4096, or 0 for no limit", threads);
+        return NULL;
+    }
+    spry_python_thread_limit = (int)threads;
+    Py_RETURN_NONE;
+}
+
+static PyObject *trim(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    long long bytes = 0;
+    for (const Context *c = contexts; c; c = c->next) bytes += spry_context_trim(c->context);
+    return PyLong_FromLongLong(bytes);
+}
+
+static PyObject *held_bytes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    long long bytes = 0;
+    for (const Context *c = contexts; c; c = c->next) bytes += spry_context_bytes(c->context);
+    return PyLong_FromLongLong(bytes);
+}
+
+static PyObject *version(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyUnicode_FromString(spry_version());
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "The library's version."},
+    {"get_threads", get_threads, METH_NOARGS, "Threads that a product may use now."},
+    {"set_threads", set_threads, METH_O, "Limits the threads of products; 0: no limit."},
+    {"trim", trim, METH_NOARGS, "Gives kept memory back to the system; how many bytes."},
+    {"held_bytes", held_bytes, METH_NOARGS, "Bytes that the library holds."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_core", NULL, -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void)
+{
+    import_array();
+    if (spry_version_number() / 100 != SPRY_VERSION / 100) {
+        PyErr_Format(PyExc_ImportError, "libspry is version %s, the extension was made for %d.%d", spry_version(),
+                     SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR);
+        return NULL;
+    }
+    PyObject *const module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    if (spry_python_add_matrix(module) < 0 || spry_python_add_plan(module) < 0 || spry_python_add_spgemm(module) < 0 ||
+        PyModule_AddFunctions(module, spry_python_plan_functions) < 0 ||
+        PyModule_AddFunctions(module, spry_python_spgemm_functions) < 0 ||
+        PyModule_AddFunctions(module, spry_python_solve_functions) < 0 ||
+        PyModule_AddFunctions(module, spry_python_tool_functions) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,415 @@
+/*
+ * spry._core.Plan: products with vectors and blocks of columns. The class of the package, spry.Plan, is derived from it
+ * in _plan.py; what is called often is here.
+ *
+ * NumPy lays blocks out row by row, vectors are better off with a plan that does not expect rows: a plan of the library
+ * is made for one of both. So there may be two, the second made when the first block comes.
+ *
+ * Python's lock is released where a product takes some microseconds. Runs may meet then, which plans allow; an update
+ * may meet nothing, and is refused where it would.
+ */
+#include "spry_python.h"
+
+/* Bytes of a result from which it stays with the plan for the next one. */
+enum { LARGE_RESULT = 32 << 20 };
+
+/* Entries and rows, of all columns, from which a product lasts much longer than the lock takes to be released. */
+enum { LARGE_PRODUCT = 8192 };
+
+typedef struct Plan {
+    PyObject_HEAD SpryMatrix *matrix;
+    PyObject *options; /* a dict, which holds the strings */
+    spry_context *context;
+    spry_spmv_plan *plan, *by_rows; /* by_rows: NULL until it is needed */
+    spry_type type;                 /* of vectors */
+    int64_t x_length, y_length, work;
+    int takes_rows;         /* 1: `plan` is made for rows of all columns itself */
+    int threads, runs;      /* that a run may use; runs at work without the lock */
+    PyArrayObject *kept[2]; /* results of before, or NULL: see take_result */
+    int oldest;             /* of both, the next to make way */
+    int updating;           /* 1: an update is at work */
+} Plan;
+
+static PyTypeObject *plan_type = NULL;
+
+/* ---- making ---- */
+
+static void plan_dealloc(PyObject *self)
+{
+    Plan *const p = (Plan *)self;
+    PyTypeObject *const type = Py_TYPE(self);
+    spry_spmv_plan_destroy(p->plan);
+    spry_spmv_plan_destroy(p->by_rows);
+    Py_XDECREF((PyObject *)p->matrix);
+    Py_XDECREF(p->options);
+    Py_XDECREF((PyObject *)p->kept[0]);
+    Py_XDECREF((PyObject *)p->kept[1]);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* A plan of p's options; columns > 1: for rows of so many. */
+static spry_spmv_plan *make_plan(Plan *p, int64_t columns)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_status status;
+    spry_error err;
+    if (spry_python_options(&options, spry_python_spmv_options, p->options) < 0) return NULL;
+    if (columns > 1) options.row_major = 1, options.columns = columns;
+    SPRY_WITHOUT_LOCK(status = spry_spmv_plan_create(p->context, &plan, p->matrix->matrix, &options, &err));
+    if (status != SPRY_OK) spry_python_fail(&err);
+    p->takes_rows = columns > 1 ? p->takes_rows : options.row_major;
+    if (columns <= 1) p->type = options.vector_type;
+    return plan;
+}
+
+static int describe(Plan *p)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_error err;
+    if (spry_spmv_plan_get_info(p->plan, &info, &err) != SPRY_OK) {
+        spry_python_fail(&err);
+        return -1;
+    }
+    const int64_t rows = spry_matrix_rows(p->matrix->matrix), cols = spry_matrix_cols(p->matrix->matrix);
+    p->threads = info.threads;
+    p->x_length = info.op == SPRY_TRANSPOSE ? rows : cols;
+    p->y_length = info.op == SPRY_TRANSPOSE ? cols : rows;
+    p->work = spry_matrix_nnz(p->matrix->matrix) + rows + cols;
+    return 0;
+}
+
+PyDoc_STRVAR(plan_doc, "Plan(matrix, options, threads=0)\n\nA matrix made ready for products; spry.plan makes one.\n"
+                       "options: those of spry_spmv_options, vector_type among them.");
+
+static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"matrix", "options", "threads", NULL};
+    PyObject *matrix, *options;
+    int threads = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|i", names, spry_python_matrix_type, &matrix, &PyDict_Type,
+                                     &options, &threads))
+        return NULL;
+    Plan *const p = (Plan *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!p) return NULL;
+    p->matrix = (SpryMatrix *)Py_NewRef(matrix);
+    p->options = PyDict_Copy(options);
+    p->context = spry_python_context(threads);
+    if (p->options && p->context) p->plan = make_plan(p, 0);
+    if (p->plan && p->type != SPRY_F32 && p->type != SPRY_F64)
+        PyErr_SetString(PyExc_ValueError, "vector_type is to be f32 or f64");
+    else if (p->plan && describe(p) == 0)
+        return (PyObject *)p;
+    Py_DECREF(p);
+    return NULL;
+}
+
+/* ---- multiplying ---- */
+
+static int refuse(const char *message)
+{
+    spry_error err = {.status = SPRY_UNSUPPORTED};
+    PyOS_snprintf(err.message, sizeof err.message, "%s", message);
+    spry_python_fail(&err);
+    return -1;
+}
+
+/* Sees to it that there is a plan for rows of several columns. */
+static int need_by_rows(Plan *p, int64_t columns)
+{
+    if (p->by_rows || p->takes_rows) return 0;
+    p->runs++; /* no update meanwhile */
+    spry_spmv_plan *const made = make_plan(p, columns);
+    p->runs--;
+    if (!made) return -1;
+    if (p->by_rows)
+        spry_spmv_plan_destroy(made); /* another thread was faster */
+    else
+        p->by_rows = made;
+    return 0;
+}
+
+static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const double *alpha, const double *beta)
+{
+    const int64_t columns = x->vector.columns;
+    if (columns == 0) return 0; /* which the library takes for one */
+    if (p->updating) return refuse("the plan is being updated by another thread");
+    const int by_rows = spry_python_by_rows(x) || spry_python_by_rows(y);
+    if (by_rows && need_by_rows(p, columns) < 0) return -1;
+    const spry_spmv_plan *const plan = by_rows && !p->takes_rows ? p->by_rows : p->plan;
+    const float alpha_f32 = alpha ? (float)*alpha : 1, beta_f32 = beta ? (float)*beta : 0;
+    const void *const a = !alpha ? NULL : p->type == SPRY_F32 ? (const void *)&alpha_f32 : alpha;
+    const void *const b = !beta ? NULL : p->type == SPRY_F32 ? (const void *)&beta_f32 : beta;
+    const int limit = spry_python_thread_limit;
+    spry_run_options limited, *options = NULL;
+    if (limit > 0 && limit < p->threads) {
+        limited = SPRY_INIT(spry_run_options);
+        limited.threads = limit;
+        options = &limited;
+    }
+    const spry_const_vector from = spry_vector_as_const(x->vector);
+    spry_status status;
+    spry_error err;
+    if (p->work < LARGE_PRODUCT && p->work * columns < LARGE_PRODUCT) {
+        status = spry_spmv_plan_run(plan, y->vector, a, from, b, options, &err);
+    } else {
+        p->runs++;
+        SPRY_WITHOUT_LOCK(status = spry_spmv_plan_run(plan, y->vector, a, from, b, options, &err));
+        p->runs--;
+    }
+    if (status == SPRY_OK) return 0;
+    spry_python_fail(&err);
+    return -1;
+}
+
+/*
+ * An array for the result. malloc takes blocks of 32 MB and more from the system each time, which clears them: that is
+ * as long as a good part of the product. So the last two such results stay with the plan, and serve again once nobody
+ * else refers to them. Two, since of y = plan @ x the old y is there while the new one is made.
+ */
+static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
+{
+    const int64_t numbers = LARGE_RESULT / (p->type == SPRY_F32 ? 4 : 8);
+    if (p->y_length < numbers && p->y_length * x->vector.columns < numbers)
+        return spry_python_result(y, x, p->type, p->y_length);
+    for (int k = 0; k < 2; k++)
+        if (p->kept[k] && spry_python_reuse(y, p->kept[k], x, p->type, p->y_length)) return 0;
+    if (spry_python_result(y, x, p->type, p->y_length) < 0) return -1;
+    PyArrayObject *const dropped = p->kept[p->oldest];
+    p->kept[p->oldest] = (PyArrayObject *)Py_NewRef((PyObject *)y->array);
+    p->oldest = !p->oldest;
+    Py_XDECREF((PyObject *)dropped);
+    return 0;
+}
+
+static PyObject *plan_matmul(PyObject *left, PyObject *right)
+{
+    if (!PyObject_TypeCheck(left, plan_type)) return spry_python_call("spry._plan", "multiply_left", "OO", left, right);
+    Plan *const p = (Plan *)left;
+    spry_operand x, y = {0};
+    if (spry_python_operand(&x, right, p->type, p->x_length, "x") < 0) return NULL;
+    if (take_result(p, &y, &x) == 0 && multiply(p, &y, &x, NULL, NULL) < 0) Py_CLEAR(y.array);
+    Py_DECREF(x.array);
+    return (PyObject *)y.array;
+}
+
+/* What run() was given; alpha and beta are NULL where they were not, or are None. */
+typedef struct run_arguments {
+    PyObject *x, *out, *alpha, *beta;
+} run_arguments;
+
+static int take_arguments(run_arguments *taken, PyObject *const *args, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"x", "out", "alpha", "beta"};
+    PyObject **const places[] = {&taken->x, &taken->out, &taken->alpha, &taken->beta};
+    const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
+    if (given > 4) {
+        PyErr_Format(PyExc_TypeError, "run() takes at most 4 arguments, %zd were given", given);
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < given; k++) *places[k] = args[k];
+    for (Py_ssize_t k = 0; k < named; k++) {
+        PyObject *const key = PyTuple_GetItem(keywords, k);
+        int n = 0;
+        while (n < 4 && PyUnicode_CompareWithASCIIString(key, names[n]) != 0) n++;
+        if (n == 4 || *places[n]) {
+            PyErr_Format(PyExc_TypeError, n == 4 ? "run() has no argument %R" : "run() was given %R twice", key);
+            return -1;
+        }
+        *places[n] = args[given + k];
+    }
+    if (!taken->x) {
+        PyErr_SetString(PyExc_TypeError, "run() needs x");
+        return -1;
+    }
+    if (taken->out == Py_None) taken->out = NULL;
+    return 0;
+}
+
+/* *number is `given`, or stays; 0, or -1 where it is no number. */
+static int take_scalar(const double **used, double *number, PyObject *given)
+{
+    if (!given || given == Py_None) return 0;
+    *number = PyFloat_AsDouble(given);
+    *used = number;
+    return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+PyDoc_STRVAR(run_doc,
+             "run($self, x, out=None, alpha=1.0, beta=0.0)\n--\n\n"
+             "alpha*A@x + beta*out, written into out, which is returned; out=None: into a new array.\n\n"
+             "x and out have one column, of shapes (n,) and (m,), or k, (n, k) and (m, k), of the plan's dtype. What\n"
+             "out holds is not read where beta is 0. Nothing is allocated for arrays whose columns, or rows of all\n"
+             "columns, are contiguous; others are copied on the way.\n\n"
+             "ValueError: sizes that do not fit, out overlaps x or A. TypeError: numbers of another type.");
+
+static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *keywords)
+{
+    Plan *const p = (Plan *)self;
+    run_arguments taken = {0};
+    const double *alpha = NULL, *beta = NULL;
+    double alpha_number, beta_number;
+    spry_operand x, y = {0};
+    PyObject *result = NULL;
+    if (take_arguments(&taken, args, given, keywords) < 0 || take_scalar(&alpha, &alpha_number, taken.alpha) < 0 ||
+        take_scalar(&beta, &beta_number, taken.beta) < 0)
+        return NULL;
+    if (!taken.out && beta && *beta != 0) {
+        PyErr_SetString(PyExc_ValueError, "beta is not 0, so that out is to be given");
+        return NULL;
+    }
+    if (spry_python_operand(&x, taken.x, p->type, p->x_length, "x") < 0) return NULL;
+    const int failed = taken.out ? spry_python_target(&y, taken.out, &x, p->type, p->y_length) : take_result(p, &y, &x);
+    if (!failed && multiply(p, &y, &x, alpha, beta) == 0 && (!taken.out || spry_python_bring_back(&y, taken.out) == 0))
+        result = Py_NewRef(taken.out ? taken.out : (PyObject *)y.array);
+    Py_DECREF(x.array);
+    Py_XDECREF((PyObject *)y.array);
+    return result;
+}
+
+/* ---- values that change ---- */
+
+PyDoc_STRVAR(update_doc, "_update(matrix)\n\nFor new values in the same structure: those of another Matrix with the\n"
+                         "same index arrays, which the plan keeps from then on; None: its own, changed in place.");
+
+static PyObject *plan_update(PyObject *self, PyObject *given)
+{
+    Plan *const p = (Plan *)self;
+    spry_update_options options = SPRY_INIT(spry_update_options);
+    spry_error err;
+    if (given != Py_None && !PyObject_TypeCheck(given, spry_python_matrix_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected a Matrix, or None");
+        return NULL;
+    }
+    if (p->runs > 0 || p->updating) {
+        refuse("the plan is in use by another thread: it is updated when its products have ended");
+        return NULL;
+    }
+    if (given != Py_None) {
+        spry_arrays arrays = SPRY_INIT(spry_arrays);
+        if (spry_matrix_get_arrays(((SpryMatrix *)given)->matrix, &arrays, &err) != SPRY_OK)
+            return spry_python_fail(&err);
+        options.values = arrays.values;
+    }
+    spry_status status;
+    p->updating = 1;
+    SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->plan, &options, &err));
+    if (status == SPRY_OK && given != Py_None) {
+        Py_DECREF((PyObject *)p->matrix);
+        p->matrix = (SpryMatrix *)Py_NewRef(given);
+    }
+    if (status == SPRY_OK && p->by_rows) {
+        SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->by_rows, &options, &err));
+        if (status != SPRY_OK) { /* it has the old values: the next block makes another */
+            spry_spmv_plan_destroy(p->by_rows);
+            p->by_rows = NULL;
+        }
+    }
+    p->updating = 0;
+    if (status != SPRY_OK) return spry_python_fail(&err);
+    Py_RETURN_NONE;
+}
+
+/* ---- what it is ---- */
+
+#define INFO(kind, member) SPRY_FIELD(spry_spmv_plan_info, kind, member)
+
+static const spry_field info_fields[] = {
+    SPRY_FIELD_AS(spry_spmv_plan_info, STRING, device_name, "device"),
+    INFO(STRING, format),
+    INFO(STRING, parameters),
+    INFO(STRING, kernel),
+    INFO(STRING, ordering),
+    INFO(STRING, reason),
+    INFO(BOOL, deterministic),
+    INFO(INT, threads),
+    INFO(BOOL, values_in_place),
+    INFO(INT64, storage_bytes),
+    INFO(INT64, owned_bytes),
+    INFO(INT64, workspace_bytes),
+    INFO(DOUBLE, setup_us),
+    INFO(DOUBLE, upload_us),
+    INFO(DOUBLE, update_us),
+    INFO(BOOL, expanded),
+    INFO(BOOL, from_file),
+    INFO(STRING, baseline),
+    INFO(DOUBLE, baseline_us),
+    INFO(DOUBLE, predicted_us),
+    INFO(DOUBLE, predicted_update_us),
+    INFO(INT64, break_even_calls),
+    INFO(STRING, kernel_parameters),
+    SPRY_FIELDS_END,
+};
+
+PyDoc_STRVAR(info_doc, "_info(by_rows)\n\nWhat the library tells of the plan as a dict; of the plan for blocks where\n"
+                       "by_rows is true, None where there is none.");
+
+static PyObject *plan_info(PyObject *self, PyObject *by_rows)
+{
+    const Plan *const p = (const Plan *)self;
+    const int wanted = PyObject_IsTrue(by_rows);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_status status;
+    spry_error err;
+    if (wanted < 0 || (p->updating && refuse("the plan is being updated by another thread") < 0)) return NULL;
+    const spry_spmv_plan *const plan = wanted && !p->takes_rows ? p->by_rows : p->plan;
+    if (!plan) Py_RETURN_NONE;
+    status = spry_spmv_plan_get_info(plan, &info, &err);
+    return status == SPRY_OK ? spry_python_dict(&info, info_fields) : spry_python_fail(&err);
+}
+
+static PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void (*)(void))plan_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
+    {"_update", plan_update, METH_O, update_doc},
+    {"_info", plan_info, METH_O, info_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t)plan_doc},     {Py_tp_new, (void *)plan_new}, {Py_tp_dealloc, (void *)plan_dealloc},
+    {Py_nb_matrix_multiply, (void *)plan_matmul}, {Py_tp_methods, methods},      {0, NULL},
+};
+
+static PyType_Spec spec = {"spry._core.Plan", sizeof(Plan), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+int spry_python_add_plan(PyObject *module)
+{
+    plan_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return plan_type ? PyModule_AddObjectRef(module, "Plan", (PyObject *)plan_type) : -1;
+}
+
+/* ---- a product without a plan to keep ---- */
+
+PyDoc_STRVAR(spmv_doc, "spmv(matrix, x, is_f32)\n\nA @ x without a plan to keep; x holds float32 or float64.");
+
+static PyObject *spmv(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *matrix, *given;
+    int is_f32;
+    spry_operand x, y = {0};
+    if (!PyArg_ParseTuple(args, "O!Op", spry_python_matrix_type, &matrix, &given, &is_f32)) return NULL;
+    const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
+    const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
+    spry_context *const context = spry_python_context(spry_python_thread_limit);
+    if (!context || spry_python_operand(&x, given, type, spry_matrix_cols(A), "x") < 0) return NULL;
+    if (spry_python_result(&y, &x, type, spry_matrix_rows(A)) == 0 && x.vector.columns > 0) {
+        const spry_const_vector from = spry_vector_as_const(x.vector);
+        spry_status status;
+        spry_error err;
+        SPRY_WITHOUT_LOCK(status = spry_spmv(context, y.vector, NULL, A, from, NULL, &err));
+        if (status != SPRY_OK) {
+            spry_python_fail(&err);
+            Py_CLEAR(y.array);
+        }
+    }
+    Py_DECREF(x.array);
+    return (PyObject *)y.array;
+}
+
+PyMethodDef spry_python_plan_functions[] = {
+    {"spmv", spmv, METH_VARARGS, spmv_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,242 @@
+/*
+ * Sparse products, and spry._core.SpgemmPlan for products that are repeated with new values. _products.py makes SciPy's
+ * matrices of the results, whose arrays stay where the library has put them.
+ */
+#include "spry_python.h"
+
+/* ---- options and what is told ---- */
+
+typedef struct Given {
+    spry_spgemm_options options;
+    double alpha_f64; /* alpha, as it is given ... */
+    float alpha_f32;  /* ... and rounded */
+} Given;
+
+static const spry_field option_fields[] = {
+    SPRY_FIELD_AS(Given, DOUBLE, alpha_f64, "alpha"),
+    SPRY_FIELD_AS(Given, INT, options.op_a, "op_a"),
+    SPRY_FIELD_AS(Given, INT, options.op_b, "op_b"),
+    SPRY_FIELD_AS(Given, INT, options.device, "device"),
+    SPRY_FIELD_AS(Given, STRING, options.kernel, "kernel"),
+    SPRY_FIELD_AS(Given, BOOL, options.drop_zeros, "drop_zeros"),
+    SPRY_FIELD_AS(Given, INT, options.threads, "threads"),
+    SPRY_FIELD_AS(Given, INT64, options.memory_limit_bytes, "memory_limit_bytes"),
+    SPRY_FIELDS_END,
+};
+
+#define INFO(kind, member) SPRY_FIELD(spry_spgemm_info, kind, member)
+
+static const spry_field info_fields[] = {
+    SPRY_FIELD_AS(spry_spgemm_info, STRING, device_name, "device"),
+    INFO(STRING, kernel),
+    INFO(TEXT, reason),
+    INFO(BOOL, deterministic),
+    INFO(INT, threads),
+    INFO(INT64, rows),
+    INFO(INT64, cols),
+    INFO(INT64, nnz),
+    INFO(INT64, products),
+    INFO(DOUBLE, compression),
+    INFO(INT64, chunks),
+    INFO(INT64, peak_bytes),
+    INFO(INT64, workspace_bytes),
+    INFO(DOUBLE, setup_us),
+    INFO(DOUBLE, upload_us),
+    INFO(DOUBLE, run_us),
+    INFO(DOUBLE, download_us),
+    SPRY_FIELDS_END,
+};
+
+/* The context of the product, or NULL. Options of None in `dict` are the defaults. */
+static spry_context *take_options(Given *given, PyObject *dict)
+{
+    *given = (Given){.options = SPRY_INIT(spry_spgemm_options), .alpha_f64 = 1};
+    if (spry_python_options(given, option_fields, dict) < 0) return NULL;
+    given->alpha_f32 = (float)given->alpha_f64;
+    const int limit = spry_python_thread_limit, wanted = given->options.threads;
+    if (limit > 0 && (wanted == 0 || limit < wanted)) given->options.threads = limit;
+    return spry_python_context(0);
+}
+
+/* alpha has C's type, which is that of values of A or B. */
+static void point_to_alpha(Given *given, const spry_matrix *A, const spry_matrix *B)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays), b = SPRY_INIT(spry_arrays);
+    if (given->alpha_f64 == 1) return;
+    if (spry_matrix_get_arrays(A, &a, NULL) != SPRY_OK || spry_matrix_get_arrays(B, &b, NULL) != SPRY_OK) return;
+    given->options.alpha = a.value_type == SPRY_F32 || (a.value_type == SPRY_PATTERN && b.value_type == SPRY_F32)
+                               ? (const void *)&given->alpha_f32
+                               : &given->alpha_f64;
+}
+
+/* ---- one product ---- */
+
+PyDoc_STRVAR(spgemm_doc, "spgemm(A, B, options) -> (Matrix, info)\n\nC = alpha*op(A)*op(B), a CSR matrix.");
+
+static PyObject *spgemm(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *left, *right, *dict;
+    Given given;
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_matrix *C = NULL;
+    spry_status status;
+    spry_error err;
+    if (!PyArg_ParseTuple(args, "O!O!O", spry_python_matrix_type, &left, spry_python_matrix_type, &right, &dict))
+        return NULL;
+    const spry_matrix *const A = ((SpryMatrix *)left)->matrix, *const B = ((SpryMatrix *)right)->matrix;
+    spry_context *const context = take_options(&given, dict);
+    if (!context) return NULL;
+    point_to_alpha(&given, A, B);
+    given.options.info = &info;
+    SPRY_WITHOUT_LOCK(status = spry_spgemm(context, &C, A, B, &given.options, &err));
+    if (status != SPRY_OK) return spry_python_fail(&err);
+    PyObject *const made = spry_python_own(C);
+    PyObject *const told = spry_python_dict(&info, info_fields);
+    return Py_BuildValue("NN", made, told);
+}
+
+/* ---- plans ---- */
+
+typedef struct SpgemmPlan {
+    PyObject_HEAD PyObject *A, *B; /* whose arrays the plan reads */
+    PyObject *options;
+    spry_spgemm_plan *plan;
+    int running;
+} SpgemmPlan;
+
+static void plan_dealloc(PyObject *self)
+{
+    SpgemmPlan *const p = (SpgemmPlan *)self;
+    PyTypeObject *const type = Py_TYPE(self);
+    spry_spgemm_plan_destroy(p->plan);
+    Py_XDECREF(p->A);
+    Py_XDECREF(p->B);
+    Py_XDECREF(p->options);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"A", "B", "options", NULL};
+    PyObject *left, *right, *dict;
+    Given given;
+    spry_status status;
+    spry_error err;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!", names, spry_python_matrix_type, &left,
+                                     spry_python_matrix_type, &right, &PyDict_Type, &dict))
+        return NULL;
+    spry_context *const context = take_options(&given, dict);
+    SpgemmPlan *const p = context ? (SpgemmPlan *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0) : NULL;
+    if (!p) return NULL;
+    p->A = Py_NewRef(left);
+    p->B = Py_NewRef(right);
+    p->options = Py_NewRef(dict);
+    const spry_matrix *const A = ((SpryMatrix *)left)->matrix, *const B = ((SpryMatrix *)right)->matrix;
+    point_to_alpha(&given, A, B);
+    SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_create(context, &p->plan, A, B, &given.options, &err));
+    if (status == SPRY_OK) return (PyObject *)p;
+    Py_DECREF(p);
+    return spry_python_fail(&err);
+}
+
+PyDoc_STRVAR(structure_doc, "structure() -> (rows, cols, nnz, indptr, indices, dtype)\n\n"
+                            "C's structure. The arrays are the plan's: read-only, and the same for all results.");
+
+static PyObject *plan_structure(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    spry_arrays c = SPRY_INIT(spry_arrays);
+    spry_error err;
+    if (spry_spgemm_plan_get_structure(((SpgemmPlan *)self)->plan, &c, &err) != SPRY_OK) return spry_python_fail(&err);
+    PyObject *const offsets = spry_python_show_indices(self, c.offsets, c.rows + 1, c.offset_type, 0);
+    PyObject *const indices = spry_python_show_indices(self, c.indices, c.nnz, c.index_type, 0);
+    return Py_BuildValue("LLLNNs", (long long)c.rows, (long long)c.cols, (long long)c.nnz, offsets, indices,
+                         c.value_type == SPRY_F32 ? "float32" : "float64");
+}
+
+/* The array that C's values go to, checked; NULL with an exception. */
+static PyArrayObject *take_values(const SpgemmPlan *p, PyObject *values)
+{
+    spry_arrays c = SPRY_INIT(spry_arrays);
+    spry_error err;
+    if (spry_spgemm_plan_get_structure(p->plan, &c, &err) != SPRY_OK) {
+        spry_python_fail(&err);
+        return NULL;
+    }
+    PyArrayObject *const array = (PyArrayObject *)values;
+    if (!PyArray_Check(values) || PyArray_TYPE(array) != spry_python_number(c.value_type) || !PyArray_ISCARRAY(array) ||
+        PyArray_NDIM(array) != 1 || PyArray_SIZE(array) != c.nnz) {
+        PyErr_Format(PyExc_ValueError, "values: expected a contiguous, writable array of %lld entries of %s",
+                     (long long)c.nnz, c.value_type == SPRY_F32 ? "float32" : "float64");
+        return NULL;
+    }
+    return array;
+}
+
+PyDoc_STRVAR(run_doc, "run(values)\n\nWrites C's values for the present values of A and B into an array.");
+
+static PyObject *plan_run(PyObject *self, PyObject *values)
+{
+    SpgemmPlan *const p = (SpgemmPlan *)self;
+    spry_spgemm_run_options options = SPRY_INIT(spry_spgemm_run_options);
+    spry_status status;
+    spry_error err;
+    PyArrayObject *const array = take_values(p, values);
+    if (!array) return NULL;
+    if (p->running) {
+        err = (spry_error){.status = SPRY_UNSUPPORTED, .message = "the plan is being run by another thread"};
+        return spry_python_fail(&err);
+    }
+    static double nothing[1]; /* C without entries */
+    options.values = PyArray_SIZE(array) > 0 ? PyArray_DATA(array) : nothing;
+    p->running = 1;
+    SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_run(p->plan, &options, &err));
+    p->running = 0;
+    if (status != SPRY_OK) return spry_python_fail(&err);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(plan_info_doc, "info()\n\nWhat the library tells of the plan and its last run, as a dict.");
+
+static PyObject *plan_info(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_error err;
+    return spry_spgemm_plan_get_info(((SpgemmPlan *)self)->plan, &info, &err) == SPRY_OK
+               ? spry_python_dict(&info, info_fields)
+               : spry_python_fail(&err);
+}
+
+static PyMethodDef methods[] = {
+    {"structure", plan_structure, METH_NOARGS, structure_doc},
+    {"run", plan_run, METH_O, run_doc},
+    {"info", plan_info, METH_NOARGS, plan_info_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, (void *)(uintptr_t) "SpgemmPlan(A, B, options)\n\nA sparse product that is repeated with new values."},
+    {Py_tp_new, (void *)plan_new},
+    {Py_tp_dealloc, (void *)plan_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {"spry._core.SpgemmPlan", sizeof(SpgemmPlan), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+int spry_python_add_spgemm(PyObject *module)
+{
+    PyObject *const type = PyType_FromSpec(&spec);
+    const int failed = !type || PyModule_AddObjectRef(module, "SpgemmPlan", type) < 0;
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
+}
+
+PyMethodDef spry_python_spgemm_functions[] = {
+    {"spgemm", spgemm, METH_VARARGS, spgemm_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,116 @@
+"""Files and generated matrices, as matrices of scipy.sparse."""
+
+import os
+
+from . import _core
+from ._arrays import csr_of, source_of
+from ._threads import interruptible
+
+_TYPES = {"float64": "f64", "float32": "f32"}
+_SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
+
+
+def _read_options(dtype, memory_limit, **more):
+    import numpy as np
+
+    name = np.dtype(dtype).name
+    if name not in _TYPES:
+        raise TypeError(f"dtype is {name}, expected float64 or float32")
+    return {"value_type": _TYPES[name], "memory_limit_bytes": memory_limit, **more}
+
+
+def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None, drop_duplicates=False,
+           undirected=False):
+    """Reads a matrix as a csr_array: Matrix Market, an edge list, SciPy's .npz or a container (.spry).
+
+    Parameters
+    ----------
+    source : path, or a file opened for reading bytes
+        Compressed by gzip or not. What it is tells its content, an edge list its name (.txt, .csv, .tsv, .edges, .el).
+    dtype : float64 or float32
+        Values are rounded to it correctly. A pattern's entries are 1.
+    memory_limit : int, optional
+        The most bytes that reading may hold at once, for files from elsewhere.
+    name : str, optional
+        Of an opened file, for messages and edge lists.
+    index_base : int, optional
+        Of edge lists: the number of the first node; None: 0.
+    drop_duplicates : bool
+        The first entry at a position counts; without it their sum.
+    undirected : bool
+        Of edge lists: each edge is entered both ways.
+
+    Returns
+    -------
+    csr_array
+        Rows sorted, both halves of a symmetric matrix, without the zeros of a dense file. A container has its own
+        layout (csr, csc, coo), and its arrays are the mapped file's, read-only.
+
+    Raises
+    ------
+    OSError
+        No such file, no permission; FileError where the library finds out.
+    BadFileError
+        Something wrong in it, with the line.
+    Error
+        Complex values; over memory_limit.
+    KeyboardInterrupt
+        At once; a thread reads on to the end and forgets it.
+    """
+    options = _read_options(dtype, memory_limit, index_base=index_base, drop_duplicates=bool(drop_duplicates),
+                            undirected=bool(undirected))
+    if hasattr(source, "read"):
+        name = name or str(getattr(source, "name", "a file"))
+        return csr_of(interruptible(_core.read_bytes, source.read(), name, options))
+    os.stat(source)  # Python's own exception where there is none
+    return csr_of(interruptible(_core.read, os.fspath(source), options))
+
+
+def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=None, check=True):
+    """Writes a matrix: Matrix Market, compressed where the name ends in .gz, or a container where it ends in .spry.
+
+    Values are written with as many digits as bring them back. The file appears when it is complete.
+
+    Parameters
+    ----------
+    target : path
+    A : matrix of scipy.sparse
+        As for spry.plan.
+    comment : str, optional
+    symmetry : "general", "symmetric" or "skew-symmetric"
+        What A is: of the last two one triangle is written, or both where `full` is true.
+    format : str, optional
+        Of containers: the format that A is stored in, for plans that read it in place; None: A's own.
+
+    Raises
+    ------
+    InvalidError
+        A is not what `symmetry` says.
+    FileError
+        It cannot be written.
+    """
+    if symmetry not in _SYMMETRIES:
+        raise ValueError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
+    matrix = source_of(A).matrix(0, _SYMMETRIES[symmetry])
+    if check:
+        matrix.check_structure()
+    interruptible(matrix.write, os.fspath(target), {"comment": comment, "full": bool(full), "format": format})
+
+
+def generate(name, *, dtype=float, memory_limit=None, **parameters):
+    """A generated matrix as a csr_array, the same on every machine: generate("grid5", x=1000, y=1000).
+
+    spry.generators() lists names and parameters.
+
+    Raises
+    ------
+    InvalidError
+        There is no such generator, or parameter.
+    """
+    spec = ",".join([name, *(f"{key}={value}" for key, value in parameters.items())])
+    return csr_of(interruptible(_core.generate, spec, _read_options(dtype, memory_limit)))
+
+
+def generators() -> list[dict]:
+    """The generators: name, parameters with their defaults, description."""
+    return _core.generators()

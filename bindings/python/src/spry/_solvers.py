@@ -1,0 +1,173 @@
+"""Conjugate Gradient and PageRank, in SciPy's form of calls: both give (x, info)."""
+
+import numpy as np
+
+from . import _core
+from ._arrays import source_of
+from ._errors import InvalidError
+from ._plan import Info, Plan
+from ._threads import of_call
+
+_TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
+_PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
+_ENDED = ("iteration limit", "stagnation")
+
+
+def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, threads=None, check=True,
+       full_output=False):
+    """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called as scipy.sparse.linalg.cg.
+
+    Parameters
+    ----------
+    A : matrix of scipy.sparse, n x n, or a spry.Plan
+        As for spry.plan. Whether it is symmetric is looked up.
+    b : (n,), (n, 1), or (n, k) for k systems that are solved side by side
+    x0 : as b, optional
+        A first guess; None: zero.
+    rtol, atol : float
+        It has converged when norm(b - A @ x) <= max(rtol * norm(b), atol).
+    maxiter : int, optional
+        None: 10 n, at least 100 and at most 100 000.
+    M : optional
+        What stands for A's inverse: "jacobi", "block_jacobi", "chebyshev", or what SciPy takes.
+    callback : function, optional
+        Called as callback(x) after each iteration. With it, or with an M of SciPy's, the iteration is SciPy's own, and
+        its products are Spry's.
+    full_output : bool
+        Gives (x, info, result), with iterations, residuals and times (..._us). Not with SciPy's iteration.
+
+    Returns
+    -------
+    x : as b
+    info : int
+        0: converged; above 0: iterations after which it had not; -1: broke down, A is not positive definite.
+
+    Raises
+    ------
+    InvalidError
+        A is not symmetric; sizes that do not fit.
+    TypeError
+        As spry.plan.
+    KeyboardInterrupt
+        Within some hundredths of a second.
+    """
+    if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
+        return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
+    if M not in _PRECONDITIONERS:
+        raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}, or an operator")
+    if maxiter is not None and maxiter < 1:
+        raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
+    source = source_of(A)
+    matrix = _square(source, threads, check)
+    right = _columns(b, source, "b")
+    x = np.zeros_like(right) if x0 is None else _columns(x0, source, "x0").copy(order="F")
+    if x.shape != right.shape:
+        raise InvalidError(f"x0 has shape {x.shape}, b has {right.shape}")
+    options = {
+        "precond": _PRECONDITIONERS[M],
+        "tolerance": rtol if rtol > 0 else _TOLERANCE_ZERO,
+        "absolute_tolerance": float(atol),
+        "max_iterations": maxiter,
+        "start_from_x": x0 is not None,
+    }
+    if right.ndim == 2 and right.shape[1] == 0:
+        return x, 0
+    result = Info(_core.cg(matrix, x, right, source.values.dtype == np.float32, options, of_call(threads)))
+    if result.verdict in ("not symmetric", "bad diagonal"):
+        raise InvalidError(result.message)
+    info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
+    return (x, info, result) if full_output else (x, info)
+
+
+def _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output):
+    import scipy.sparse.linalg
+
+    from ._plan import plan
+
+    if full_output or isinstance(M, str):
+        raise InvalidError(f"{'full_output' if full_output else 'M by name'} goes with Spry's own iteration, which "
+                           "takes no plan, no callback and no operator M")
+    operator = A if isinstance(A, Plan) else plan(A, threads=threads, check=check)
+    return scipy.sparse.linalg.cg(operator, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+
+
+def _square(source, threads, check):
+    if source.shape[0] != source.shape[1]:
+        raise InvalidError(f"A is {source.shape[0]} x {source.shape[1]}, expected a square matrix")
+    matrix = source.matrix(of_call(threads))
+    if check:
+        matrix.check_structure()
+    return matrix
+
+
+def _columns(vectors, source, name):
+    """As the library takes them: of A's type, columns one behind the other."""
+    array, wanted = np.asarray(vectors), source.values.dtype
+    if not np.can_cast(array.dtype, wanted, "same_kind" if array.dtype.kind in "iub" else "safe"):
+        raise TypeError(f"{name} holds {array.dtype}, A holds {wanted}, which does not hold such numbers exactly: "
+                        f"{name}.astype({wanted.name!r}) rounds them")
+    if array.ndim not in (1, 2) or array.shape[0] != source.shape[0]:
+        raise InvalidError(f"{name} has shape {array.shape}, expected ({source.shape[0]},) or ({source.shape[0]}, k)")
+    return np.require(array, wanted, ("F", "A"))
+
+
+def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0=None, edges="row_to_column",
+             dangling="teleport", norm=1, threads=None, check=True, full_output=False):
+    """The PageRank of a graph whose matrix is A, n x n, of entries >= 0: the weights of links.
+
+    x = alpha * B @ x + (1 - alpha) * v, where B is A.T with each column divided by its sum.
+
+    Parameters
+    ----------
+    A : matrix of scipy.sparse
+        As for spry.plan. A[i, j] is a link from i to j, with edges="column_to_row" one from j to i.
+    alpha : float
+        Damping, between 0 and 1.
+    tol : float, optional
+        Ends when the norm of a step is at most this; None: 1e-8, of float32 1e-6. norm is 1, 2 or numpy.inf.
+    max_iter : int, optional
+        None: 200.
+    personalization : (n,), optional
+        v, which is divided by its sum; None: the same for all.
+    x0 : (n,), optional
+        Where the iteration starts; None: v.
+    dangling : "teleport", "drop" or "refuse"
+        Nodes that link nowhere: they count as linking to all as v has it; their rank is lost; or InvalidError.
+    full_output : bool
+        Gives (x, info, result), with iterations, error_bound and times (..._us).
+
+    Returns
+    -------
+    x : (n,)
+        Ranks, of sum 1 (less with dangling="drop").
+    info : int
+        0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
+    """
+    source = source_of(A)
+    matrix = _square(source, threads, check)
+    norms = {1: 0, 2: 1, np.inf: 2}
+    options = {
+        "alpha": float(alpha),
+        "tolerance": None if tol is None else tol if tol > 0 else _TOLERANCE_ZERO,
+        "max_iterations": max_iter,
+        "norm": _one_of(norms, norm, "norm"),
+        "edges": _one_of({"row_to_column": 0, "column_to_row": 1}, edges, "edges"),
+        "zero_columns": _one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
+        "start_from_x": x0 is not None,
+    }
+    if not 0 < alpha < 1:
+        raise InvalidError(f"alpha is {alpha}, expected a number between 0 and 1")
+    x = np.zeros(source.shape[0], source.values.dtype) if x0 is None else _columns(x0, source, "x0").copy()
+    v = None if personalization is None else _columns(personalization, source, "personalization")
+    is_f32 = source.values.dtype == np.float32
+    result = Info(_core.pagerank(matrix, x, v, is_f32, options, of_call(threads)))
+    if result.verdict == "zero column":
+        raise InvalidError(result.message)
+    info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
+    return (x, info, result) if full_output else (x, info)
+
+
+def _one_of(choices, given, name):
+    if given not in choices:
+        raise InvalidError(f"{name} is {given!r}, expected one of {', '.join(map(repr, choices))}")
+    return choices[given]

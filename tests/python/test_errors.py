@@ -1,0 +1,198 @@
+"""Refusals: the input, the exception, the message."""
+
+import array
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import spry
+
+
+def csr(data=(1.0, 2.0, 3.0), indices=(0, 1, 1), indptr=(0, 1, 3), shape=(2, 2), dtype=np.float64):
+    A = scipy.sparse.csr_array(shape, dtype=dtype)
+    A.data, A.indices, A.indptr = np.array(data, dtype), np.array(indices, np.int32), np.array(indptr, np.int32)
+    return A
+
+
+MATRICES = [
+    (np.ones((2, 2)), TypeError, r"A is numpy.ndarray, expected a matrix of scipy.sparse; scipy.sparse.csr_array"),
+    ([[1.0]], TypeError, r"A is list, expected a matrix of scipy.sparse$"),
+    (csr(dtype=np.int64), TypeError, r"A holds int64, expected float64 or float32: A.astype\(float\) converts it"),
+    (csr(dtype=bool), TypeError, r"A holds bool, expected float64 or float32"),
+    (csr(dtype=np.complex128), TypeError, r"A holds complex128, .*complex numbers are not supported"),
+    (csr(indices=(0, 1, 2)), spry.InvalidError, r"2"),
+    (csr(indices=(0, -1, 1)), spry.InvalidError, r"-1"),
+    (csr(indptr=(0, 4, 3)), spry.InvalidError, r"offset"),
+    (csr(indptr=(1, 1, 3)), spry.InvalidError, r"offset"),
+    (csr(indices=(0, 1)), ValueError, r"indices has 2 entries, expected 3"),
+    (csr(data=(1.0,)), ValueError, r"values has 1 entries, expected 3"),
+    (csr(indptr=(0, 3)), ValueError, r"indptr has 2 entries, expected 3"),
+    (scipy.sparse.coo_array(np.ones(3)), spry.InvalidError, r"A has 1 dimensions, expected 2"),
+]
+
+
+@pytest.mark.parametrize("A, error, message", MATRICES)
+def test_matrices(A, error, message):
+    with pytest.raises(error, match=message):
+        spry.plan(A)
+
+
+@pytest.mark.parametrize("call", [
+    lambda A: spry.spgemm(A, csr()),
+    lambda A: spry.spgemm_plan(csr(), A),
+    lambda A: spry.cg(A, np.ones(2)),
+    spry.pagerank,
+    spry.reorder,
+    lambda A: spry.mmwrite("never.mtx", A),
+])
+def test_unsound_matrices_are_refused_everywhere(call):
+    with pytest.raises(spry.InvalidError, match="2"):
+        call(csr(indices=(0, 1, 2)))
+
+
+def test_check_false_skips_the_look():
+    spry.plan(csr(indices=(0, 1, 2)), check=False, expected_calls=1)  # not to be multiplied
+
+
+def test_values_with_gaps_are_refused():
+    A = csr()
+    A.data = np.ones(6)[::2]
+    with pytest.raises(spry.InvalidError, match="A.data is not contiguous"):
+        spry.plan(A)
+
+
+OPTIONS = [
+    ({"format": "round"}, spry.InvalidError, "round"),
+    ({"format": 3}, TypeError, "format is 3, a string was expected"),
+    ({"kernel": "csr_slow_cpu"}, spry.InvalidError, "csr_slow_cpu"),
+    ({"device": "tpu"}, spry.Error, "tpu"),
+    ({"dtype": "i4"}, TypeError, "dtype is int32, expected float64 or float32"),
+    ({"order": "A"}, spry.InvalidError, "order is 'A'"),
+    ({"threads": 0}, ValueError, "threads is 0, expected 1 or more"),
+    ({"threads": 5000}, ValueError, "5000"),
+    ({"memory_limit": 1, "format": "sell"}, spry.Error, "1"),
+    ({"expected_calls": -1}, spry.InvalidError, "-1"),
+    ({"expected_calls": 1.5}, TypeError, "float"),
+    ({"columns": 2**70}, OverflowError, "int"),
+    ({"speed": 1}, TypeError, "speed"),
+]
+
+
+@pytest.mark.parametrize("options, error, message", OPTIONS)
+def test_options(options, error, message):
+    with pytest.raises(error, match=message):
+        spry.plan(csr(), **options)
+
+
+VECTORS = [
+    (np.ones(3), ValueError, r"x has shape \(3,\), expected \(2,\) or \(2, k\)"),
+    (np.ones((3, 2)), ValueError, r"x has shape \(3, 2\), expected \(2,\) or \(2, k\)"),
+    (np.ones((2, 2, 2)), spry.InvalidError, "x has 3 dimensions, expected 1, or 2"),
+    (1.0, spry.InvalidError, "x has 0 dimensions"),
+    (np.ones(2, complex), TypeError, "x holds complex128, the plan multiplies float64"),
+    (["a", "b"], TypeError, "x holds <U1"),
+    (scipy.sparse.eye_array(2), TypeError, "x is sparse, dia_array: spry.spgemm multiplies"),
+    (None, TypeError, "x holds object"),
+    ([[1.0], [1.0, 2.0]], ValueError, "inhomogeneous"),
+]
+
+
+@pytest.mark.parametrize("x, error, message", VECTORS)
+@pytest.mark.parametrize("way", ["matmul", "run"])
+def test_vectors(x, error, message, way):
+    plan = spry.plan(csr())
+    with pytest.raises(error, match=message):
+        plan @ x if way == "matmul" else plan.run(x)
+
+
+def test_double_vectors_are_not_rounded():
+    plan = spry.plan(csr(dtype=np.float32))
+    with pytest.raises(TypeError, match=r"x holds float64, the plan multiplies float32.*astype\('float32'\).*dtype"):
+        plan @ np.ones(2)
+    assert (spry.plan(csr(dtype=np.float32), dtype=float) @ np.ones(2)).dtype == np.float64
+
+
+OUTS = [
+    ([0.0, 0.0], TypeError, "out is <class 'list'>, expected an array of NumPy"),
+    (np.zeros(2, "f4"), TypeError, "out holds float32, expected aligned float64"),
+    (np.zeros(3), ValueError, r"out has shape \(3,\), expected \(2,\)"),
+    (np.zeros((2, 1)), ValueError, r"out has shape \(2, 1\), expected \(2,\)"),
+    (np.broadcast_to(np.zeros(1), 2), ValueError, "read-only"),
+    (np.frombuffer(b"\0" * 16), ValueError, "read-only"),
+]
+
+
+@pytest.mark.parametrize("out, error, message", OUTS)
+def test_outs(out, error, message):
+    with pytest.raises(error, match=message):
+        spry.plan(csr()).run(np.ones(2), out)
+
+
+def test_results_over_operands():
+    A, x = csr(), np.ones(2)
+    plan = spry.plan(A, format="csr")
+    with pytest.raises(spry.InvalidError, match="x and y overlap"):
+        plan.run(x, x)
+    with pytest.raises(spry.InvalidError, match="A's values and y overlap"):
+        plan.run(x, A.data[:2])
+
+
+RUNS = [
+    ((), {}, "run.. needs x"),
+    ((1, 2, 3, 4, 5), {}, "at most 4"),
+    ((np.ones(2),), {"y": 1}, "no argument 'y'"),
+    ((np.ones(2),), {"x": 1}, "given 'x' twice"),
+    ((np.ones(2),), {"alpha": "a"}, "real number"),
+]
+
+
+@pytest.mark.parametrize("args, keywords, message", RUNS)
+def test_arguments_of_run(args, keywords, message):
+    with pytest.raises(TypeError, match=message):
+        spry.plan(csr()).run(*args, **keywords)
+
+
+def test_beta_needs_out():
+    with pytest.raises(ValueError, match="beta is not 0, so that out is to be given"):
+        spry.plan(csr()).run(np.ones(2), beta=1)
+
+
+def test_buffers_of_others_are_taken():
+    assert (spry.plan(csr()) @ array.array("d", [1, 1]) == [1, 5]).all()
+    assert (spry.plan(csr()) @ memoryview(np.ones(2)) == [1, 5]).all()
+
+
+def test_what_exceptions_are():
+    assert issubclass(spry.InvalidError, ValueError) and issubclass(spry.OutOfMemoryError, MemoryError)
+    assert issubclass(spry.FileError, OSError) and issubclass(spry.BadFileError, (spry.FileError, ValueError))
+    for kind in (spry.InvalidError, spry.OutOfMemoryError, spry.FileError, spry.BadFileError):
+        assert issubclass(kind, spry.Error) and issubclass(kind, RuntimeError)
+
+
+def test_what_an_exception_tells():
+    with pytest.raises(spry.InvalidError) as caught:
+        spry.plan(csr(), format="round")
+    assert caught.value.argument == "format" and str(caught.value)
+    with pytest.raises(spry.Error) as caught:
+        spry.plan(csr(), memory_limit=1, format="sell")
+    assert caught.value.value > 1
+
+
+def test_out_of_memory():
+    program = """if True:
+        import resource, spry
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        try:
+            spry.generate("grid5", x=40000, y=40000)
+        except spry.OutOfMemoryError as error:
+            print("refused:", error)"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert run.stdout.startswith("refused: "), run.stderr
+
+
+def test_sparse_operands_from_the_left():
+    with pytest.raises((TypeError, ValueError)):
+        scipy.sparse.eye_array(2) @ spry.plan(csr())

@@ -1,0 +1,167 @@
+"""Plans as Python's objects: transposes, new values, what they tell, pickling, operators of SciPy."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+from bounds import assert_product, product_error
+from matrices import random_csr
+
+import spry
+
+
+def test_transpose_of_the_transpose(grid):
+    plan = spry.plan(grid)
+    assert plan.T is plan.T
+    assert plan.T.T is plan
+    transposed = plan.T
+    del plan
+    gc.collect()
+    x = np.arange(grid.shape[0], dtype=float)
+    assert_product(transposed.T @ x, grid, x)
+
+
+def test_arrays_are_borrowed_and_kept(rng):
+    A = random_csr(rng, 300, 300)
+    data, copied = weakref.ref(A.data), A.copy()
+    plan, x = spry.plan(A, format="csr"), rng.standard_normal(300)
+    expected = plan @ x
+    del A
+    gc.collect()
+    assert data() is not None
+    assert (plan @ x == expected).all()
+    assert_product(plan @ x, copied, x)
+    del plan
+    gc.collect()
+    assert data() is None
+
+
+def test_values_in_place_are_seen(grid, rng):
+    plan, x = spry.plan(grid, format="csr"), rng.standard_normal(grid.shape[1])
+    assert plan.info.values_in_place
+    grid.data *= 3
+    assert_product(plan @ x, grid, x)
+
+
+@pytest.mark.parametrize("format", ["csr", "sell", "coo", "ell"])
+def test_update_in_place(grid, rng, format):
+    plan, x = spry.plan(grid, format=format), rng.standard_normal((grid.shape[1], 3))
+    first, last = plan @ x, plan.T @ x
+    grid.data[:] = rng.standard_normal(grid.nnz)
+    plan.update()
+    assert_product(plan @ x, grid, x)
+    assert_product(plan @ x[:, 0], grid, x[:, 0])
+    assert_product(plan.T @ x, grid.T, x)
+    assert product_error(first, grid, x) > 1 and product_error(last, grid.T, x) > 1
+
+
+@pytest.mark.parametrize("format", ["csr", "sell"])
+@pytest.mark.parametrize("from_transpose", [False, True])
+def test_update_with_an_array(grid, rng, format, from_transpose):
+    plan, x = spry.plan(grid, format=format), rng.standard_normal((grid.shape[1], 3))
+    plan @ x, plan.T @ x
+    values = rng.standard_normal(grid.nnz)
+    (plan.T if from_transpose else plan).update(values)
+    changed = scipy.sparse.csr_array((values, grid.indices, grid.indptr), shape=grid.shape)
+    for each in (plan, pickle.loads(pickle.dumps(plan))):
+        assert_product(each @ x, changed, x)
+        assert_product(each.T @ x, changed.T, x)
+
+
+def test_update_of_a_converted_matrix(grid, rng):
+    A, x = grid.tobsr((2, 2)), rng.standard_normal(grid.shape[1])
+    plan = spry.plan(A)
+    A.data *= 2
+    with pytest.raises(spry.InvalidError, match=r"a copy of a bsr matrix.*update\(values\)"):
+        plan.update()
+    plan.update(A.tocsr().data)
+    assert_product(plan @ x, A, x)
+
+
+def test_update_refuses_other_sizes_and_types(grid):
+    plan = spry.plan(grid)
+    with pytest.raises(ValueError, match=rf"values has shape \(3,\), expected \({grid.nnz},\)"):
+        plan.update(np.ones(3))
+    with pytest.raises(TypeError, match="values holds complex128, expected float64"):
+        plan.update(np.ones(grid.nnz, complex))
+
+
+def test_info(grid):
+    plan = spry.plan(grid, format="sell:c=4", threads=1)
+    assert (plan.info.format, plan.info["device"], plan.info.threads) == ("sell", "cpu", 1)
+    assert "c=4" in plan.info.parameters
+    assert plan.info.setup_us > 0 and plan.info.storage_bytes > 8 * grid.nnz
+    assert plan.info.blocks is None
+    plan @ np.ones((grid.shape[1], 2))
+    assert plan.info.blocks.format == "sell"
+    assert spry.plan(grid).info.reason
+    with pytest.raises(AttributeError, match="nothing"):
+        plan.info.nothing
+
+
+def test_explain(grid):
+    told = spry.plan(grid, format="coo").explain()
+    assert told.format == told.candidates[0].format
+    assert {"csr", "sell"} <= {c.format for c in told.candidates}
+    assert told.reason in str(told) and "never" in str(told)
+    assert any(f.name and f.text for f in told.features)
+
+
+def test_repr(grid):
+    assert repr(spry.plan(grid, format="csr")).startswith("<spry.Plan of 400 x 400, 1920 entries, float64, csr_")
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda plan: pickle.loads(pickle.dumps(plan))])
+def test_copies(rng, make, transposed):
+    A = random_csr(rng, 30, 20)
+    plan = spry.plan(A, format="sell:c=4")
+    made = make(plan.T if transposed else plan)
+    A = A.T if transposed else A
+    x = rng.standard_normal(A.shape[1])
+    assert made.info.format == "sell" and made.shape == A.shape
+    assert_product(made @ x, A, x)
+
+
+def test_weak_references(grid):
+    plan = spry.plan(grid)
+    plan.T @ np.ones(grid.shape[0])
+    ref = weakref.ref(plan)
+    gc.disable()
+    try:
+        del plan
+        assert ref() is None  # plan and plan.T make no cycle
+    finally:
+        gc.enable()
+
+
+def test_linear_operator(rng):
+    A = random_csr(rng, 30, 20)
+    operator = scipy.sparse.linalg.aslinearoperator(spry.plan(A))
+    assert isinstance(operator, scipy.sparse.linalg.LinearOperator)
+    x, X = rng.standard_normal(20), rng.standard_normal((20, 3))
+    y, Y = rng.standard_normal(30), rng.standard_normal((30, 3))
+    assert_product(operator.matvec(x), A, x)
+    assert_product(operator.matmat(X), A, X)
+    assert_product(operator.rmatvec(y), A.T, y)
+    assert_product(operator.rmatmat(Y), A.T, Y)
+    assert_product(operator.T @ y, A.T, y)
+
+
+@pytest.mark.parametrize("solver", ["cg", "gmres", "bicgstab"])
+def test_solvers_of_scipy(grid, rng, solver):
+    b = rng.standard_normal(grid.shape[0])
+    x, info = getattr(scipy.sparse.linalg, solver)(spry.plan(grid), b, rtol=1e-8)
+    assert info == 0
+    assert np.linalg.norm(b - grid @ x) <= 1.01e-8 * np.linalg.norm(b)
+
+
+def test_eigenvalues_of_scipy(grid):
+    ours = scipy.sparse.linalg.eigsh(spry.plan(grid), k=3, return_eigenvectors=False)
+    theirs = np.linalg.eigvalsh(grid.toarray())[-3:]
+    assert np.abs(np.sort(ours) - theirs).max() < 1e-10

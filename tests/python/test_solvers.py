@@ -1,0 +1,155 @@
+"""Conjugate Gradient and PageRank, called as SciPy's."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+
+import spry
+
+
+def residual(A, b, x):
+    return np.linalg.norm(b - A @ x) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("dtype, rtol", [("f8", 1e-10), ("f4", 1e-3)])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_cg(grid, rng, dtype, rtol, kind):
+    A, b = grid.astype(dtype).asformat(kind), rng.standard_normal(grid.shape[0]).astype(dtype)
+    x, info = spry.cg(A, b, rtol=rtol)
+    assert info == 0 and x.dtype == dtype
+    assert residual(grid, b.astype(float), x.astype(float)) <= 1.01 * rtol
+
+
+@pytest.mark.parametrize("M", ["jacobi", "block_jacobi", "chebyshev"])
+def test_cg_with_preconditioners_by_name(grid, rng, M):
+    A = grid.copy()
+    scale = scipy.sparse.diags_array(10.0 ** rng.uniform(-1, 1, A.shape[0]))
+    A, b = (scale @ A @ scale).tocsr(), rng.standard_normal(A.shape[0])
+    x, info, result = spry.cg(A, b, M=M, rtol=1e-10, maxiter=5000, full_output=True)
+    assert info == 0 and residual(A, b, x) <= 1.01e-10
+    assert result.iterations < spry.cg(A, b, rtol=1e-10, maxiter=5000, full_output=True)[2].iterations
+
+
+def test_cg_with_scipys_arguments(grid, rng):
+    b = rng.standard_normal(grid.shape[0])
+    seen = []
+    D = scipy.sparse.diags_array(1 / grid.diagonal())
+    x, info = spry.cg(grid, b, rtol=1e-8, M=D, callback=lambda xk: seen.append(residual(grid, b, xk)))
+    assert info == 0 and len(seen) > 3 and seen[-1] <= 1.01e-8 < seen[-2]
+    x, info = spry.cg(spry.plan(grid), b, rtol=1e-8)
+    assert info == 0 and residual(grid, b, x) <= 1.01e-8
+    with pytest.raises(spry.InvalidError, match="full_output"):
+        spry.cg(grid, b, M=D, full_output=True)
+
+
+def test_cg_stops_where_scipy_does(grid, rng):
+    b = rng.standard_normal(grid.shape[0])
+    assert np.linalg.norm(b - grid @ spry.cg(grid, b, rtol=0, atol=1e-6)[0]) <= 1.01e-6
+    x, info = spry.cg(grid, b, rtol=1e-12, maxiter=3)
+    assert info == 3 and residual(grid, b, x) > 1e-12
+    exact = scipy.sparse.linalg.spsolve(grid.tocsc(), b)
+    x, info, result = spry.cg(grid, b, exact, rtol=1e-8, full_output=True)
+    assert info == 0 and result.iterations == 0
+    assert spry.cg(grid, np.zeros_like(b))[0].max() == 0
+
+
+def test_cg_leaves_the_first_guess_as_it_is(grid, rng):
+    guess, b = np.ones(grid.shape[0]), rng.standard_normal(grid.shape[0])
+    spry.cg(grid, b, guess)
+    assert (guess == 1).all()
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_cg_of_several_systems(grid, rng, k):
+    B = rng.standard_normal((grid.shape[0], k))
+    X, info = spry.cg(grid, B, rtol=1e-9)
+    assert info == 0 and X.shape == B.shape
+    assert max(residual(grid, B[:, c], X[:, c]) for c in range(k)) <= 1.01e-9
+    assert spry.cg(grid, B[:, :0])[0].shape == (grid.shape[0], 0)
+
+
+def test_cg_refuses(grid):
+    n = grid.shape[0]
+    skewed = grid.tolil()
+    skewed[0, 1] = 7
+    cases = [
+        (skewed.tocsr(), np.ones(n), {}, spry.InvalidError, "symmetric"),
+        (grid, np.ones(3), {}, spry.InvalidError, r"b has shape \(3,\), expected \(400,\)"),
+        (grid, np.ones(n), {"x0": np.ones((n, 1))}, spry.InvalidError, "x0 has shape"),
+        (grid, np.ones(n, complex), {}, TypeError, "b holds complex128, A holds float64"),
+        (grid, np.ones(n), {"M": "ilu"}, spry.InvalidError, "M is 'ilu', expected one of None, 'jacobi'"),
+        (grid[:5], np.ones(5), {}, spry.InvalidError, "A is 5 x 400, expected a square matrix"),
+        (grid.toarray(), np.ones(n), {}, TypeError, "numpy.ndarray"),
+    ]
+    for A, b, options, error, message in cases:
+        with pytest.raises(error, match=message):
+            spry.cg(A, b, **options)
+
+
+def test_cg_of_an_indefinite_matrix_breaks_down():
+    A = scipy.sparse.diags_array([1.0, -1.0, 2.0]).tocsr()
+    x, info, result = spry.cg(A, np.ones(3), full_output=True)
+    assert info == -1 and result.verdict == "negative curvature" and result.message
+
+
+# ---- PageRank ----
+
+
+def step(A, x, alpha, v):
+    """One step of PageRank, by SciPy."""
+    sums = A.sum(axis=1)
+    share = np.divide(x, sums, out=np.zeros_like(x), where=sums > 0)
+    return alpha * (A.T @ share + x[sums == 0].sum() * v) + (1 - alpha) * v
+
+
+@pytest.fixture
+def graph():
+    return spry.generate("rmat", scale=9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.85])
+@pytest.mark.parametrize("personalized", [False, True])
+def test_pagerank_is_a_fixed_point(graph, rng, alpha, personalized):
+    n = graph.shape[0]
+    v = rng.random(n) if personalized else np.ones(n)
+    x, info, result = spry.pagerank(graph, alpha, tol=1e-12, personalization=v if personalized else None,
+                                    full_output=True)
+    assert info == 0 and abs(x.sum() - 1) < 1e-12
+    assert (graph.sum(axis=1) == 0).any()  # nodes that link nowhere are among them
+    assert np.abs(step(graph, x, alpha, v / v.sum()) - x).sum() <= 2e-12
+    assert result.error_bound <= 1e-11
+
+
+def test_pagerank_of_other_forms(graph):
+    ranks, _ = spry.pagerank(graph)
+    other, _ = spry.pagerank(graph.T, edges="column_to_row")
+    assert np.abs(ranks - other).max() < 1e-8
+    single, info = spry.pagerank(graph.astype("f4"))
+    assert single.dtype == np.float32 and info == 0 and np.abs(single - ranks).max() < 1e-5
+    again, _, result = spry.pagerank(graph, x0=ranks, full_output=True)
+    assert result.iterations <= 2
+    assert spry.pagerank(graph, dangling="drop")[0].sum() < 1
+
+
+def test_pagerank_tells_of_too_few_iterations(graph):
+    x, info = spry.pagerank(graph, tol=1e-14, max_iter=3)
+    assert info == 3 and x.sum() > 0.99
+
+
+def test_pagerank_refuses(graph):
+    n = graph.shape[0]
+    cases = [
+        ({"alpha": 1.5}, "alpha is 1.5, expected a number between 0 and 1"),
+        ({"edges": "both"}, "edges is 'both', expected one of 'row_to_column'"),
+        ({"norm": 3}, "norm is 3"),
+        ({"dangling": "refuse"}, "column|row|node"),
+        ({"personalization": np.ones(3)}, "personalization has shape"),
+        ({"personalization": -np.ones(n)}, "-1"),
+    ]
+    for options, message in cases:
+        with pytest.raises(spry.InvalidError, match=message):
+            spry.pagerank(graph, **options)
+    graph.data[3] = -1
+    with pytest.raises(spry.InvalidError, match="-1"):
+        spry.pagerank(graph)
