@@ -21,7 +21,7 @@
 #define PETSC_SUCCESS 0
 #endif
 
-enum { TYPES = 2, MOST_TURNS = 99, WARM_UP = 40 };
+enum { TYPES = 2, MOST_TURNS = 99, WARM_UP = 300 };
 static char type_names[TYPES][64] = {MATAIJ, "aijspry"};
 static PetscBool on_the_wall = PETSC_FALSE;
 

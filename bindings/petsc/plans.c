@@ -1,7 +1,8 @@
 /*
  * When a matrix gets a plan. A product or two costs less than looking at the matrix, so PETSc's own code does the first
  * ones; then a plan is made for few products. Who has done n products may do n more: after 32 products, 64, 128 and so
- * on a plan is asked for anew, for as many products again and new values as often as there were, so that set-up costs no more than what it saves, if the prediction of its time is right.
+ * on a plan is asked for anew, for so many products and new values as often as there were, so that set-up stays in
+ * proportion to what was done and costs no more than what it saves in them, if the prediction of its time is right.
  *
  *   products 1, 2      PETSc's
  *   from the 3rd       a plan for few products: csr, whose set-up is one to two products

@@ -57,8 +57,8 @@ SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTI
 }
 
 /*
- * Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them, and rows of
- * B that share theirs, as those of an unknown's neighbours do, are added at once.
+ * Values of rows i .. i + rows - 1, which share their columns: each entry of B is read once for all of them, and rows
+ * of B that share theirs, as those of one point's unknowns do, are added at once.
  */
 static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int rows,
                                              const SPRY_J *restrict columns, int64_t n)
