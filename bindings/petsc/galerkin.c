@@ -49,8 +49,9 @@ PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves)
 }
 
 /* P's entries by columns: a counting sort. */
-static PetscErrorCode transpose(SpryGalerkin *g, const Arrays *p)
+static PetscErrorCode transpose(SpryGalerkin *g)
 {
+    const Arrays *const p = &g->p;
     const PetscInt entries = p->offsets[p->rows];
     PetscFunctionBegin;
     PetscCall(PetscCalloc1(p->cols + 2, &g->offsets));
@@ -194,7 +195,7 @@ PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made)
     PetscCall(arrays_of(P, &g->p));
     PetscCall(PetscCalloc2(g->a.cols, &g->middle, g->p.cols, &g->sums));
     PetscCall(PetscMalloc2(g->a.cols, &g->seen, g->a.cols + 1, &g->list)); /* one more: written before it is counted */
-    PetscCall(transpose(g, &g->p));
+    PetscCall(transpose(g));
     PetscCall(find_result(g));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -71,7 +71,7 @@ static PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
 }
 
 /* The last of several ranks has no rows, and of a square matrix no columns. */
-static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt seed, Mat *A)
+static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt per_row, PetscInt seed, Mat *A)
 {
     const PetscInt sizes[2] = {rows, cols};
     PetscMPIInt rank, ranks;
@@ -93,7 +93,7 @@ static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt 
     PetscCall(MatSeqAIJSetPreallocation(*A, 12, NULL));
     PetscCall(MatMPIAIJSetPreallocation(*A, 12, NULL, 12, NULL));
     PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-    PetscCall(fill(*A, 6, seed));
+    PetscCall(fill(*A, per_row, seed));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,8 +104,8 @@ typedef struct Pair {
 static PetscErrorCode pair_make(Pair *p, PetscInt rows, PetscInt cols, PetscInt seed)
 {
     PetscFunctionBegin;
-    PetscCall(make(MATAIJ, rows, cols, seed, &p->aij));
-    PetscCall(make("aijspry", rows, cols, seed, &p->ours));
+    PetscCall(make(MATAIJ, rows, cols, 6, seed, &p->aij));
+    PetscCall(make("aijspry", rows, cols, 6, seed, &p->ours));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,22 +290,6 @@ static PetscErrorCode sparse_products(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rows x cols with `per_row` entries a row; short rows of P take another way in P^T*A*P than long ones. */
-static PetscErrorCode pair_make_wide(Pair *p, PetscInt rows, PetscInt cols, PetscInt per_row)
-{
-    PetscFunctionBegin;
-    for (int k = 0; k < 2; k++) {
-        Mat *const A = k ? &p->ours : &p->aij;
-        PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-        PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, cols));
-        PetscCall(MatSetType(*A, k ? "aijspry" : MATAIJ));
-        PetscCall(MatSetUp(*A));
-        PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-        PetscCall(fill(*A, per_row, 5));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* C gets entries that the product does not have; they become zero, and all others what they were. */
 static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair *b)
 {
@@ -365,7 +349,7 @@ static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
 static PetscErrorCode changed_products(void)
 {
     static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
-    static const PetscInt per_row[] = {3, 3, 1, 12};
+    static const PetscInt per_row[] = {3, 3, 1, 12}; /* short rows of P take another way than long ones */
     PetscMPIInt ranks;
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
@@ -373,7 +357,8 @@ static PetscErrorCode changed_products(void)
     for (int k = 0; k < 4; k++) {
         Pair a, b;
         PetscCall(pair_make(&a, 120, 120, 4));
-        PetscCall(pair_make_wide(&b, 120, 60, per_row[k]));
+        PetscCall(make(MATAIJ, 120, 60, per_row[k], 5, &b.aij));
+        PetscCall(make("aijspry", 120, 60, per_row[k], 5, &b.ours));
         PetscCall(more_places(types[k], &a, &b));
         PetscCall(another_operand(types[k], a.ours, b.ours));
         PetscCall(pair_destroy(&a));
@@ -405,8 +390,8 @@ static PetscErrorCode other_types(void)
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         Pair p;
         Mat other, back;
-        PetscCall(make(MATAIJ, 90, 90, 6, &p.aij));
-        PetscCall(make("aijspry", 90, 90, 6, &p.ours));
+        PetscCall(make(MATAIJ, 90, 90, 6, 6, &p.aij));
+        PetscCall(make("aijspry", 90, 90, 6, 6, &p.ours));
         if (k == 1) PetscCall(symmetrize(&p));
         PetscCall(MatConvert(p.ours, types[k], MAT_INITIAL_MATRIX, &other));
         PetscCall(MatConvert(other, "aijspry", MAT_INITIAL_MATRIX, &back));

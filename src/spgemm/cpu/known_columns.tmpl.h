@@ -26,19 +26,13 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows
  * How many entries of A from k on, before `end`, are of neighbouring rows of B with the same columns: 1 to
  * SPRYI_ROWS_OF_B. Where a column may stand in a row twice they are taken one by one, for the order of sums.
  */
-static inline int SPRY_FN(count_alike)(const spryi_spgemm_job *job, SPRY_P k, SPRY_P end)
+static inline int SPRY_FN(count_neighbours)(const spryi_spgemm_job *job, SPRY_P k, SPRY_P end)
 {
-    const SPRY_P *restrict Bp = job->b.offsets;
-    const SPRY_J *Aj = job->a.indices, *Bj = job->b.indices;
-    const SPRY_J row = Aj[k];
-    const SPRY_P n = Bp[row + 1] - Bp[row];
-    int rows = 1;
+    const SPRY_J *Aj = job->a.indices;
+    int most = 1;
     if (!job->b_rises) return 1;
-    while (rows < SPRYI_ROWS_OF_B && k + rows < end && Aj[k + rows] == row + rows &&
-           Bp[row + rows + 1] - Bp[row + rows] == n &&
-           memcmp(Bj + Bp[row], Bj + Bp[row + rows], (size_t)n * sizeof *Bj) == 0)
-        rows++;
-    return rows;
+    while (most < SPRYI_ROWS_OF_B && k + most < end && Aj[k + most] == Aj[k] + most) most++;
+    return SPRY_FN(count_alike)(job->b.offsets, job->b.indices, Aj[k], most);
 }
 
 /* Adds `count` rows of B, alike in columns, for rows of C that are: a[q][r] is what row q counts in row r. */
@@ -68,7 +62,7 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
     const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
     const int64_t base = columns[0] & ~(int64_t)63;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1];) {
-        const int alike = SPRY_FN(count_alike)(job, k, Ap[i + 1]);
+        const int alike = SPRY_FN(count_neighbours)(job, k, Ap[i + 1]);
         const SPRY_P first = Bp[Aj[k]], length = Bp[Aj[k] + 1] - first;
         SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS] = {{0}};
         for (int q = 0; q < alike; q++)

@@ -62,17 +62,22 @@ static __attribute__((noinline, unused)) int SPRY_FN(repeats)(const spryi_spgemm
     return 1;
 }
 
+/* Rows from `row` on with the columns of that row: 1 to `most`, the row among them. */
+static inline int SPRY_FN(count_alike)(const SPRY_P *restrict offsets, const SPRY_J *columns, int64_t row, int64_t most)
+{
+    const SPRY_P n = offsets[row + 1] - offsets[row];
+    int rows = 1;
+    while (rows < most && offsets[row + rows + 1] - offsets[row + rows] == n &&
+           memcmp(columns + offsets[row], columns + offsets[row + rows], (size_t)n * sizeof *columns) == 0)
+        rows++;
+    return rows;
+}
+
 /* Rows from i on, before `end`, with the columns of row i in A: 1 to SPRYI_IDENTICAL_ROWS, row i among them. */
 static inline int SPRY_FN(count_identical)(const spryi_spgemm_job *job, int64_t i, int64_t end)
 {
-    const SPRY_P *restrict Ap = job->a.offsets;
-    const SPRY_J *Aj = job->a.indices;
-    const SPRY_P n = Ap[i + 1] - Ap[i];
-    int rows = 1;
-    while (rows < SPRYI_IDENTICAL_ROWS && i + rows < end && Ap[i + rows + 1] - Ap[i + rows] == n &&
-           memcmp(Aj + Ap[i], Aj + Ap[i + rows], (size_t)n * sizeof *Aj) == 0)
-        rows++;
-    return rows;
+    const int64_t most = end - i < SPRYI_IDENTICAL_ROWS ? end - i : SPRYI_IDENTICAL_ROWS;
+    return SPRY_FN(count_alike)(job->a.offsets, job->a.indices, i, most);
 }
 
 /* Row i of A has one entry, rows of B rise: the row of C is that of B times it. */

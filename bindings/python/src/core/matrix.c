@@ -6,28 +6,20 @@
 
 PyTypeObject *spry_python_matrix_type = NULL;
 
-static PyObject *new_object(PyTypeObject *type)
-{
-    const allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    return allocate(type, 0);
-}
-
 static void matrix_dealloc(PyObject *self)
 {
     SpryMatrix *const m = (SpryMatrix *)self;
-    PyTypeObject *const type = Py_TYPE(self);
     spry_matrix_destroy(m->matrix);
     Py_XDECREF(m->offsets);
     Py_XDECREF(m->indices);
     Py_XDECREF(m->values);
     Py_XDECREF(m->row_indices);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    spry_python_free(self);
 }
 
 PyObject *spry_python_own(spry_matrix *matrix)
 {
-    PyObject *const self = new_object(spry_python_matrix_type);
+    PyObject *const self = spry_python_new(spry_python_matrix_type);
     if (self)
         ((SpryMatrix *)self)->matrix = matrix;
     else
@@ -101,7 +93,7 @@ static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     a.rows = rows, a.cols = cols, a.nnz = nnz;
     a.symmetry = (spry_symmetry)symmetry;
     spry_context *const context = spry_python_context(threads);
-    SpryMatrix *const m = context ? (SpryMatrix *)new_object(type) : NULL;
+    SpryMatrix *const m = context ? (SpryMatrix *)spry_python_new(type) : NULL;
     if (!m) return NULL;
     spry_index_type unused;
     const int failed = layout == SPRY_COO ? keep_indices(&m->row_indices, &a.row_indices, &unused, offsets, nnz, "row")

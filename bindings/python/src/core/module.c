@@ -96,6 +96,19 @@ static PyObject *held_bytes(PyObject *module, PyObject *unused)
     return PyLong_FromLongLong(bytes);
 }
 
+PyObject *spry_python_new(PyTypeObject *type)
+{
+    const allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return allocate(type, 0);
+}
+
+void spry_python_free(PyObject *self)
+{
+    PyTypeObject *const type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
 static PyObject *version(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;

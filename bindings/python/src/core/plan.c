@@ -37,15 +37,13 @@ static PyTypeObject *plan_type = NULL;
 static void plan_dealloc(PyObject *self)
 {
     Plan *const p = (Plan *)self;
-    PyTypeObject *const type = Py_TYPE(self);
     spry_spmv_plan_destroy(p->plan);
     spry_spmv_plan_destroy(p->by_rows);
     Py_XDECREF((PyObject *)p->matrix);
     Py_XDECREF(p->options);
     Py_XDECREF((PyObject *)p->kept[0]);
     Py_XDECREF((PyObject *)p->kept[1]);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    spry_python_free(self);
 }
 
 /* A plan of p's options; columns > 1: for rows of so many. */
@@ -91,7 +89,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|i", names, spry_python_matrix_type, &matrix, &PyDict_Type,
                                      &options, &threads))
         return NULL;
-    Plan *const p = (Plan *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    Plan *const p = (Plan *)spry_python_new(type);
     if (!p) return NULL;
     p->matrix = (SpryMatrix *)Py_NewRef(matrix);
     p->options = PyDict_Copy(options);

@@ -108,13 +108,11 @@ typedef struct SpgemmPlan {
 static void plan_dealloc(PyObject *self)
 {
     SpgemmPlan *const p = (SpgemmPlan *)self;
-    PyTypeObject *const type = Py_TYPE(self);
     spry_spgemm_plan_destroy(p->plan);
     Py_XDECREF(p->A);
     Py_XDECREF(p->B);
     Py_XDECREF(p->options);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    spry_python_free(self);
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -128,7 +126,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
                                      spry_python_matrix_type, &right, &PyDict_Type, &dict))
         return NULL;
     spry_context *const context = take_options(&given, dict);
-    SpgemmPlan *const p = context ? (SpgemmPlan *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0) : NULL;
+    SpgemmPlan *const p = context ? (SpgemmPlan *)spry_python_new(type) : NULL;
     if (!p) return NULL;
     p->A = Py_NewRef(left);
     p->B = Py_NewRef(right);
@@ -153,7 +151,7 @@ static PyObject *plan_structure(PyObject *self, PyObject *unused)
     PyObject *const offsets = spry_python_show_indices(self, c.offsets, c.rows + 1, c.offset_type, 0);
     PyObject *const indices = spry_python_show_indices(self, c.indices, c.nnz, c.index_type, 0);
     return Py_BuildValue("LLLNNs", (long long)c.rows, (long long)c.cols, (long long)c.nnz, offsets, indices,
-                         c.value_type == SPRY_F32 ? "float32" : "float64");
+                         spry_python_number_name(c.value_type));
 }
 
 /* The array that C's values go to, checked; NULL with an exception. */
@@ -169,7 +167,7 @@ static PyArrayObject *take_values(const SpgemmPlan *p, PyObject *values)
     if (!PyArray_Check(values) || PyArray_TYPE(array) != spry_python_number(c.value_type) || !PyArray_ISCARRAY(array) ||
         PyArray_NDIM(array) != 1 || PyArray_SIZE(array) != c.nnz) {
         PyErr_Format(PyExc_ValueError, "values: expected a contiguous, writable array of %lld entries of %s",
-                     (long long)c.nnz, c.value_type == SPRY_F32 ? "float32" : "float64");
+                     (long long)c.nnz, spry_python_number_name(c.value_type));
         return NULL;
     }
     return array;

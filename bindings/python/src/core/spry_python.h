@@ -89,6 +89,10 @@ extern int spry_python_thread_limit;
 /* The attribute `name` of the package's file `module` ("spry._vectors"), called with arguments as Py_BuildValue's. */
 PyObject *spry_python_call(const char *module, const char *name, const char *format, ...);
 
+/* An object of a type of the extension, cleared; and the memory of one that is gone, for its type's dealloc. */
+PyObject *spry_python_new(PyTypeObject *type);
+void spry_python_free(PyObject *self);
+
 /* ---- vectors.c ---- */
 /* A vector, or a block of columns, in a product. */
 typedef struct spry_operand {
@@ -99,6 +103,9 @@ typedef struct spry_operand {
 
 /* NumPy's number of the type, NPY_DOUBLE or NPY_FLOAT. */
 int spry_python_number(spry_type type);
+
+/* NumPy's name of it, "float64" or "float32". */
+const char *spry_python_number_name(spry_type type);
 
 /* x as the library takes it: `length` entries in each column, else ValueError. Numbers that the type holds are
    converted; others are a TypeError. What has strides that the library does not take is copied. */

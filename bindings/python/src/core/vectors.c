@@ -9,6 +9,11 @@ int spry_python_number(spry_type type)
     return type == SPRY_F32 ? NPY_FLOAT : NPY_DOUBLE;
 }
 
+const char *spry_python_number_name(spry_type type)
+{
+    return type == SPRY_F32 ? "float32" : "float64";
+}
+
 static int has_type(PyArrayObject *array, spry_type type)
 {
     return PyArray_TYPE(array) == spry_python_number(type) && PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array);
@@ -60,8 +65,8 @@ int spry_python_operand(spry_operand *operand, PyObject *given, spry_type type, 
     if (PyArray_Check(given) && has_type(operand->array, type) && lay_out(&operand->vector, operand->array, type)) {
         Py_INCREF(given);
     } else {
-        PyObject *const made = spry_python_call("spry._vectors", "as_operand", "Oss", given,
-                                                type == SPRY_F32 ? "float32" : "float64", name);
+        PyObject *const made =
+            spry_python_call("spry._vectors", "as_operand", "Oss", given, spry_python_number_name(type), name);
         operand->array = (PyArrayObject *)made;
         operand->copied = 1;
         if (!made) return -1;
@@ -115,13 +120,13 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
     npy_intp shape[2];
     const int dimensions = shape_of_result(shape, x, length);
     PyArrayObject *const array = (PyArrayObject *)given;
-    const char *const wanted = type == SPRY_F32 ? "float32" : "float64";
     if (!PyArray_Check(given)) {
         PyErr_Format(PyExc_TypeError, "out is %R, expected an array of NumPy", (PyObject *)Py_TYPE(given));
         return -1;
     }
     if (!has_type(array, type)) {
-        PyErr_Format(PyExc_TypeError, "out holds %S, expected aligned %s", (PyObject *)PyArray_DESCR(array), wanted);
+        PyErr_Format(PyExc_TypeError, "out holds %S, expected aligned %s", (PyObject *)PyArray_DESCR(array),
+                     spry_python_number_name(type));
         return -1;
     }
     if (PyArray_NDIM(array) != dimensions || !PyArray_CompareLists(PyArray_DIMS(array), shape, dimensions)) {

@@ -9,6 +9,7 @@ from ._errors import InvalidError
 
 CSR, COO, CSC = 1, 2, 3
 _LAYOUTS = {"csr": CSR, "coo": COO, "csc": CSC}
+_TYPES = {"float64": "f64", "float32": "f32"}
 
 
 @dataclass(slots=True)
@@ -24,9 +25,14 @@ class Source:
     is_array: bool  # of sparray, not of spmatrix
     converted_from: str = ""  # a format of SciPy whose arrays these are not
 
-    def matrix(self, threads=0, symmetry=0) -> _core.Matrix:
+    def matrix(self, threads=0, symmetry=0, check=False) -> _core.Matrix:
+        """A handle on the arrays; check looks at every offset and index."""
         rows, cols = self.shape
-        return _core.Matrix(self.layout, rows, cols, self.nnz, self.first, self.indices, self.values, threads, symmetry)
+        matrix = _core.Matrix(self.layout, rows, cols, self.nnz, self.first, self.indices, self.values, threads,
+                              symmetry)
+        if check:
+            matrix.check_structure()
+        return matrix
 
     def with_values(self, values) -> "Source":
         return replace(self, values=values)
@@ -62,6 +68,14 @@ def source_of(A, name="A") -> Source:
         raise InvalidError(f"{name}.data is not contiguous: the plan would not see its changes")
     shape = (int(A.shape[0]), int(A.shape[1]))
     return Source(layout, shape, nnz, first, indices, values, _is_array(A), converted_from)
+
+
+def type_of(dtype) -> str:
+    """The library's name of a type of numbers."""
+    name = np.dtype(dtype).name
+    if name not in _TYPES:
+        raise TypeError(f"dtype is {name}, expected float64 or float32")
+    return _TYPES[name]
 
 
 def check_values(dtype, name):

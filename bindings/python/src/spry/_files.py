@@ -3,20 +3,14 @@
 import os
 
 from . import _core
-from ._arrays import csr_of, source_of
+from ._arrays import csr_of, source_of, type_of
 from ._threads import interruptible
 
-_TYPES = {"float64": "f64", "float32": "f32"}
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
 
 
 def _read_options(dtype, memory_limit, **more):
-    import numpy as np
-
-    name = np.dtype(dtype).name
-    if name not in _TYPES:
-        raise TypeError(f"dtype is {name}, expected float64 or float32")
-    return {"value_type": _TYPES[name], "memory_limit_bytes": memory_limit, **more}
+    return {"value_type": type_of(dtype), "memory_limit_bytes": memory_limit, **more}
 
 
 def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None, drop_duplicates=False,
@@ -91,9 +85,7 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     """
     if symmetry not in _SYMMETRIES:
         raise ValueError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
-    matrix = source_of(A).matrix(0, _SYMMETRIES[symmetry])
-    if check:
-        matrix.check_structure()
+    matrix = source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
     interruptible(matrix.write, os.fspath(target), {"comment": comment, "full": bool(full), "format": format})
 
 

@@ -5,15 +5,13 @@ import weakref
 import numpy as np
 
 from . import _core
-from ._arrays import Source, source_of
+from ._arrays import Source, source_of, type_of
 from ._errors import InvalidError
 from ._threads import checked, interruptible
 
 _TRANSPOSED = 1  # spry_op
 # Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
 _LONG = 2_000_000
-
-_TYPES = {"float32": "f32", "float64": "f64"}
 
 
 class Info(dict):
@@ -90,9 +88,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         No memory; over memory_limit, not supported.
     """
     source = source_of(A)
-    vectors = np.dtype(source.values.dtype if dtype is None else dtype).name
-    if vectors not in _TYPES:
-        raise TypeError(f"dtype is {vectors}, expected float64 or float32")
+    vectors = type_of(source.values.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
     options = {
@@ -100,7 +96,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "kernel": kernel,
         "ordering": ordering,
         "policy": policy,
-        "vector_type": _TYPES[vectors],
+        "vector_type": vectors,
         "expected_calls": expected_calls,
         "expected_updates": expected_updates,
         "memory_limit_bytes": memory_limit,
@@ -130,9 +126,7 @@ class Plan(_core.Plan):
 
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
-        matrix = source.matrix(threads)
-        if check:
-            matrix.check_structure()
+        matrix = source.matrix(threads, check=check)
         make = (lambda *args: interruptible(cls, *args)) if source.nnz >= _LONG else cls
         plan = make(matrix, options, threads)
         plan._source, plan._options, plan._threads = source, options, threads

@@ -65,12 +65,8 @@ def _sources(A, B):
 
 
 def _matrices(a, b, check):
-    left = a.matrix()
-    right = left if b is a else b.matrix()
-    for matrix in {id(left): left, id(right): right}.values():
-        if check:
-            matrix.check_structure()
-    return left, right
+    left = a.matrix(check=check)
+    return left, left if b is a else b.matrix(check=check)
 
 
 def _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel):

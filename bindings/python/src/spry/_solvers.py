@@ -94,10 +94,7 @@ def _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_o
 def _square(source, threads, check):
     if source.shape[0] != source.shape[1]:
         raise InvalidError(f"A is {source.shape[0]} x {source.shape[1]}, expected a square matrix")
-    matrix = source.matrix(of_call(threads))
-    if check:
-        matrix.check_structure()
-    return matrix
+    return source.matrix(of_call(threads), check=check)
 
 
 def _columns(vectors, source, name):

@@ -15,8 +15,7 @@ def set_num_threads(threads: int | None) -> None:
 
     Results are the same bits for any number of threads.
     """
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads is {threads}, expected 1 or more, or None")
+    checked(threads)
     _core.set_threads(threads or 0)
 
 

@@ -20,9 +20,7 @@ def reorder(A, method="rcm", *, check=True):
     -------
     (m,) array of int64
     """
-    matrix = source_of(A).matrix()
-    if check:
-        matrix.check_structure()
+    matrix = source_of(A).matrix(check=check)
     rows, _ = interruptible(_core.order, matrix, method)
     return rows
 
