@@ -448,7 +448,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_create(spry_context *context, s
 /*
  * Looks at every offset and index, and at nothing else: SPRY_INVALID_MATRIX with the first that falls or is out of
  * its range, or lies in the triangle that is not stored. One pass at the speed of memory, for arrays from elsewhere;
- * A is sound after it. Arrays in device memory are copied to the host for it.
+ * A is sound after it. A GPU looks at arrays in its memory, and those with a fault are copied to the host to tell it.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err);
 

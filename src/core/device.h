@@ -135,6 +135,11 @@ typedef struct spryi_device_ops {
      */
     spry_status (*sum_rows)(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err);
     spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* the same */
+    /*
+     * *sound: whether offsets and indices of CSR in the device's memory are those of a matrix. Waits. NULL: the host
+     * looks at a copy.
+     */
+    spry_status (*look_at_structure)(const spryi_device *device, int *sound, const spry_arrays *csr, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
     /* Returns when the work of all streams is done. In host memory there are none: NULL. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);

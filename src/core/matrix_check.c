@@ -434,13 +434,18 @@ static spry_status fetch(const spryi_device *device, void **host, const void *ar
     return device->ops->copy(device, *host, array, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
 }
 
-/* CSR, as all in device memory is. */
-static spry_status check_on_host(const spry_matrix *A, spry_error *err)
+/*
+ * CSR, as all in device memory is. The device says whether all is well; of what is not, a copy on the host tells where.
+ */
+static spry_status check_on_device(const spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
     void *offsets = NULL, *indices = NULL;
     spry_arrays a = A->a;
     const spryi_device *device = A->context->device_at(A->context, a.device);
+    int sound = 0;
+    if (device->ops->look_at_structure) SPRYI_OK_OR_RETURN(device->ops->look_at_structure(device, &sound, &a, err));
+    if (sound) return SPRY_OK;
     SPRYI_TRY(fetch(device, &offsets, a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
     SPRYI_TRY(fetch(device, &indices, a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));
@@ -457,5 +462,5 @@ spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
     if (A->stored) return SPRY_OK; /* the reader has looked */
-    return A->a.device > 0 ? check_on_host(A, err) : check_structure(A->context, &A->a, err);
+    return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, err);
 }

@@ -44,6 +44,7 @@ def test_functions():
 
 def test_classes():
     classes = {node.name: node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)}
+    classes = {name: node for name, node in classes.items() if not name.startswith("_")}  # what stubs alone have
     assert set(classes) == {name for name in spry.__all__ if inspect.isclass(getattr(spry, name))}
     for name, node in classes.items():
         for method, stub in stubbed(node.body).items():

@@ -12,6 +12,7 @@ static PyObject *value_of(const void *filled, const spry_field *field)
     case SPRY_FIELD_BOOL: return PyBool_FromLong(*(const int *)at);
     case SPRY_FIELD_INT64: return PyLong_FromLongLong(*(const int64_t *)at);
     case SPRY_FIELD_DOUBLE: return PyFloat_FromDouble(*(const double *)at);
+    case SPRY_FIELD_POINTER: return PyLong_FromVoidPtr(*(void *const *)at);
     case SPRY_FIELD_STRING: text = *(const char *const *)at; break;
     case SPRY_FIELD_TEXT: text = at; break;
     case SPRY_FIELD_TYPE: text = spry_type_name(*(const spry_type *)at); break;
@@ -74,6 +75,7 @@ static int take(void *options, const spry_field *field, PyObject *value)
     case SPRY_FIELD_DOUBLE:
         *(double *)at = PyFloat_AsDouble(value);
         return *(double *)at == -1 && PyErr_Occurred() ? -1 : 0;
+    case SPRY_FIELD_POINTER: *(void **)at = PyLong_AsVoidPtr(value); return !*(void **)at && PyErr_Occurred() ? -1 : 0;
     case SPRY_FIELD_STRING:
         if (!PyUnicode_Check(value)) {
             PyErr_Format(PyExc_TypeError, "%s is %R, a string was expected", field->name, value);

@@ -1,8 +1,10 @@
 /*
- * spry._core.Matrix: a matrix handle with what keeps its arrays alive. It is made of arrays of NumPy, which it borrows,
- * or it is the library's own, whose arrays NumPy then shows. _arrays.py makes them of SciPy's matrices, and back.
+ * spry._core.Matrix: a matrix handle with what keeps its arrays alive. It is made of arrays of NumPy or of views of a
+ * GPU's memory, which it borrows, or it is the library's own, whose arrays NumPy, or views, then show. _arrays.py makes them of SciPy's matrices, and back.
  */
 #include "spry_python.h"
+
+#include <string.h>
 
 PyTypeObject *spry_python_matrix_type = NULL;
 
@@ -27,54 +29,97 @@ PyObject *spry_python_own(spry_matrix *matrix)
     return self;
 }
 
-/* ---- of NumPy's arrays ---- */
+/* ---- of borrowed arrays ---- */
 
-/* Keeps `given`, a flat array of at least `length` numbers, in *kept; 0, or -1 with TypeError. */
-static int keep(PyObject **kept, PyObject *given, int64_t length, const char *name)
+/* Numbers that a matrix borrows, one behind the other. */
+typedef struct Flat {
+    const void *data;
+    PyObject *type; /* what tells it, for messages; borrowed */
+    char kind;      /* 'i' of signed integers, 'f' of floating-point numbers, else another */
+    int bytes;      /* of one */
+    int device;
+} Flat;
+
+static int take_view(Flat *flat, int64_t *length, PyObject *given, const char *name)
 {
-    if (!PyArray_Check(given) || PyArray_NDIM((PyArrayObject *)given) != 1 ||
-        !PyArray_ISCARRAY_RO((PyArrayObject *)given)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a flat array of NumPy, contiguous and aligned", name);
-        return -1;
-    }
-    if (PyArray_SIZE((PyArrayObject *)given) < length) {
-        PyErr_Format(PyExc_ValueError, "%s has %lld entries, expected %lld", name,
-                     (long long)PyArray_SIZE((PyArrayObject *)given), (long long)length);
-        return -1;
-    }
-    Py_INCREF(given);
-    *kept = given;
+    spry_view view;
+    if (spry_python_view(&view, given, name) < 0) return -1;
+    const size_t end = strlen(view.type);
+    *length = view.length;
+    *flat = (Flat){.data = (const void *)(uintptr_t)view.address,
+                   .type = PyTuple_GetItem(given, 5),
+                   .kind = view.type[0],
+                   .bytes = end > 2 && strcmp(view.type + end - 2, "64") == 0 ? 8 : 4,
+                   .device = view.device};
     return 0;
 }
 
-static int keep_indices(PyObject **kept, const void **data, spry_index_type *type, PyObject *given, int64_t length,
-                        const char *name)
+static int take_array(Flat *flat, int64_t *length, PyObject *given, const char *name)
 {
-    if (keep(kept, given, length, name) < 0) return -1;
     PyArrayObject *const array = (PyArrayObject *)given;
-    const npy_intp size = PyArray_ITEMSIZE(array);
-    if (!PyArray_ISSIGNED(array) || !PyArray_ISINTEGER(array) || (size != 4 && size != 8)) {
-        PyErr_Format(PyExc_TypeError, "%s holds %S, expected int32 or int64", name, (PyObject *)PyArray_DESCR(array));
+    if (!PyArray_Check(given) || PyArray_NDIM(array) != 1 || !PyArray_ISCARRAY_RO(array)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected a flat array of NumPy, contiguous and aligned", name);
         return -1;
     }
-    *type = size == 4 ? SPRY_I32 : SPRY_I64;
-    *data = PyArray_DATA(array);
+    *length = PyArray_SIZE(array);
+    *flat = (Flat){.data = PyArray_DATA(array),
+                   .type = (PyObject *)PyArray_DESCR(array),
+                   .kind = PyArray_ISINTEGER(array) && PyArray_ISSIGNED(array) ? 'i'
+                           : PyArray_ISFLOAT(array)                            ? 'f'
+                                                                               : 'o',
+                   .bytes = (int)PyArray_ITEMSIZE(array)};
     return 0;
+}
+
+/* Keeps `given`, a flat array of NumPy or a view of at least `length` numbers, in *kept; 0, or -1 with TypeError. */
+static int keep(Flat *flat, PyObject **kept, PyObject *given, int64_t length, const char *name)
+{
+    int64_t found;
+    if ((PyTuple_Check(given) ? take_view : take_array)(flat, &found, given, name) < 0) return -1;
+    if (found < length) {
+        PyErr_Format(PyExc_ValueError, "%s has %lld entries, expected %lld", name, (long long)found, (long long)length);
+        return -1;
+    }
+    *kept = Py_NewRef(given);
+    return 0;
+}
+
+/* All arrays of a matrix are in one memory: that of the array that was taken last. */
+static int in_one_memory(spry_arrays *arrays, const Flat *flat, const char *name)
+{
+    if (flat->device == arrays->device) return 0;
+    PyErr_Format(PyExc_ValueError, "%s is in another memory than the indices", name);
+    return -1;
+}
+
+static int keep_indices(PyObject **kept, const void **data, spry_index_type *type, spry_arrays *arrays, PyObject *given,
+                        int64_t length, const char *name)
+{
+    Flat flat;
+    if (keep(&flat, kept, given, length, name) < 0) return -1;
+    if (flat.kind != 'i' || (flat.bytes != 4 && flat.bytes != 8)) {
+        PyErr_Format(PyExc_TypeError, "%s holds %S, expected int32 or int64", name, flat.type);
+        return -1;
+    }
+    *type = flat.bytes == 4 ? SPRY_I32 : SPRY_I64;
+    if (!arrays->indices) arrays->device = flat.device; /* the first that is taken */
+    *data = flat.data;
+    return in_one_memory(arrays, &flat, name);
 }
 
 static int keep_values(SpryMatrix *m, spry_arrays *arrays, PyObject *given)
 {
+    Flat flat;
     arrays->value_type = SPRY_PATTERN;
     if (given == Py_None) return 0;
-    if (keep(&m->values, given, arrays->nnz, "values") < 0) return -1;
-    PyArrayObject *const array = (PyArrayObject *)given;
-    arrays->value_type = PyArray_TYPE(array) == NPY_DOUBLE  ? SPRY_F64
-                         : PyArray_TYPE(array) == NPY_FLOAT ? SPRY_F32
-                                                            : SPRY_TYPE_DEFAULT;
-    arrays->values = PyArray_DATA(array);
-    if (arrays->value_type != SPRY_TYPE_DEFAULT) return 0;
-    PyErr_Format(PyExc_TypeError, "values holds %S, expected float64 or float32", (PyObject *)PyArray_DESCR(array));
-    return -1;
+    if (keep(&flat, &m->values, given, arrays->nnz, "values") < 0) return -1;
+    if (flat.kind != 'f' || (flat.bytes != 4 && flat.bytes != 8)) {
+        PyErr_Format(PyExc_TypeError, "values holds %S, expected float64 or float32", flat.type);
+        return -1;
+    }
+    arrays->value_type = flat.bytes == 8 ? SPRY_F64 : SPRY_F32;
+    arrays->values = flat.data;
+    return in_one_memory(arrays, &flat, "values");
 }
 
 static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -96,12 +141,12 @@ static PyObject *matrix_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     SpryMatrix *const m = context ? (SpryMatrix *)spry_python_new(type) : NULL;
     if (!m) return NULL;
     spry_index_type unused;
-    const int failed = layout == SPRY_COO ? keep_indices(&m->row_indices, &a.row_indices, &unused, offsets, nnz, "row")
-                                          : keep_indices(&m->offsets, &a.offsets, &a.offset_type, offsets,
-                                                         (layout == SPRY_CSC ? cols : rows) + 1, "indptr");
-    if (failed || keep_indices(&m->indices, &a.indices, &a.index_type, indices, nnz, "indices") < 0 ||
-        keep_values(m, &a, values) < 0)
-        goto fail;
+    if (keep_indices(&m->indices, &a.indices, &a.index_type, &a, indices, nnz, "indices") < 0) goto fail;
+    const int failed = layout == SPRY_COO
+                           ? keep_indices(&m->row_indices, &a.row_indices, &unused, &a, offsets, nnz, "row")
+                           : keep_indices(&m->offsets, &a.offsets, &a.offset_type, &a, offsets,
+                                          (layout == SPRY_CSC ? cols : rows) + 1, "indptr");
+    if (failed || keep_values(m, &a, values) < 0) goto fail;
     if (layout == SPRY_COO && unused != a.index_type) {
         PyErr_SetString(PyExc_TypeError, "row and col hold numbers of two types");
         goto fail;
@@ -118,7 +163,8 @@ fail:
 
 /* ---- the library's arrays ---- */
 
-PyObject *spry_python_show(PyObject *owner, const void *data, int64_t length, int numpy_type, int writable)
+/* An array of NumPy that shows `length` numbers, which `owner` keeps alive. */
+static PyObject *show(PyObject *owner, const void *data, int64_t length, int numpy_type, int writable)
 {
     static double nothing[1];
     npy_intp size = (npy_intp)length;
@@ -134,19 +180,23 @@ PyObject *spry_python_show(PyObject *owner, const void *data, int64_t length, in
     return array;
 }
 
-PyObject *spry_python_show_indices(PyObject *owner, const void *data, int64_t length, spry_index_type type,
-                                   int writable)
+PyObject *spry_python_show_indices(PyObject *owner, const spry_arrays *arrays, const void *data, int64_t length,
+                                   spry_index_type type, int writable)
 {
-    return spry_python_show(owner, data, length, type == SPRY_I32 ? NPY_INT32 : NPY_INT64, writable);
+    if (arrays->device > 0)
+        return spry_python_show_view(owner, data, length, type == SPRY_I32 ? "int32" : "int64", arrays->device);
+    return show(owner, data, length, type == SPRY_I32 ? NPY_INT32 : NPY_INT64, writable);
 }
 
 static PyObject *show_values(PyObject *owner, const spry_arrays *a, int writable)
 {
+    if (a->device > 0 && (a->value_type == SPRY_F64 || a->value_type == SPRY_F32))
+        return spry_python_show_view(owner, a->values, a->nnz, spry_python_number_name(a->value_type), a->device);
     switch (a->value_type) {
-    case SPRY_F64: return spry_python_show(owner, a->values, a->nnz, NPY_DOUBLE, writable);
-    case SPRY_F32: return spry_python_show(owner, a->values, a->nnz, NPY_FLOAT, writable);
-    case SPRY_F16: return spry_python_show(owner, a->values, a->nnz, NPY_HALF, writable);
-    case SPRY_BF16: return spry_python_show(owner, a->values, a->nnz, NPY_UINT16, writable);
+    case SPRY_F64: return show(owner, a->values, a->nnz, NPY_DOUBLE, writable);
+    case SPRY_F32: return show(owner, a->values, a->nnz, NPY_FLOAT, writable);
+    case SPRY_F16: return show(owner, a->values, a->nnz, NPY_HALF, writable);
+    case SPRY_BF16: return show(owner, a->values, a->nnz, NPY_UINT16, writable);
     default: Py_RETURN_NONE;
     }
 }
@@ -166,11 +216,12 @@ static PyObject *matrix_arrays(PyObject *self, PyObject *unused)
         return Py_BuildValue("iLLLOOO", (int)a.layout, (long long)a.rows, (long long)a.cols, (long long)a.nnz,
                              m->offsets ? m->offsets : m->row_indices, m->indices, m->values ? m->values : Py_None);
     const int writable = a.ownership == SPRY_COPY;
-    PyObject *const first =
-        a.layout == SPRY_COO ? spry_python_show_indices(self, a.row_indices, a.nnz, a.index_type, writable)
-                             : spry_python_show_indices(self, a.offsets, (a.layout == SPRY_CSC ? a.cols : a.rows) + 1,
-                                                        a.offset_type, writable);
-    PyObject *const indices = spry_python_show_indices(self, a.indices, a.nnz, a.index_type, writable);
+    PyObject *const first = a.layout == SPRY_COO
+                                ? spry_python_show_indices(self, &a, a.row_indices, a.nnz, a.index_type, writable)
+                                : spry_python_show_indices(self, &a, a.offsets,
+                                                           (a.layout == SPRY_CSC ? a.cols : a.rows) + 1, a.offset_type,
+                                                           writable);
+    PyObject *const indices = spry_python_show_indices(self, &a, a.indices, a.nnz, a.index_type, writable);
     PyObject *const values = show_values(self, &a, writable);
     return Py_BuildValue("iLLLNNN", (int)a.layout, (long long)a.rows, (long long)a.cols, (long long)a.nnz, first,
                          indices, values); /* which fails, and releases them, where one is NULL */

@@ -3,8 +3,10 @@
 #include "spry_python.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 int spry_python_thread_limit = 0;
+char *spry_python_plugin = NULL;
 
 PyObject *spry_python_call(const char *module, const char *name, const char *format, ...)
 {
@@ -48,6 +50,7 @@ spry_context *spry_python_context(int threads)
         return NULL;
     }
     options.threads = made->threads = threads;
+    options.cuda_plugin = spry_python_plugin;
     if (spry_context_create(&made->context, &options, &err) != SPRY_OK) {
         PyMem_Free(made);
         spry_python_fail(&err);
@@ -77,6 +80,19 @@ static PyObject *set_threads(PyObject *module, PyObject *given)
         return NULL;
     }
     spry_python_thread_limit = (int)threads;
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_plugin(PyObject *module, PyObject *given)
+{
+    (void)module;
+    const char *const path = PyUnicode_AsUTF8AndSize(given, NULL);
+    const size_t bytes = path ? strlen(path) + 1 : 0;
+    char *const copy = path ? PyMem_Malloc(bytes) : NULL;
+    if (!copy) return path ? PyErr_NoMemory() : NULL;
+    memcpy(copy, path, bytes);
+    PyMem_Free(spry_python_plugin);
+    spry_python_plugin = copy;
     Py_RETURN_NONE;
 }
 
@@ -119,6 +135,7 @@ static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS, "The library's version."},
     {"get_threads", get_threads, METH_NOARGS, "Threads that a product may use now."},
     {"set_threads", set_threads, METH_O, "Limits the threads of products; 0: no limit."},
+    {"set_plugin", set_plugin, METH_O, "The CUDA plug-in's path, before the first matrix is made."},
     {"trim", trim, METH_NOARGS, "Gives kept memory back to the system; how many bytes."},
     {"held_bytes", held_bytes, METH_NOARGS, "Bytes that the library holds."},
     {NULL, NULL, 0, NULL},

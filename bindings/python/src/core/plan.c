@@ -46,8 +46,8 @@ static void plan_dealloc(PyObject *self)
     spry_python_free(self);
 }
 
-/* A plan of p's options; columns > 1: for rows of so many. */
-static spry_spmv_plan *make_plan(Plan *p, int64_t columns)
+/* A plan of p's options; columns > 1: for rows of so many. stream: of the GPU whose memory the matrix is in. */
+static spry_spmv_plan *make_plan(Plan *p, int64_t columns, void *stream)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL;
@@ -55,6 +55,7 @@ static spry_spmv_plan *make_plan(Plan *p, int64_t columns)
     spry_error err;
     if (spry_python_options(&options, spry_python_spmv_options, p->options) < 0) return NULL;
     if (columns > 1) options.row_major = 1, options.columns = columns;
+    options.stream = stream;
     SPRY_WITHOUT_LOCK(status = spry_spmv_plan_create(p->context, &plan, p->matrix->matrix, &options, &err));
     if (status != SPRY_OK) spry_python_fail(&err);
     p->takes_rows = columns > 1 ? p->takes_rows : options.row_major;
@@ -78,23 +79,26 @@ static int describe(Plan *p)
     return 0;
 }
 
-PyDoc_STRVAR(plan_doc, "Plan(matrix, options, threads=0)\n\nA matrix made ready for products; spry.plan makes one.\n"
-                       "options: those of spry_spmv_options, vector_type among them.");
+PyDoc_STRVAR(plan_doc,
+             "Plan(matrix, options, threads=0, stream=0)\n\nA matrix made ready for products; spry.plan makes\n"
+             "one. options: those of spry_spmv_options, vector_type among them. stream: of a GPU, after whose\n"
+             "work the matrix's arrays are read.");
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"matrix", "options", "threads", NULL};
+    static char *names[] = {"matrix", "options", "threads", "stream", NULL};
     PyObject *matrix, *options;
     int threads = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|i", names, spry_python_matrix_type, &matrix, &PyDict_Type,
-                                     &options, &threads))
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|iK", names, spry_python_matrix_type, &matrix, &PyDict_Type,
+                                     &options, &threads, &stream))
         return NULL;
     Plan *const p = (Plan *)spry_python_new(type);
     if (!p) return NULL;
     p->matrix = (SpryMatrix *)Py_NewRef(matrix);
     p->options = PyDict_Copy(options);
     p->context = spry_python_context(threads);
-    if (p->options && p->context) p->plan = make_plan(p, 0);
+    if (p->options && p->context) p->plan = make_plan(p, 0, (void *)(uintptr_t)stream);
     if (p->plan && p->type != SPRY_F32 && p->type != SPRY_F64)
         PyErr_SetString(PyExc_ValueError, "vector_type is to be f32 or f64");
     else if (p->plan && describe(p) == 0)
@@ -114,11 +118,11 @@ static int refuse(const char *message)
 }
 
 /* Sees to it that there is a plan for rows of several columns. */
-static int need_by_rows(Plan *p, int64_t columns)
+static int need_by_rows(Plan *p, int64_t columns, void *stream)
 {
     if (p->by_rows || p->takes_rows) return 0;
     p->runs++; /* no update meanwhile */
-    spry_spmv_plan *const made = make_plan(p, columns);
+    spry_spmv_plan *const made = make_plan(p, columns, stream);
     p->runs--;
     if (!made) return -1;
     if (p->by_rows)
@@ -128,20 +132,23 @@ static int need_by_rows(Plan *p, int64_t columns)
     return 0;
 }
 
-static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const double *alpha, const double *beta)
+/* `on_gpu`: of a run in a GPU's memory, which is only started here; else NULL. */
+static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const double *alpha, const double *beta,
+                    const spry_run_options *on_gpu)
 {
     const int64_t columns = x->vector.columns;
     if (columns == 0) return 0; /* which the library takes for one */
     if (p->updating) return refuse("the plan is being updated by another thread");
     const int by_rows = spry_python_by_rows(x) || spry_python_by_rows(y);
-    if (by_rows && need_by_rows(p, columns) < 0) return -1;
+    if (by_rows && need_by_rows(p, columns, on_gpu ? on_gpu->stream : NULL) < 0) return -1;
     const spry_spmv_plan *const plan = by_rows && !p->takes_rows ? p->by_rows : p->plan;
     const float alpha_f32 = alpha ? (float)*alpha : 1, beta_f32 = beta ? (float)*beta : 0;
     const void *const a = !alpha ? NULL : p->type == SPRY_F32 ? (const void *)&alpha_f32 : alpha;
     const void *const b = !beta ? NULL : p->type == SPRY_F32 ? (const void *)&beta_f32 : beta;
     const int limit = spry_python_thread_limit;
-    spry_run_options limited, *options = NULL;
-    if (limit > 0 && limit < p->threads) {
+    spry_run_options limited;
+    const spry_run_options *options = on_gpu;
+    if (!on_gpu && limit > 0 && limit < p->threads) {
         limited = SPRY_INIT(spry_run_options);
         limited.threads = limit;
         options = &limited;
@@ -149,7 +156,7 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
     const spry_const_vector from = spry_vector_as_const(x->vector);
     spry_status status;
     spry_error err;
-    if (p->work < LARGE_PRODUCT && p->work * columns < LARGE_PRODUCT) {
+    if (on_gpu || (p->work < LARGE_PRODUCT && p->work * columns < LARGE_PRODUCT)) {
         status = spry_spmv_plan_run(plan, y->vector, a, from, b, options, &err);
     } else {
         p->runs++;
@@ -181,13 +188,21 @@ static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
     return 0;
 }
 
+/* 1: x is an array of another library, which _homes.py takes. */
+static int is_foreign(PyObject *x)
+{
+    return !PyArray_Check(x) &&
+           (PyObject_HasAttrString(x, "__dlpack__") || PyObject_HasAttrString(x, "__cuda_array_interface__"));
+}
+
 static PyObject *plan_matmul(PyObject *left, PyObject *right)
 {
     if (!PyObject_TypeCheck(left, plan_type)) return spry_python_call("spry._plan", "multiply_left", "OO", left, right);
     Plan *const p = (Plan *)left;
     spry_operand x, y = {0};
+    if (is_foreign(right)) return spry_python_call("spry._plan", "multiply_foreign", "OO", left, right);
     if (spry_python_operand(&x, right, p->type, p->x_length, "x") < 0) return NULL;
-    if (take_result(p, &y, &x) == 0 && multiply(p, &y, &x, NULL, NULL) < 0) Py_CLEAR(y.array);
+    if (take_result(p, &y, &x) == 0 && multiply(p, &y, &x, NULL, NULL, NULL) < 0) Py_CLEAR(y.array);
     Py_DECREF(x.array);
     return (PyObject *)y.array;
 }
@@ -257,25 +272,63 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
         PyErr_SetString(PyExc_ValueError, "beta is not 0, so that out is to be given");
         return NULL;
     }
+    if (is_foreign(taken.x))
+        return spry_python_call("spry._plan", "multiply_foreign", "OOOOO", self, taken.x,
+                                taken.out ? taken.out : Py_None, taken.alpha ? taken.alpha : Py_None,
+                                taken.beta ? taken.beta : Py_None);
     if (spry_python_operand(&x, taken.x, p->type, p->x_length, "x") < 0) return NULL;
     const int failed = taken.out ? spry_python_target(&y, taken.out, &x, p->type, p->y_length) : take_result(p, &y, &x);
-    if (!failed && multiply(p, &y, &x, alpha, beta) == 0 && (!taken.out || spry_python_bring_back(&y, taken.out) == 0))
+    if (!failed && multiply(p, &y, &x, alpha, beta, NULL) == 0 &&
+        (!taken.out || spry_python_bring_back(&y, taken.out) == 0))
         result = Py_NewRef(taken.out ? taken.out : (PyObject *)y.array);
     Py_DECREF(x.array);
     Py_XDECREF((PyObject *)y.array);
     return result;
 }
 
+PyDoc_STRVAR(start_doc,
+             "_start(y, x, alpha, beta, stream, workspace, workspace_bytes)\n\n"
+             "Starts alpha*A@x + beta*y in a stream, for views of a GPU's memory. alpha, beta: numbers, or None. A\n"
+             "workspace of 0 is the plan's own.");
+
+static PyObject *plan_start(PyObject *self, PyObject *args)
+{
+    Plan *const p = (Plan *)self;
+    spry_run_options options = SPRY_INIT(spry_run_options);
+    PyObject *into, *from, *alpha_given, *beta_given;
+    unsigned long long stream, workspace;
+    long long workspace_bytes;
+    const double *alpha = NULL, *beta = NULL;
+    double alpha_number, beta_number;
+    spry_operand x, y;
+    if (!PyArg_ParseTuple(args, "OOOOKKL", &into, &from, &alpha_given, &beta_given, &stream, &workspace,
+                          &workspace_bytes) ||
+        spry_python_view_operand(&y, into, "out") < 0 || spry_python_view_operand(&x, from, "x") < 0 ||
+        take_scalar(&alpha, &alpha_number, alpha_given) < 0 || take_scalar(&beta, &beta_number, beta_given) < 0)
+        return NULL;
+    options.stream = (void *)(uintptr_t)stream;
+    options.workspace = (void *)(uintptr_t)workspace;
+    options.workspace_bytes = workspace_bytes;
+    if (multiply(p, &y, &x, alpha, beta, &options) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- values that change ---- */
 
-PyDoc_STRVAR(update_doc, "_update(matrix)\n\nFor new values in the same structure: those of another Matrix with the\n"
-                         "same index arrays, which the plan keeps from then on; None: its own, changed in place.");
+PyDoc_STRVAR(update_doc,
+             "_update(matrix, stream=0)\n\nFor new values in the same structure: those of another Matrix with\n"
+             "the same index arrays, which the plan keeps from then on; None: its own, changed in place.\n"
+             "stream: of a GPU, after whose work they are read.");
 
-static PyObject *plan_update(PyObject *self, PyObject *given)
+static PyObject *plan_update(PyObject *self, PyObject *args)
 {
+    PyObject *given;
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTuple(args, "O|K", &given, &stream)) return NULL;
     Plan *const p = (Plan *)self;
     spry_update_options options = SPRY_INIT(spry_update_options);
     spry_error err;
+    options.stream = (void *)(uintptr_t)stream;
     if (given != Py_None && !PyObject_TypeCheck(given, spry_python_matrix_type)) {
         PyErr_SetString(PyExc_TypeError, "expected a Matrix, or None");
         return NULL;
@@ -359,7 +412,8 @@ static PyObject *plan_info(PyObject *self, PyObject *by_rows)
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))plan_run, METH_FASTCALL | METH_KEYWORDS, run_doc},
-    {"_update", plan_update, METH_O, update_doc},
+    {"_start", plan_start, METH_VARARGS, start_doc},
+    {"_update", plan_update, METH_VARARGS, update_doc},
     {"_info", plan_info, METH_O, info_doc},
     {NULL, NULL, 0, NULL},
 };

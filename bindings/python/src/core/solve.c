@@ -50,9 +50,12 @@ static PyObject *told(const void *result, const spry_field *fields, spry_status 
     return dict;
 }
 
-/* Vectors of a solver are the very arrays that Python gives: columns one behind the other, of the type of both. */
+/*
+ * Vectors of a solver are the very arrays that Python gives, or views: columns one behind the other, of the type of both.
+ */
 static int take_vector(spry_operand *operand, PyObject *given, spry_type type, int64_t length, const char *name)
 {
+    if (PyTuple_Check(given)) return spry_python_view_operand(operand, given, name);
     if (spry_python_operand(operand, given, type, length, name) < 0) return -1;
     if (!operand->copied && !spry_python_by_rows(operand)) return 0;
     Py_CLEAR(operand->array);
@@ -69,7 +72,7 @@ static const spry_field cg_options[] = {
     OPTION(INT64, max_iterations), OPTION(INT64, patience),   OPTION(BOOL, start_from_x),
     OPTION(INT, device),           OPTION(STRING, format),    OPTION(STRING, kernel),
     OPTION(INT64, block_size),     OPTION(INT64, degree),     OPTION(DOUBLE, eigenvalue_ratio),
-    OPTION(INT, inside),           SPRY_FIELDS_END,
+    OPTION(INT, inside),           OPTION(POINTER, stream),   SPRY_FIELDS_END,
 };
 
 #define RESULT(kind, member) SPRY_FIELD(spry_cg_result, kind, member)
@@ -125,9 +128,9 @@ static PyObject *cg(PyObject *module, PyObject *args)
 #define OPTION(kind, member) SPRY_FIELD(spry_pagerank_options, kind, member)
 
 static const spry_field pagerank_options[] = {
-    OPTION(DOUBLE, alpha),  OPTION(DOUBLE, tolerance),  OPTION(INT, norm),   OPTION(INT64, max_iterations),
-    OPTION(INT, edges),     OPTION(INT, zero_columns),  OPTION(INT, device), OPTION(STRING, format),
-    OPTION(STRING, kernel), OPTION(BOOL, start_from_x), SPRY_FIELDS_END,
+    OPTION(DOUBLE, alpha),  OPTION(DOUBLE, tolerance),  OPTION(INT, norm),       OPTION(INT64, max_iterations),
+    OPTION(INT, edges),     OPTION(INT, zero_columns),  OPTION(INT, device),     OPTION(STRING, format),
+    OPTION(STRING, kernel), OPTION(BOOL, start_from_x), OPTION(POINTER, stream), SPRY_FIELDS_END,
 };
 
 #undef RESULT
@@ -177,7 +180,7 @@ static PyObject *pagerank(PyObject *module, PyObject *args)
     if (context && spry_python_options(&options, pagerank_options, dict) == 0 &&
         take_vector(&x, into, type, spry_matrix_rows(A), "x") == 0 &&
         (personalised == Py_None || take_vector(&v, personalised, type, spry_matrix_rows(A), "personalised") == 0)) {
-        if (v.array) options.personalised = spry_vector_as_const(v.vector);
+        if (personalised != Py_None) options.personalised = spry_vector_as_const(v.vector);
         w.state = PyEval_SaveThread();
         status = spry_pagerank(context, x.vector, &result, A, &options, &err);
         PyEval_RestoreThread(w.state);

@@ -4,6 +4,8 @@
  */
 #include "spry_python.h"
 
+#include <string.h>
+
 /* ---- options and what is told ---- */
 
 typedef struct Given {
@@ -21,6 +23,7 @@ static const spry_field option_fields[] = {
     SPRY_FIELD_AS(Given, BOOL, options.drop_zeros, "drop_zeros"),
     SPRY_FIELD_AS(Given, INT, options.threads, "threads"),
     SPRY_FIELD_AS(Given, INT64, options.memory_limit_bytes, "memory_limit_bytes"),
+    SPRY_FIELD_AS(Given, POINTER, options.stream, "stream"),
     SPRY_FIELDS_END,
 };
 
@@ -148,47 +151,52 @@ static PyObject *plan_structure(PyObject *self, PyObject *unused)
     spry_arrays c = SPRY_INIT(spry_arrays);
     spry_error err;
     if (spry_spgemm_plan_get_structure(((SpgemmPlan *)self)->plan, &c, &err) != SPRY_OK) return spry_python_fail(&err);
-    PyObject *const offsets = spry_python_show_indices(self, c.offsets, c.rows + 1, c.offset_type, 0);
-    PyObject *const indices = spry_python_show_indices(self, c.indices, c.nnz, c.index_type, 0);
+    PyObject *const offsets = spry_python_show_indices(self, &c, c.offsets, c.rows + 1, c.offset_type, 0);
+    PyObject *const indices = spry_python_show_indices(self, &c, c.indices, c.nnz, c.index_type, 0);
     return Py_BuildValue("LLLNNs", (long long)c.rows, (long long)c.cols, (long long)c.nnz, offsets, indices,
                          spry_python_number_name(c.value_type));
 }
 
-/* The array that C's values go to, checked; NULL with an exception. */
-static PyArrayObject *take_values(const SpgemmPlan *p, PyObject *values)
+/* Where C's values go to: an array of NumPy, or a view; NULL with an exception. */
+static void *take_values(const SpgemmPlan *p, PyObject *values)
 {
+    static double nothing[1]; /* C without entries */
     spry_arrays c = SPRY_INIT(spry_arrays);
+    spry_view view;
     spry_error err;
-    if (spry_spgemm_plan_get_structure(p->plan, &c, &err) != SPRY_OK) {
-        spry_python_fail(&err);
-        return NULL;
-    }
+    if (spry_spgemm_plan_get_structure(p->plan, &c, &err) != SPRY_OK) return spry_python_fail(&err);
+    const char *const type = spry_python_number_name(c.value_type);
     PyArrayObject *const array = (PyArrayObject *)values;
-    if (!PyArray_Check(values) || PyArray_TYPE(array) != spry_python_number(c.value_type) || !PyArray_ISCARRAY(array) ||
-        PyArray_NDIM(array) != 1 || PyArray_SIZE(array) != c.nnz) {
-        PyErr_Format(PyExc_ValueError, "values: expected a contiguous, writable array of %lld entries of %s",
-                     (long long)c.nnz, spry_python_number_name(c.value_type));
-        return NULL;
-    }
-    return array;
+    if (c.device > 0 && spry_python_view(&view, values, "values") < 0) return NULL;
+    if (c.device > 0 && view.device == c.device && strcmp(view.type, type) == 0 && view.length == c.nnz)
+        return c.nnz > 0 ? (void *)(uintptr_t)view.address : nothing;
+    if (c.device == 0 && PyArray_Check(values) && PyArray_TYPE(array) == spry_python_number(c.value_type) &&
+        PyArray_ISCARRAY(array) && PyArray_NDIM(array) == 1 && PyArray_SIZE(array) == c.nnz)
+        return c.nnz > 0 ? PyArray_DATA(array) : nothing;
+    PyErr_Format(PyExc_ValueError, "values: expected a contiguous, writable array of %lld entries of %s",
+                 (long long)c.nnz, type);
+    return NULL;
 }
 
-PyDoc_STRVAR(run_doc, "run(values)\n\nWrites C's values for the present values of A and B into an array.");
+PyDoc_STRVAR(run_doc, "run(values, stream=0)\n\nWrites C's values for the present values of A and B into an array, or\n"
+                      "a view in whose GPU's stream it runs.");
 
-static PyObject *plan_run(PyObject *self, PyObject *values)
+static PyObject *plan_run(PyObject *self, PyObject *args)
 {
     SpgemmPlan *const p = (SpgemmPlan *)self;
     spry_spgemm_run_options options = SPRY_INIT(spry_spgemm_run_options);
+    PyObject *values;
+    unsigned long long stream = 0;
     spry_status status;
     spry_error err;
-    PyArrayObject *const array = take_values(p, values);
-    if (!array) return NULL;
+    if (!PyArg_ParseTuple(args, "O|K", &values, &stream)) return NULL;
+    options.values = take_values(p, values);
+    options.stream = (void *)(uintptr_t)stream;
+    if (!options.values) return NULL;
     if (p->running) {
         err = (spry_error){.status = SPRY_UNSUPPORTED, .message = "the plan is being run by another thread"};
         return spry_python_fail(&err);
     }
-    static double nothing[1]; /* C without entries */
-    options.values = PyArray_SIZE(array) > 0 ? PyArray_DATA(array) : nothing;
     p->running = 1;
     SPRY_WITHOUT_LOCK(status = spry_spgemm_plan_run(p->plan, &options, &err));
     p->running = 0;
@@ -210,7 +218,7 @@ static PyObject *plan_info(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"structure", plan_structure, METH_NOARGS, structure_doc},
-    {"run", plan_run, METH_O, run_doc},
+    {"run", plan_run, METH_VARARGS, run_doc},
     {"info", plan_info, METH_NOARGS, plan_info_doc},
     {NULL, NULL, 0, NULL},
 };

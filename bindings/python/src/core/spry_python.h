@@ -6,6 +6,7 @@
  *   fields.c     structs of the library as dicts, and options from dicts
  *   errors.c     errors of the library as exceptions
  *   vectors.c    NumPy's arrays as vectors
+ *   views.c      arrays in a GPU's memory
  *   matrix.c     spry._core.Matrix: borrowed arrays, or arrays of the library that NumPy shows
  *   plan.c       spry._core.Plan: products with vectors
  *   spgemm.c     sparse products, and their plans
@@ -43,6 +44,7 @@ typedef enum spry_field_kind {
     SPRY_FIELD_INT64,  /* int64_t */
     SPRY_FIELD_DOUBLE, /* double */
     SPRY_FIELD_STRING, /* const char *; None is NULL */
+    SPRY_FIELD_POINTER, /* void *, by its number */
     SPRY_FIELD_TEXT,   /* char[] */
     SPRY_FIELD_TYPE,   /* spry_type, by its name: "f64" */
     SPRY_FIELD_VERDICT /* spry_verdict, by its text */
@@ -89,6 +91,9 @@ extern int spry_python_thread_limit;
 /* The attribute `name` of the package's file `module` ("spry._vectors"), called with arguments as Py_BuildValue's. */
 PyObject *spry_python_call(const char *module, const char *name, const char *format, ...);
 
+/* The CUDA plug-in of contexts that are made from then on; NULL: where the library looks for it. */
+extern char *spry_python_plugin;
+
 /* An object of a type of the extension, cleared; and the memory of one that is gone, for its type's dealloc. */
 PyObject *spry_python_new(PyTypeObject *type);
 void spry_python_free(PyObject *self);
@@ -127,10 +132,31 @@ int spry_python_reuse(spry_operand *operand, PyArrayObject *array, const spry_op
 /* 1: rows of all columns lie one behind the other. */
 int spry_python_by_rows(const spry_operand *operand);
 
+/* ---- views.c ---- */
+/*
+ * An array in a GPU's memory. Python's side (_homes.py) hands it over, and is handed it, as a tuple of these parts and
+ * of what keeps the memory alive.
+ */
+typedef struct spry_view {
+    unsigned long long address;
+    long long length, columns, row_stride, column_stride; /* as spry_vector's */
+    const char *type;                                     /* "float64", "float32", "int32", "int64" */
+    int device;                                           /* the library's number of it */
+} spry_view;
+
+/* `given`, which is read while it lives; -1 with TypeError where it is no such tuple. */
+int spry_python_view(spry_view *view, PyObject *given, const char *name);
+
+/* A new tuple for one column of numbers that `owner` keeps alive. */
+PyObject *spry_python_show_view(PyObject *owner, const void *data, int64_t length, const char *type, int device);
+
+/* A view as a vector, with array NULL. Sizes and types are for the library to check. */
+int spry_python_view_operand(spry_operand *operand, PyObject *given, const char *name);
+
 /* ---- matrix.c ---- */
 typedef struct SpryMatrix {
     PyObject_HEAD spry_matrix *matrix;
-    PyObject *offsets, *indices, *values, *row_indices; /* borrowed arrays of NumPy; NULL: the library's own */
+    PyObject *offsets, *indices, *values, *row_indices; /* borrowed: arrays of NumPy, or views; NULL: the library's own */
 } SpryMatrix;
 
 extern PyTypeObject *spry_python_matrix_type;
@@ -139,10 +165,9 @@ int spry_python_add_matrix(PyObject *module);
 /* A Matrix that owns `matrix`, also on failure. */
 PyObject *spry_python_own(spry_matrix *matrix);
 
-/* An array of NumPy that shows `length` numbers, which `owner` keeps alive. */
-PyObject *spry_python_show(PyObject *owner, const void *data, int64_t length, int numpy_type, int writable);
-PyObject *spry_python_show_indices(PyObject *owner, const void *data, int64_t length, spry_index_type type,
-                                   int writable);
+/* Indices of `arrays` that `owner` keeps alive: an array of NumPy, or a view where they are in a GPU's memory. */
+PyObject *spry_python_show_indices(PyObject *owner, const spry_arrays *arrays, const void *data, int64_t length,
+                                   spry_index_type type, int writable);
 
 /* ---- the others ---- */
 int spry_python_add_plan(PyObject *module);

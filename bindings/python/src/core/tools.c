@@ -107,10 +107,12 @@ PyDoc_STRVAR(devices_doc, "devices() -> list of dicts\n\nThe CPU, and GPUs, or t
 
 static PyObject *devices(PyObject *module, PyObject *unused)
 {
-    static const spry_field fields[] =
-        {DEVICE(INT, device),         DEVICE(STRING, name),       DEVICE(STRING, kind), DEVICE(STRING, description),
-         DEVICE(BOOL, available),     DEVICE(STRING, reason),     DEVICE(INT, units),   DEVICE(STRING, simd),
-         DEVICE(INT64, memory_bytes), DEVICE(INT64, cache_bytes), SPRY_FIELDS_END};
+    static const spry_field fields[] = {DEVICE(INT, device),         DEVICE(INT, ordinal),
+                                        DEVICE(STRING, name),        DEVICE(STRING, kind),
+                                        DEVICE(STRING, description), DEVICE(BOOL, available),
+                                        DEVICE(STRING, reason),      DEVICE(INT, units),
+                                        DEVICE(STRING, simd),        DEVICE(INT64, memory_bytes),
+                                        DEVICE(INT64, cache_bytes),  SPRY_FIELDS_END};
     (void)module, (void)unused;
     const spry_context *const context = spry_python_context(0);
     if (!context) return NULL;
@@ -137,6 +139,22 @@ static PyObject *device_number(PyObject *module, PyObject *given)
     if (!name) return NULL;
     if (spry_device_find(context, &device, name, &err) != SPRY_OK) return spry_python_fail(&err);
     return PyLong_FromLong(device);
+}
+
+PyDoc_STRVAR(synchronize_doc, "synchronize(device, stream)\n\nWaits for a stream of a GPU.");
+
+static PyObject *synchronize(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const spry_context *const context = spry_python_context(0);
+    int device;
+    unsigned long long stream;
+    spry_status status;
+    spry_error err;
+    if (!context || !PyArg_ParseTuple(args, "iK", &device, &stream)) return NULL;
+    SPRY_WITHOUT_LOCK(status = spry_device_synchronize(context, device, (void *)(uintptr_t)stream, &err));
+    if (status != SPRY_OK) return spry_python_fail(&err);
+    Py_RETURN_NONE;
 }
 
 /* ---- orderings ---- */
@@ -271,6 +289,7 @@ PyMethodDef spry_python_tool_functions[] = {
     {"generators", generators, METH_NOARGS, generators_doc},
     {"devices", devices, METH_NOARGS, devices_doc},
     {"device_number", device_number, METH_O, device_doc},
+    {"synchronize", synchronize, METH_VARARGS, synchronize_doc},
     {"order", order, METH_VARARGS, order_doc},
     {"explain", explain, METH_VARARGS, explain_doc},
     {NULL, NULL, 0, NULL},

@@ -1,4 +1,4 @@
-"""Spry: fast sparse matrix products for SciPy's matrices.
+"""Spry: fast sparse matrix products for matrices of SciPy, CuPy and PyTorch.
 
     plan(A)            A made ready for products: plan @ x, plan.run(x, out), plan.T
     spgemm(A, B)       sparse times sparse; spgemm_plan(A, B) for products that are repeated with new values
@@ -12,6 +12,7 @@
 NumPy is all that the import needs. SciPy is loaded where its matrices are taken or given.
 """
 
+from . import _plugin  # noqa: F401  first, since the library looks for GPUs when it is first used
 from ._core import version as _version
 from ._errors import BadFileError, Error, FileError, InvalidError, OutOfMemoryError
 from ._files import generate, generators, mmread, mmwrite

@@ -3,18 +3,25 @@
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import IO, Any, Literal, SupportsFloat, overload
+from typing import IO, Any, Literal, Protocol, SupportsFloat, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __version__: str
 
-# scipy.sparse, which has no types of its own: its csr, csc, coo and others, arrays and matrices
+# scipy.sparse and CuPy have no types of their own: their csr, csc, coo and others, arrays and matrices; of PyTorch
+# tensors with layout sparse_csr, sparse_csc and others
 Sparse = Any
 Vectors = NDArray[np.float64] | NDArray[np.float32]
 Device = str
 Path = str | os.PathLike[str]
+
+class _Array(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+# Arrays of CuPy, PyTorch and others: results have the type of what they are results of.
+_Foreign = TypeVar("_Foreign", bound=_Array)
 
 class Error(RuntimeError):
     argument: str
@@ -49,8 +56,25 @@ class Plan:
     def info(self) -> Info: ...
     @property
     def T(self) -> Plan: ...
+    @overload
+    def __matmul__(self, x: NDArray[Any]) -> Vectors: ...
+    @overload
+    def __matmul__(self, x: _Foreign) -> _Foreign: ...
+    @overload
     def __matmul__(self, x: ArrayLike) -> Vectors: ...
+    @overload
+    def __rmatmul__(self, x: NDArray[Any]) -> Vectors: ...
+    @overload
+    def __rmatmul__(self, x: _Foreign) -> _Foreign: ...
+    @overload
     def __rmatmul__(self, x: ArrayLike) -> Vectors: ...
+    @overload
+    def run(self, x: NDArray[Any], out: Vectors | None = None, alpha: SupportsFloat | None = 1.0,
+            beta: SupportsFloat | None = 0.0) -> Vectors: ...
+    @overload
+    def run(self, x: _Foreign, out: _Foreign | None = None, alpha: SupportsFloat | None = 1.0,
+            beta: SupportsFloat | None = 0.0) -> _Foreign: ...
+    @overload
     def run(self, x: ArrayLike, out: Vectors | None = None, alpha: SupportsFloat | None = 1.0,
             beta: SupportsFloat | None = 0.0) -> Vectors: ...
     def explain(self) -> Explanation: ...
@@ -73,7 +97,8 @@ class SpgemmPlan:
 def plan(A: Sparse, *, expected_calls: int | None = None, format: str | None = None, device: Device | None = None,
          threads: int | None = None, check: bool = True, dtype: DTypeLike | None = None, columns: int | None = None,
          order: Literal["C", "F"] = "C", kernel: str | None = None, ordering: str | None = None,
-         expected_updates: int | None = None, memory_limit: int | None = None, policy: str | None = None) -> Plan: ...
+         expected_updates: int | None = None, memory_limit: int | None = None, policy: str | None = None,
+         vector_device: Device | None = None) -> Plan: ...
 @overload
 def spgemm(A: Sparse, B: Sparse, *, memory_limit: int | None = None, threads: int | None = None,
            transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, drop_zeros: bool = False,
@@ -90,26 +115,26 @@ def spgemm_plan(A: Sparse, B: Sparse, *, memory_limit: int | None = None, thread
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
        maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
-       threads: int | None = None, check: bool = True,
+       device: Device | None = None, threads: int | None = None, check: bool = True,
        full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
        maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
-       threads: int | None = None, check: bool = True,
+       device: Device | None = None, threads: int | None = None, check: bool = True,
        full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
              personalization: ArrayLike | None = None, x0: ArrayLike | None = None,
              edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
-             threads: int | None = None, check: bool = True,
+             device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
              personalization: ArrayLike | None = None, x0: ArrayLike | None = None,
              edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
-             threads: int | None = None, check: bool = True,
+             device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
 def reorder(A: Sparse, method: Literal["rcm", "bfs", "degree", "bandk"] = "rcm", *,
             check: bool = True) -> NDArray[np.int64]: ...

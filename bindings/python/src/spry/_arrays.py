@@ -1,50 +1,62 @@
-"""SciPy's matrices as the library's, and back. Arrays are borrowed and adopted, never copied, but where it says so."""
+"""Matrices of SciPy, CuPy and PyTorch as the library's, and back. Arrays are borrowed and adopted, never copied, but
+where it says so."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._errors import InvalidError
+from ._homes import COO, CSC, CSR, HOST, host, sparse_home_of
 
-CSR, COO, CSC = 1, 2, 3
 _LAYOUTS = {"csr": CSR, "coo": COO, "csc": CSC}
 _TYPES = {"float64": "f64", "float32": "f32"}
 
 
 @dataclass(slots=True)
 class Source:
-    """The arrays of a matrix. `first` are offsets (CSR, CSC) or rows (COO)."""
+    """The arrays of a matrix, as their home has them. `first` are offsets (CSR, CSC) or rows (COO)."""
 
     layout: int
     shape: tuple[int, int]
     nnz: int
-    first: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    is_array: bool  # of sparray, not of spmatrix
-    converted_from: str = ""  # a format of SciPy whose arrays these are not
+    first: Any
+    indices: Any
+    values: Any
+    home: Any
+    converted_from: str = ""  # a format of the caller's whose arrays these are not
+    transposed: bool = False  # they are the transpose's: on a GPU the library takes csr alone
 
     def matrix(self, threads=0, symmetry=0, check=False) -> _core.Matrix:
         """A handle on the arrays; check looks at every offset and index."""
         rows, cols = self.shape
-        matrix = _core.Matrix(self.layout, rows, cols, self.nnz, self.first, self.indices, self.values, threads,
-                              symmetry)
+        arrays = [self.home.shown(array) for array in (self.first, self.indices, self.values)]
+        matrix = _core.Matrix(self.layout, rows, cols, self.nnz, *arrays, threads, symmetry)
         if check:
+            self.home.complete()
             matrix.check_structure()
         return matrix
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.home.dtype(self.values)
 
     def with_values(self, values) -> "Source":
         return replace(self, values=values)
 
 
-def source_of(A, name="A") -> Source:
-    """What scipy.sparse has of A.
+def source_of(A, name="A", as_csr=False) -> Source:
+    """What scipy.sparse, cupyx.scipy.sparse or PyTorch has of A.
 
-    csr, csc and coo are taken as they are. Others, bsr among them, are converted by tocsr().
+    csr and csc are taken as they are, and coo of SciPy. Others, bsr among them, are converted by tocsr(), and with
+    as_csr what would be transposed, too. Indices of 64 bits on a GPU, as PyTorch has them, are copied to 32.
     """
+    home = sparse_home_of(A)
+    if home is not None:
+        return _of_home(home, A, name, as_csr)
     if not hasattr(A, "tocsr"):
-        raise TypeError(f"{name} is {_type_name(A)}, expected a matrix of scipy.sparse"
+        raise TypeError(f"{name} is {_type_name(A)}, expected a sparse matrix of SciPy, CuPy or PyTorch"
                         + ("; scipy.sparse.csr_array makes one of it" if isinstance(A, np.ndarray) else ""))
     if len(A.shape) != 2:
         raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
@@ -67,7 +79,53 @@ def source_of(A, name="A") -> Source:
     if not (values.flags.c_contiguous and values.flags.aligned):
         raise InvalidError(f"{name}.data is not contiguous: the plan would not see its changes")
     shape = (int(A.shape[0]), int(A.shape[1]))
-    return Source(layout, shape, nnz, first, indices, values, _is_array(A), converted_from)
+    return Source(layout, shape, nnz, first, indices, values, host(_is_array(A)), converted_from)
+
+
+def _of_home(home, A, name, as_csr) -> Source:
+    """Of CuPy and PyTorch."""
+    if not hasattr(A, "tocsr") and not (hasattr(A, "layout") and str(A.layout) != "torch.strided"):
+        raise TypeError(f"{name} is dense, expected a sparse matrix: {name}.to_sparse_csr() makes one of a tensor")
+    if len(A.shape) != 2:
+        raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
+    layout, first, indices, values, converted_from = home.parts(home.to_csr(A) if as_csr else A, name)
+    check_values(home.dtype(values), name)
+    if len(home.shape(values)) != 1:
+        raise TypeError(f"{name} has blocks of values: {name}.to_sparse_csr() makes a matrix of numbers of it")
+    if any(home.shape(array)[0] > 1 and home.strides(array)[0] != 1 for array in (first, indices, values)):
+        raise InvalidError(f"{name} has arrays that are not contiguous: a plan would not see changes of their copies")
+    shape = (int(A.shape[0]), int(A.shape[1]))
+    nnz = int(home.shape(indices)[0])
+    if home.device:  # whose kernels take indices of 32 bits, and offsets of 64 where 32 do not hold them
+        indices = _narrowed(home, indices, max(shape))
+        first = _narrowed(home, first, nnz)
+    transposed = home.device != 0 and layout == CSC
+    if transposed:
+        layout, shape = CSR, shape[::-1]
+    return Source(layout, shape, nnz, first, indices, values, home, converted_from, transposed)
+
+
+def _narrowed(home, array, largest):
+    """A copy of 32 bits where these hold all of them."""
+    fits = home.dtype(array) == np.int64 and largest <= np.iinfo(np.int32).max
+    return home.converted(array, np.dtype(np.int32)) if fits else array
+
+
+def host_source_of(A, name="A") -> Source:
+    """The same for what only matrices in host memory have."""
+    source = source_of(A, name)
+    if source.home.device:
+        raise TypeError(f"{name} is in a GPU's memory: {name}.get() of CuPy and {name}.cpu() of PyTorch copy it")
+    return source
+
+
+def common_home(a: Source, b: Source):
+    """Where a result of both is."""
+    if a.home.device == b.home.device == 0 and type(a.home) is type(b.home):
+        return b.home if getattr(b.home, "is_array", False) else a.home
+    if a.home is not b.home:
+        raise TypeError("A and B are of two libraries or in two memories, expected both in one")
+    return a.home
 
 
 def type_of(dtype) -> str:
@@ -112,33 +170,18 @@ def _is_array(A):
 
 def same_values(a: Source, b: Source) -> tuple[Source, Source]:
     """Both with values of one type, of which the wider; the other's are copied."""
-    wider = np.result_type(a.values, b.values)
-    widened = [s if s.values.dtype == wider else s.with_values(s.values.astype(wider)) for s in (a, b)]
+    wider = np.result_type(a.dtype, b.dtype)
+    widened = [s if s.dtype == wider else s.with_values(s.home.converted(s.values, wider)) for s in (a, b)]
     return widened[0], widened[1]
 
 
-def csr_of(matrix: _core.Matrix, is_array=True):
-    """SciPy's matrix on the arrays of the library's, which lives as long."""
+def csr_of(matrix: _core.Matrix, home=HOST, canonical=False):
+    """The home's matrix on the arrays of the library's, which lives as long."""
     layout, rows, cols, nnz, first, indices, values = matrix.arrays()
-    if values is None:
-        values = np.ones(nnz)
+    first, indices = home.taken(first), home.taken(indices)
+    values = home.ones(nnz) if values is None else home.taken(values)
     if layout == COO:
         import scipy.sparse
 
-        make = scipy.sparse.coo_array if is_array else scipy.sparse.coo_matrix
-        return make((values, (first, indices)), shape=(rows, cols), copy=False)
-    return compressed(layout, (rows, cols), values, indices, first, is_array)
-
-
-def compressed(layout, shape, values, indices, offsets, is_array=True, sorted_and_unique=False):
-    """A csr or csc of SciPy on these arrays. Its constructor would look at every index, and may copy them."""
-    import scipy.sparse
-
-    name = ("csr" if layout == CSR else "csc") + ("_array" if is_array else "_matrix")
-    if offsets.dtype != indices.dtype:  # SciPy has one type for both
-        indices = indices.astype(offsets.dtype)
-    made = getattr(scipy.sparse, name)(shape, dtype=values.dtype)
-    made.data, made.indices, made.indptr = values, indices, offsets
-    if sorted_and_unique:
-        made.has_canonical_format = True
-    return made
+        return scipy.sparse.coo_array((values, (first, indices)), shape=(rows, cols), copy=False)
+    return home.compressed(layout, (rows, cols), values, indices, first, canonical)

@@ -3,7 +3,7 @@
 import os
 
 from . import _core
-from ._arrays import csr_of, source_of, type_of
+from ._arrays import csr_of, host_source_of, type_of
 from ._threads import interruptible
 
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
@@ -85,7 +85,7 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     """
     if symmetry not in _SYMMETRIES:
         raise ValueError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
-    matrix = source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
+    matrix = host_source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
     interruptible(matrix.write, os.fspath(target), {"comment": comment, "full": bool(full), "format": format})
 
 

@@ -15,8 +15,9 @@ import threading
 import numpy as np
 
 from . import _core
-from ._arrays import CSR, csr_of
+from ._arrays import csr_of
 from ._errors import Error
+from ._homes import CSR
 
 TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")

@@ -7,9 +7,12 @@ import numpy as np
 from . import _core
 from ._arrays import Source, source_of, type_of
 from ._errors import InvalidError
+from ._homes import adopt, give_back, home_of
 from ._threads import checked, interruptible
 
 _TRANSPOSED = 1  # spry_op
+_DEVICE_AUTO = -2
+_NUMBERS = {"f32": np.float32, "f64": np.float64}
 # Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
 _LONG = 2_000_000
 
@@ -44,7 +47,8 @@ class Explanation(Info):
 
 
 def plan(A, *, expected_calls=None, format=None, device=None, threads=None, check=True, dtype=None, columns=None,
-         order="C", kernel=None, ordering=None, expected_updates=None, memory_limit=None, policy=None) -> "Plan":
+         order="C", kernel=None, ordering=None, expected_updates=None, memory_limit=None, policy=None,
+         vector_device=None) -> "Plan":
     """Makes the m x n matrix A ready for products.
 
     The plan borrows A's arrays and keeps them alive. While it lives the structure of A (indptr, indices, row, col) must
@@ -52,15 +56,15 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
 
     Parameters
     ----------
-    A : csr, csc, coo of scipy.sparse, array or matrix
+    A : csr, csc, coo of scipy.sparse, array or matrix; csr, csc of cupyx.scipy.sparse or PyTorch
         float64 or float32, indices of 32 or 64 bits. Rows need not be sorted, entries at one position count as their
-        sum. Other formats of SciPy, bsr among them, are converted by their tocsr(), a copy.
+        sum. Other formats, bsr among them, are converted by their tocsr(), a copy.
     expected_calls : int, optional
         Products expected, against which the set-up is weighed; None: many.
     format : str, optional
         A format of the library, as "csr" or "sell:c=16"; None: its choice, which plan.info.reason tells.
     device : str, optional
-        "cpu".
+        "cpu", "cuda", "cuda:1", of spry.devices(), or "auto": what is predicted to be faster; None: where A is.
     threads : int, optional
         Threads that a product may use; None: as many as there are. Small products use fewer.
     check : bool
@@ -77,18 +81,21 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         Updates of values expected; None: none.
     memory_limit : int, optional
         The most bytes that the plan may own.
+    vector_device : str, optional
+        Where vectors will be, "cpu" or the plan's GPU; None: where A is. Vectors in host memory are copied to a GPU
+        and back in each product.
 
     Raises
     ------
     TypeError
-        A is no matrix of scipy.sparse, or holds other numbers.
+        A is no matrix of these libraries, or holds other numbers.
     InvalidError
         A's arrays are no matrix; an unknown name.
     OutOfMemoryError, Error
         No memory; over memory_limit, not supported.
     """
     source = source_of(A)
-    vectors = type_of(source.values.dtype if dtype is None else dtype)
+    vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
     options = {
@@ -102,10 +109,18 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "memory_limit_bytes": memory_limit,
         "columns": columns,
         "row_major": True if order == "C" and columns is not None and columns > 1 else None,
-        "device": None if device is None else _core.device_number(device),
+        "device": _device_number(device),
+        "vector_device": _device_number(vector_device),
+        "op": _TRANSPOSED if source.transposed else None,
     }
     options = {name: value for name, value in options.items() if value is not None}
     return Plan._make(source, options, checked(threads), check)
+
+
+def _device_number(name):
+    if name is None:
+        return None
+    return _DEVICE_AUTO if name == "auto" else _core.device_number(name)
 
 
 class Plan(_core.Plan):
@@ -123,12 +138,19 @@ class Plan(_core.Plan):
     _threads: int
     _transposed: "Plan | None"
     _parent: "weakref.ref[Plan] | None"
+    _number: np.dtype
+    _vector_device: int  # 0: host memory
+    _workspaces: dict  # of streams: (address, bytes, what keeps it alive), 0 for the plan's own
 
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
         matrix = source.matrix(threads, check=check)
-        make = (lambda *args: interruptible(cls, *args)) if source.nnz >= _LONG else cls
-        plan = make(matrix, options, threads)
+        lasts = source.nnz >= _LONG and not source.home.device  # a GPU needs milliseconds
+        make = (lambda *args: interruptible(cls, *args)) if lasts else cls
+        plan = make(matrix, options, threads, source.home.stream())
+        plan._vector_device = max(options.get("vector_device", source.home.device), 0)
+        plan._workspaces = {}
+        plan._number = np.dtype(_NUMBERS[options["vector_type"]])
         plan._source, plan._options, plan._threads = source, options, threads
         plan._transposed = None
         plan._parent = weakref.ref(parent) if parent is not None else None
@@ -144,7 +166,7 @@ class Plan(_core.Plan):
     @property
     def dtype(self) -> np.dtype:
         """Of vectors."""
-        return np.dtype(np.float32 if self._options["vector_type"] == "f32" else np.float64)
+        return self._number
 
     @property
     def nnz(self) -> int:
@@ -213,11 +235,51 @@ class Plan(_core.Plan):
         if values is not None:
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)
+        stream = source.home.stream()
         original = self._parent() if self._parent is not None else None
         for each in (self, self._transposed, original):
             if each is not None:
-                each._update(matrix)
+                each._update(matrix, stream)
                 each._source = source
+                each._workspaces.clear()
+
+    # ---- vectors in a GPU's memory ----
+
+    def _multiply_on_gpu(self, home, x, out, alpha, beta):
+        if home.device != self._vector_device:
+            there = "host memory" if self._vector_device == 0 else f"the memory of device {self._vector_device}"
+            raise InvalidError(f"x is in the memory of device {home.device}, the plan's vectors are in {there}: "
+                               'spry.plan(A, device="cuda", vector_device="cuda") makes a plan for such vectors')
+        m, n = self.shape
+        dtype = self._number
+        dimensions = len(home.shape(x))
+        x, x_view = home.vector(x, dtype, n, "x")
+        if out is None:
+            if beta:
+                raise ValueError("beta is not 0, so that out is to be given")
+            y, y_view = home.result(x_view, dimensions, m, dtype)
+        else:
+            y, y_view = home.target(out, dimensions, x_view, m, dtype)
+        if x_view[2] > 0:
+            stream = home.stream()
+            key = (stream, x_view[3] != 1 or y_view[3] != 1)
+            address, size, _ = self._workspaces.get(key) or self._new_workspace(home, key)
+            self._start(y_view, x_view, alpha, beta, stream, address, size)
+        if out is None or y is out:
+            return y
+        home.copy_into(out, y)
+        return out
+
+    def _new_workspace(self, home, key):
+        """The first stream has the plan's own; products in others may overlap with it."""
+        made = (0, 0, None)
+        if any(by_rows == key[1] for _, by_rows in self._workspaces):
+            info = self._info(key[1]) or self._info(False)
+            if info["workspace_bytes"] > 0:
+                memory = home.zeros(info["workspace_bytes"])
+                made = (home.address(memory), info["workspace_bytes"], memory)
+        self._workspaces[key] = made
+        return made
 
     # ---- for scipy.sparse.linalg.aslinearoperator and its solvers ----
 
@@ -242,19 +304,36 @@ class Plan(_core.Plan):
         return Plan._make, (self._source, self._options, self._threads)
 
 
-def _values_like(source: Source, values) -> np.ndarray:
-    array = np.asarray(values)
-    wanted = source.values.dtype
-    if array.shape not in ((source.nnz,), source.values.shape):
-        raise InvalidError(f"values has shape {array.shape}, expected ({source.nnz},)")
-    if array.dtype != wanted and not np.can_cast(array.dtype, wanted, "safe"):
-        raise TypeError(f"values holds {array.dtype}, expected {wanted}")
-    return np.require(array, wanted, ("C", "A"))
+def _values_like(source: Source, values):
+    """As an array of the source's home, a copy where it is in another memory."""
+    home, wanted = source.home, source.dtype
+    array = home.from_any(values)
+    found, shape = home.dtype(array), tuple(home.shape(array))
+    if shape not in ((source.nnz,), tuple(home.shape(source.values))):
+        raise InvalidError(f"values has shape {shape}, expected ({source.nnz},)")
+    if found != wanted and not np.can_cast(found, wanted, "safe"):
+        raise TypeError(f"values holds {found}, expected {wanted}")
+    return home.columns(array, wanted, copy=False)
+
+
+def multiply_foreign(plan, x, out=None, alpha=None, beta=None):
+    """plan.run(x, out, alpha, beta) with an x that is none of NumPy's, for the extension."""
+    home = home_of(x)
+    if home is None:
+        y = plan.run(adopt(x, "x"), out, alpha, beta)
+        return out if out is not None else give_back(x, y)
+    if home.device:
+        return plan._multiply_on_gpu(home, x, out, alpha, beta)
+    home.check(x, "x")
+    if out is not None and home_of(out) is not home:
+        raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected a tensor as x is")
+    y = plan.run(home.shown(x), None if out is None else home.shown(out), alpha, beta)
+    return home.taken(y) if out is None else out
 
 
 def multiply_left(left, plan):
     """left @ plan, for the extension."""
     if hasattr(left, "tocsr"):
         raise TypeError(f"the left side is sparse, {type(left).__name__}: spry.spgemm multiplies sparse matrices")
-    array = np.asarray(left)
-    return plan.T @ array if array.ndim == 1 else (plan.T @ array.T).T
+    array = left if hasattr(left, "__dlpack__") else np.asarray(left)
+    return plan.T @ array if len(array.shape) == 1 else (plan.T @ array.T).T

@@ -3,7 +3,8 @@
 import numpy as np
 
 from . import _core
-from ._arrays import CSR, compressed, csr_of, same_values, source_of
+from ._arrays import common_home, csr_of, same_values, source_of
+from ._homes import CSR
 from ._plan import Info
 from ._threads import checked, interruptible
 
@@ -17,8 +18,9 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
 
     Parameters
     ----------
-    A, B : csr, csc, coo of scipy.sparse, array or matrix
-        As for spry.plan. Where one holds float32 and the other float64, the first is converted.
+    A, B : csr, csc, coo of scipy.sparse, array or matrix; of cupyx.scipy.sparse or PyTorch
+        As for spry.plan, both of one library. Where one holds float32 and the other float64, the first is converted.
+        On a GPU what is no csr is converted, too, and nothing is transposed.
     memory_limit : int, optional
         The most bytes that operands, result and workspace may take together.
     threads : int, optional
@@ -34,7 +36,7 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
 
     Returns
     -------
-    csr_array, or csr_matrix where A and B are of the older kind
+    csr_array, or csr_matrix where A and B are of the older kind; of CuPy or PyTorch where A and B are
         Rows sorted, each position once. Its arrays are the library's, which are not copied.
 
     Raises
@@ -47,11 +49,11 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
     a, b = _sources(A, B)
     left, right = _matrices(a, b, check)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
-    options["drop_zeros"] = bool(drop_zeros)
-    multiply = _core.spgemm if a.nnz + b.nnz < _LONG else _interruptible_spgemm
+    options.update(drop_zeros=bool(drop_zeros), stream=a.home.stream())
+    lasts = a.nnz + b.nnz >= _LONG and not a.home.device  # a GPU needs milliseconds
+    multiply = _interruptible_spgemm if lasts else _core.spgemm
     matrix, info = multiply(left, right, options)
-    C = csr_of(matrix, a.is_array or b.is_array)
-    C.has_canonical_format = True
+    C = csr_of(matrix, common_home(a, b), canonical=True)
     return (C, Info(info)) if full_output else C
 
 
@@ -60,8 +62,10 @@ def _interruptible_spgemm(*args):
 
 
 def _sources(A, B):
-    a = source_of(A, "A")
-    return (a, a) if B is A else same_values(a, source_of(B, "B"))
+    a = source_of(A, "A", as_csr=True)
+    b = a if B is A else source_of(B, "B", as_csr=True)
+    common_home(a, b)
+    return same_values(a, b)
 
 
 def _matrices(a, b, check):
@@ -99,8 +103,10 @@ class SpgemmPlan:
 
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
-        self._plan = _core.SpgemmPlan(*_matrices(a, b, check), options)
-        rows, cols, self.nnz, self._indptr, self._indices, dtype = self._plan.structure()
+        self._home = common_home(a, b)
+        self._plan = _core.SpgemmPlan(*_matrices(a, b, check), {**options, "stream": self._home.stream()})
+        rows, cols, self.nnz, indptr, indices, dtype = self._plan.structure()
+        self._indptr, self._indices = self._home.taken(indptr), self._home.taken(indices)
         self.shape = (rows, cols)
         self.dtype = np.dtype(dtype)
 
@@ -117,16 +123,16 @@ class SpgemmPlan:
         InvalidError
             out is of another size or type.
         """
-        values = np.empty(self.nnz, self.dtype) if out is None else out
-        self._plan.run(values)
-        is_array = self._a.is_array or self._b.is_array
-        return compressed(CSR, self.shape, values, self._indices, self._indptr, is_array, sorted_and_unique=True)
+        home = self._home
+        values = home.empty(self.nnz, self.dtype) if out is None else out
+        self._plan.run(home.shown(values), home.stream())
+        return home.compressed(CSR, self.shape, values, self._indices, self._indptr, sorted_and_unique=True)
 
     def update(self, a=None, b=None) -> None:
         """Writes new values into the arrays that the plan reads: A.data and B.data, which change, or copies of them."""
         for source, values in ((self._a, a), (self._b, b)):
             if values is not None:
-                np.copyto(source.values[: source.nnz], values, casting="safe")
+                source.home.copy_values(source.values[: source.nnz], values)
 
     @property
     def info(self) -> Info:

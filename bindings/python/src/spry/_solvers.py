@@ -13,15 +13,16 @@ _PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
 _ENDED = ("iteration limit", "stagnation")
 
 
-def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, threads=None, check=True,
-       full_output=False):
+def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, device=None, threads=None,
+       check=True, full_output=False):
     """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called as scipy.sparse.linalg.cg.
 
     Parameters
     ----------
-    A : matrix of scipy.sparse, n x n, or a spry.Plan
+    A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch, n x n, or a spry.Plan
         As for spry.plan. Whether it is symmetric is looked up.
     b : (n,), (n, 1), or (n, k) for k systems that are solved side by side
+        In the memory that A is in; arrays of NumPy are copied to a GPU's.
     x0 : as b, optional
         A first guess; None: zero.
     rtol, atol : float
@@ -30,6 +31,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         None: 10 n, at least 100 and at most 100 000.
     M : optional
         What stands for A's inverse: "jacobi", "block_jacobi", "chebyshev", or what SciPy takes.
+    device : str, optional
+        "cuda" solves on the GPU, from host memory, too.
     callback : function, optional
         Called as callback(x) after each iteration. With it, or with an M of SciPy's, the iteration is SciPy's own, and
         its products are Spry's.
@@ -60,19 +63,21 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     source = source_of(A)
     matrix = _square(source, threads, check)
     right = _columns(b, source, "b")
-    x = np.zeros_like(right) if x0 is None else _columns(x0, source, "x0").copy(order="F")
+    x = _columns(right if x0 is None else x0, source, "x0", copy=True)
     if x.shape != right.shape:
-        raise InvalidError(f"x0 has shape {x.shape}, b has {right.shape}")
+        raise InvalidError(f"x0 has shape {tuple(x.shape)}, b has {tuple(right.shape)}")
     options = {
         "precond": _PRECONDITIONERS[M],
         "tolerance": rtol if rtol > 0 else _TOLERANCE_ZERO,
         "absolute_tolerance": float(atol),
         "max_iterations": maxiter,
         "start_from_x": x0 is not None,
+        **_place(source, device),
     }
-    if right.ndim == 2 and right.shape[1] == 0:
+    if len(right.shape) == 2 and right.shape[1] == 0:
         return x, 0
-    result = Info(_core.cg(matrix, x, right, source.values.dtype == np.float32, options, of_call(threads)))
+    shown = [source.home.shown_columns(array) for array in (x, right)]
+    result = Info(_core.cg(matrix, *shown, source.dtype == np.float32, options, of_call(threads)))
     if result.verdict in ("not symmetric", "bad diagonal"):
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
@@ -97,26 +102,33 @@ def _square(source, threads, check):
     return source.matrix(of_call(threads), check=check)
 
 
-def _columns(vectors, source, name):
-    """As the library takes them: of A's type, columns one behind the other."""
-    array, wanted = np.asarray(vectors), source.values.dtype
-    if not np.can_cast(array.dtype, wanted, "same_kind" if array.dtype.kind in "iub" else "safe"):
-        raise TypeError(f"{name} holds {array.dtype}, A holds {wanted}, which does not hold such numbers exactly: "
+def _place(source, device):
+    """Where a solver works."""
+    number = None if device is None else _core.device_number(device)
+    return {"device": number, "stream": source.home.stream()}
+
+
+def _columns(vectors, source, name, copy=False):
+    """As the library takes them, where A is: of A's type, columns one behind the other."""
+    array, wanted = source.home.from_any(vectors), source.dtype
+    found, shape = source.home.dtype(array), source.home.shape(array)
+    if not np.can_cast(found, wanted, "same_kind" if found.kind in "iub" else "safe"):
+        raise TypeError(f"{name} holds {found}, A holds {wanted}, which does not hold such numbers exactly: "
                         f"{name}.astype({wanted.name!r}) rounds them")
-    if array.ndim not in (1, 2) or array.shape[0] != source.shape[0]:
-        raise InvalidError(f"{name} has shape {array.shape}, expected ({source.shape[0]},) or ({source.shape[0]}, k)")
-    return np.require(array, wanted, ("F", "A"))
+    if len(shape) not in (1, 2) or shape[0] != source.shape[0]:
+        raise InvalidError(f"{name} has shape {shape}, expected ({source.shape[0]},) or ({source.shape[0]}, k)")
+    return source.home.columns(array, wanted, copy)
 
 
 def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0=None, edges="row_to_column",
-             dangling="teleport", norm=1, threads=None, check=True, full_output=False):
+             dangling="teleport", norm=1, device=None, threads=None, check=True, full_output=False):
     """The PageRank of a graph whose matrix is A, n x n, of entries >= 0: the weights of links.
 
     x = alpha * B @ x + (1 - alpha) * v, where B is A.T with each column divided by its sum.
 
     Parameters
     ----------
-    A : matrix of scipy.sparse
+    A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch
         As for spry.plan. A[i, j] is a link from i to j, with edges="column_to_row" one from j to i.
     alpha : float
         Damping, between 0 and 1.
@@ -130,6 +142,8 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         Where the iteration starts; None: v.
     dangling : "teleport", "drop" or "refuse"
         Nodes that link nowhere: they count as linking to all as v has it; their rank is lost; or InvalidError.
+    device : str, optional
+        "cuda" works on the GPU, from host memory, too.
     full_output : bool
         Gives (x, info, result), with iterations, error_bound and times (..._us).
 
@@ -143,21 +157,23 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     source = source_of(A)
     matrix = _square(source, threads, check)
     norms = {1: 0, 2: 1, np.inf: 2}
+    directions = {"row_to_column": int(source.transposed), "column_to_row": int(not source.transposed)}
     options = {
         "alpha": float(alpha),
         "tolerance": None if tol is None else tol if tol > 0 else _TOLERANCE_ZERO,
         "max_iterations": max_iter,
         "norm": _one_of(norms, norm, "norm"),
-        "edges": _one_of({"row_to_column": 0, "column_to_row": 1}, edges, "edges"),
+        "edges": _one_of(directions, edges, "edges"),
         "zero_columns": _one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
         "start_from_x": x0 is not None,
+        **_place(source, device),
     }
     if not 0 < alpha < 1:
         raise InvalidError(f"alpha is {alpha}, expected a number between 0 and 1")
-    x = np.zeros(source.shape[0], source.values.dtype) if x0 is None else _columns(x0, source, "x0").copy()
-    v = None if personalization is None else _columns(personalization, source, "personalization")
-    is_f32 = source.values.dtype == np.float32
-    result = Info(_core.pagerank(matrix, x, v, is_f32, options, of_call(threads)))
+    home, dtype = source.home, source.dtype
+    x = home.empty(source.shape[0], dtype) if x0 is None else _columns(x0, source, "x0", copy=True)
+    v = None if personalization is None else home.shown(_columns(personalization, source, "personalization"))
+    result = Info(_core.pagerank(matrix, home.shown(x), v, dtype == np.float32, options, of_call(threads)))
     if result.verdict == "zero column":
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1

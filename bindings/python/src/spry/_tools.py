@@ -1,7 +1,7 @@
 """Orders of rows and columns, devices, memory."""
 
 from . import _core
-from ._arrays import source_of
+from ._arrays import host_source_of
 from ._threads import interruptible
 
 
@@ -20,7 +20,7 @@ def reorder(A, method="rcm", *, check=True):
     -------
     (m,) array of int64
     """
-    matrix = source_of(A).matrix(check=check)
+    matrix = host_source_of(A).matrix(check=check)
     rows, _ = interruptible(_core.order, matrix, method)
     return rows
 

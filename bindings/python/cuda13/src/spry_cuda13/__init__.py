@@ -1,0 +1,1 @@
+"""Spry's CUDA plug-in, libspry-cuda.so, which the package spry finds beside this file."""

@@ -1,0 +1,108 @@
+"""Times the package beside CuPy on a GPU: python measure_gpu.py [--matrices FOLDER] [NAME ...]
+
+NAME: a generator of spry.generate or a file in FOLDER; none: the list *mesh*. Of each matrix, in f32 and f64, the mean
+of a batch of products that are waited for once, and one product alone without a plan to keep, waited for. All take
+turns; the median of nine rounds, microseconds, and CuPy's time over it.
+"""
+
+import argparse
+import pathlib
+import statistics
+import time
+
+import cupy
+import cupyx.scipy.sparse
+import numpy as np
+
+import spry
+
+MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
+
+
+def matrix_of(name, folder):
+    if name not in MESH or name == "G3_circuit":
+        return spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz"))
+    return spry.generate(name)
+
+
+def batch(call, calls=50):
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    cupy.cuda.Device().synchronize()
+    return (time.perf_counter() - start) / calls
+
+
+def beside(title, calls, measure):
+    """calls: a dict, CuPy's first. The ratios of CuPy's time over each."""
+    for call in calls.values():
+        call()
+    cupy.cuda.Device().synchronize()
+    rounds = {name: [] for name in calls}
+    for _ in range(9):
+        for name, call in calls.items():
+            rounds[name].append(measure(call))
+    base = statistics.median(rounds["CuPy"])
+    ratios = {}
+    for name, times in rounds.items():
+        middle = statistics.median(times)
+        ratios[name] = base / middle
+        print(f"{title:<18}{name:<34}{middle * 1e6:10.1f} us{ratios[name]:8.2f}", flush=True)
+    return ratios
+
+
+def of_matrix(name, A, dtype):
+    ours = cupyx.scipy.sparse.csr_matrix(A.astype(dtype))
+    x = cupy.asarray(np.random.default_rng(1).standard_normal(A.shape[1]).astype(dtype))
+    X = cupy.asarray(np.random.default_rng(1).standard_normal((A.shape[1], 8)).astype(dtype))
+    y = cupy.empty(A.shape[0], dtype)
+    plan, csr = spry.plan(ours), spry.plan(ours, format="csr")
+    title = f"{name} {np.dtype(dtype).name}"
+    ratios = beside(title, {
+        "CuPy": lambda: ours @ x,
+        "plan @ x": lambda: plan @ x,
+        "plan.run(x, y)": lambda: plan.run(x, y),
+        "csr @ x": lambda: csr @ x,
+    }, batch)
+    print(f"{title:<18}{plan.info.format}, {plan.info.kernel}")
+    plan @ X
+    blocks = beside(title + " k=8", {"CuPy": lambda: ours @ X, "plan @ X": lambda: plan @ X}, batch)
+    once = beside(title + " once", {
+        "CuPy": lambda: ours @ x,
+        "plan(expected_calls=1)": lambda: spry.plan(ours, expected_calls=1) @ x,
+        "plan(expected_calls=1, check=False)": lambda: spry.plan(ours, expected_calls=1, check=False) @ x,
+    }, lambda call: batch(call, 1))
+    return {"kept": ratios["plan @ x"], "k=8": blocks["plan @ X"], "once": once["plan(expected_calls=1)"],
+            "unchecked": once["plan(expected_calls=1, check=False)"]}
+
+
+def of_calls():
+    """What a call costs beside the kernel: a small matrix, many calls."""
+    A = cupyx.scipy.sparse.csr_matrix(spry.generate("laplace5", x=10, y=10))
+    x, y = cupy.ones(100), cupy.empty(100)
+    plan = spry.plan(A)
+    beside("100 rows", {"CuPy": lambda: A @ x, "plan @ x": lambda: plan @ x, "plan.run": lambda: plan.run(x, y)},
+           lambda call: batch(call, 500))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=MESH)
+    parser.add_argument("--matrices", default=".")
+    given = parser.parse_args()
+    device = next(d for d in spry.devices() if d["kind"] == "cuda")
+    print(f"spry {spry.__version__}, CuPy {cupy.__version__}, {device['description']}")
+    of_calls()
+    found = {}
+    for name in given.names:
+        A = matrix_of(name, given.matrices)
+        for dtype in ("f4", "f8"):
+            for what, ratio in of_matrix(name, A, dtype).items():
+                found.setdefault((what, dtype), []).append(ratio)
+    for (what, dtype), ratios in found.items():
+        print(f"geometric mean over CuPy, {what}, {dtype}: {statistics.geometric_mean(ratios):.2f} "
+              f"({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    main()
