@@ -12,7 +12,7 @@ copyright = "the Spry authors, Apache 2.0"
 release = re.search(r"VERSION (\d+\.\d+\.\d+)", (root / "CMakeLists.txt").read_text())[1]
 version = release
 
-extensions = ["myst_parser", "header_reference", "tree_links"]
+extensions = ["myst_parser", "header_reference", "notebook_page", "tree_links"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "study/README.md", "examples/data/README.md"
