@@ -165,3 +165,23 @@ def test_eigenvalues_of_scipy(grid):
     ours = scipy.sparse.linalg.eigsh(spry.plan(grid), k=3, return_eigenvectors=False)
     theirs = np.linalg.eigvalsh(grid.toarray())[-3:]
     assert np.abs(np.sort(ours) - theirs).max() < 1e-10
+
+
+def test_update_sees_another_array_of_values(rng):
+    A = random_csr(rng, 30, 20)
+    plan, x = spry.plan(A), rng.standard_normal(20)
+    plan.T
+    A.data = A.data * 2
+    plan.update()
+    np.testing.assert_allclose(plan @ x, A @ x, atol=1e-13)
+    A.data = A.data * 2
+    plan.T.update()
+    np.testing.assert_allclose(plan @ x, A @ x, atol=1e-13)
+    A.data = A.data[:-1]
+    with pytest.raises(spry.InvalidError, match="shape"):
+        plan.update()
+
+
+def test_a_plan_is_no_array(grid):
+    with pytest.raises(TypeError, match="no array"):
+        np.asarray(spry.plan(grid))

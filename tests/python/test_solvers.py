@@ -1,5 +1,7 @@
 """Conjugate Gradient and PageRank, called as SciPy's."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -153,3 +155,56 @@ def test_pagerank_refuses(graph):
     graph.data[3] = -1
     with pytest.raises(spry.InvalidError, match="-1"):
         spry.pagerank(graph)
+
+
+def test_cg_plan(grid, rng):
+    plan = spry.cg_plan(grid, M="jacobi", columns=3)
+    assert plan.shape == (400, 400) and plan.dtype == np.float64
+    for b in (rng.standard_normal(400), rng.standard_normal((400, 3))):
+        x, info, result = plan.solve(b, rtol=1e-10, full_output=True)
+        assert info == 0 and result.verdict == "converged"
+        again, _ = spry.cg(grid, b, M="jacobi", rtol=1e-10)
+        np.testing.assert_array_equal(x, again)
+        assert plan.solve(b, x0=x, full_output=True)[2].iterations <= 1
+    with pytest.raises(ValueError, match="b has shape"):
+        plan.solve(np.ones(3))
+    with pytest.raises(ValueError, match="maxiter"):
+        plan.solve(np.ones(400), maxiter=0)
+
+
+def test_cg_plan_of_new_values(grid, rng):
+    b = rng.standard_normal(400)
+    plan = spry.cg_plan(grid)
+    grid.data *= 2
+    plan.update()
+    np.testing.assert_allclose(grid @ plan.solve(b, rtol=1e-10)[0], b, atol=1e-8)
+    plan.update(grid.data * 3)
+    np.testing.assert_allclose(grid @ plan.solve(b, rtol=1e-10)[0], b, atol=1e-8)
+    values = grid.data.copy()
+    values[1] += 1
+    with pytest.raises(spry.InvalidError, match="symmetric"):
+        plan.update(values)
+    with pytest.raises(spry.Error):
+        plan.solve(b)
+    values[1] -= 1
+    plan.update(values)
+    assert plan.solve(b)[1] == 0
+
+
+def test_cg_plan_refuses(grid):
+    with pytest.raises(spry.InvalidError, match="symmetric"):
+        spry.cg_plan(scipy.sparse.csr_array(np.triu(np.ones((3, 3)))))
+    with pytest.raises(spry.InvalidError, match="M is"):
+        spry.cg_plan(grid, M="ilu")
+    with pytest.raises(spry.InvalidError, match="square"):
+        spry.cg_plan(scipy.sparse.csr_array((3, 4)))
+
+
+def test_cg_plan_pickles(grid):
+    plan = pickle.loads(pickle.dumps(spry.cg_plan(grid, M="jacobi")))
+    assert plan.solve(np.ones(400))[1] == 0
+
+
+def test_pagerank_counts_links_by_integers():
+    links = scipy.sparse.csr_array(np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [1, 0, 1, 0]]))
+    np.testing.assert_array_equal(spry.pagerank(links)[0], spry.pagerank(links.astype(float))[0])

@@ -155,7 +155,7 @@ PyMODINIT_FUNC PyInit__core(void)
     PyObject *const module = PyModule_Create(&definition);
     if (!module) return NULL;
     if (spry_python_add_matrix(module) < 0 || spry_python_add_plan(module) < 0 || spry_python_add_spgemm(module) < 0 ||
-        PyModule_AddFunctions(module, spry_python_plan_functions) < 0 ||
+        spry_python_add_cg_plan(module) < 0 || PyModule_AddFunctions(module, spry_python_plan_functions) < 0 ||
         PyModule_AddFunctions(module, spry_python_spgemm_functions) < 0 ||
         PyModule_AddFunctions(module, spry_python_solve_functions) < 0 ||
         PyModule_AddFunctions(module, spry_python_tool_functions) < 0) {

@@ -1,6 +1,6 @@
 /*
- * Conjugate Gradient and PageRank. Iterations run without Python's lock; every few hundredths of a second the lock is
- * taken, so that Ctrl-C is seen.
+ * Conjugate Gradient, spry._core.CgPlan for systems that are solved many times, and PageRank. Iterations run without
+ * Python's lock; every few hundredths of a second the lock is taken, so that Ctrl-C is seen.
  */
 #include "spry_python.h"
 
@@ -34,21 +34,11 @@ static int watch(void *user, int64_t iteration, double residual)
     return stop;
 }
 
-/* What a solver came to: its result as a dict with the message of a failure, or NULL where it did not run. */
-static PyObject *told(const void *result, const spry_field *fields, spry_status status, const spry_error *err)
-{
-    if (PyErr_Occurred()) return NULL; /* Ctrl-C */
-    if (status != SPRY_OK && status != SPRY_NOT_CONVERGED) return spry_python_fail(err);
-    PyObject *const dict = spry_python_dict(result, fields);
-    PyObject *const message = PyUnicode_FromString(status == SPRY_OK ? "" : err->message);
-    if (!dict || !message || PyDict_SetItemString(dict, "message", message) < 0) {
-        Py_XDECREF(dict);
-        Py_XDECREF(message);
-        return NULL;
-    }
-    Py_DECREF(message);
-    return dict;
-}
+/* A call of a solver: its vectors, of the type of both, and the watch. */
+typedef struct Call {
+    spry_operand x, b; /* b.array and b.vector are NULL where there is none */
+    Watch watch;
+} Call;
 
 /*
  * Vectors of a solver are the very arrays that Python gives, or views: columns one behind the other, of the type of both.
@@ -63,16 +53,66 @@ static int take_vector(spry_operand *operand, PyObject *given, spry_type type, i
     return -1;
 }
 
+static void drop_vectors(Call *call)
+{
+    Py_XDECREF((PyObject *)call->x.array);
+    Py_XDECREF((PyObject *)call->b.array);
+}
+
+/* Takes the vectors and lets the lock go; -1, with the lock, where they are refused. right may be None. */
+static int begin(Call *call, PyObject *into, PyObject *right, int is_f32, int64_t length, const char *name)
+{
+    const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
+    *call = (Call){.watch = {.looked = seconds()}};
+    if (take_vector(&call->x, into, type, length, "x") < 0 ||
+        (right != Py_None && take_vector(&call->b, right, type, length, name) < 0)) {
+        drop_vectors(call);
+        return -1;
+    }
+    call->watch.state = PyEval_SaveThread();
+    return 0;
+}
+
+/* Takes the lock. The result as a dict with the message of a failure, or NULL where the solver did not run. */
+static PyObject *end(Call *call, const void *result, const spry_field *fields, spry_status status,
+                     const spry_error *err)
+{
+    PyEval_RestoreThread(call->watch.state);
+    drop_vectors(call);
+    if (PyErr_Occurred()) return NULL; /* Ctrl-C */
+    if (status != SPRY_OK && status != SPRY_NOT_CONVERGED) return spry_python_fail(err);
+    PyObject *const dict = spry_python_dict(result, fields);
+    PyObject *const message = PyUnicode_FromString(status == SPRY_OK ? "" : err->message);
+    if (!dict || !message || PyDict_SetItemString(dict, "message", message) < 0) {
+        Py_XDECREF(dict);
+        Py_XDECREF(message);
+        return NULL;
+    }
+    Py_DECREF(message);
+    return dict;
+}
+
 /* ---- Conjugate Gradient ---- */
 
 #define OPTION(kind, member) SPRY_FIELD(spry_cg_options, kind, member)
 
 static const spry_field cg_options[] = {
-    OPTION(INT, precond),          OPTION(DOUBLE, tolerance), OPTION(DOUBLE, absolute_tolerance),
-    OPTION(INT64, max_iterations), OPTION(INT64, patience),   OPTION(BOOL, start_from_x),
-    OPTION(INT, device),           OPTION(STRING, format),    OPTION(STRING, kernel),
-    OPTION(INT64, block_size),     OPTION(INT64, degree),     OPTION(DOUBLE, eigenvalue_ratio),
-    OPTION(INT, inside),           OPTION(POINTER, stream),   SPRY_FIELDS_END,
+    OPTION(INT, precond),
+    OPTION(DOUBLE, tolerance),
+    OPTION(DOUBLE, absolute_tolerance),
+    OPTION(INT64, max_iterations),
+    OPTION(INT64, patience),
+    OPTION(BOOL, start_from_x),
+    OPTION(INT, device),
+    OPTION(STRING, format),
+    OPTION(STRING, kernel),
+    OPTION(INT64, block_size),
+    OPTION(INT64, degree),
+    OPTION(DOUBLE, eigenvalue_ratio),
+    OPTION(INT, inside),
+    OPTION(POINTER, stream),
+    OPTION(INT64, columns),
+    SPRY_FIELDS_END,
 };
 
 #define RESULT(kind, member) SPRY_FIELD(spry_cg_result, kind, member)
@@ -98,28 +138,145 @@ static PyObject *cg(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!OOpOi", spry_python_matrix_type, &matrix, &into, &right, &is_f32, &dict, &threads))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
-    const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
     spry_cg_options options = SPRY_INIT(spry_cg_options);
     spry_cg_result result = SPRY_INIT(spry_cg_result);
     spry_context *const context = spry_python_context(threads);
-    spry_operand x = {0}, b = {0};
-    spry_status status = SPRY_OK;
+    Call call;
     spry_error err;
-    Watch w = {.looked = seconds()};
     options.observe = watch;
-    options.user = &w;
-    PyObject *solved = NULL;
-    if (context && spry_python_options(&options, cg_options, dict) == 0 &&
-        take_vector(&x, into, type, spry_matrix_rows(A), "x") == 0 &&
-        take_vector(&b, right, type, spry_matrix_rows(A), "b") == 0) {
-        w.state = PyEval_SaveThread();
-        status = spry_cg(context, x.vector, &result, A, spry_vector_as_const(b.vector), &options, &err);
-        PyEval_RestoreThread(w.state);
-        solved = told(&result, cg_fields, status, &err);
+    options.user = &call.watch;
+    if (!context || spry_python_options(&options, cg_options, dict) < 0 ||
+        begin(&call, into, right, is_f32, spry_matrix_rows(A), "b") < 0)
+        return NULL;
+    const spry_const_vector b = spry_vector_as_const(call.b.vector);
+    const spry_status status = spry_cg(context, call.x.vector, &result, A, b, &options, &err);
+    return end(&call, &result, cg_fields, status, &err);
+}
+
+/* ---- systems that are solved many times ---- */
+
+typedef struct CgPlan {
+    PyObject_HEAD PyObject *matrix; /* whose arrays the plan reads */
+    PyObject *options;              /* a dict, which holds the strings */
+    spry_cg_plan *plan;
+    int64_t rows;
+    int running;
+} CgPlan;
+
+static void cg_plan_dealloc(PyObject *self)
+{
+    CgPlan *const p = (CgPlan *)self;
+    spry_cg_plan_destroy(p->plan);
+    Py_XDECREF(p->matrix);
+    Py_XDECREF(p->options);
+    spry_python_free(self);
+}
+
+/* Of a matrix that cannot be solved with, a fault of the matrix. */
+static PyObject *refuse_matrix(spry_error *err)
+{
+    if (err->status == SPRY_NOT_CONVERGED) err->status = SPRY_INVALID_MATRIX;
+    return spry_python_fail(err);
+}
+
+static PyObject *cg_plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"matrix", "options", "threads", NULL};
+    PyObject *matrix, *dict;
+    int threads;
+    spry_cg_options options = SPRY_INIT(spry_cg_options);
+    spry_status status;
+    spry_error err;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!i", names, spry_python_matrix_type, &matrix, &PyDict_Type,
+                                     &dict, &threads))
+        return NULL;
+    spry_context *const context = spry_python_context(threads);
+    CgPlan *const p = context ? (CgPlan *)spry_python_new(type) : NULL;
+    if (!p) return NULL;
+    const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
+    p->matrix = Py_NewRef(matrix);
+    p->options = PyDict_Copy(dict);
+    p->rows = spry_matrix_rows(A);
+    if (p->options && spry_python_options(&options, cg_options, p->options) == 0) {
+        SPRY_WITHOUT_LOCK(status = spry_cg_plan_create(context, &p->plan, NULL, A, &options, &err));
+        if (status == SPRY_OK) return (PyObject *)p;
+        refuse_matrix(&err);
     }
-    Py_XDECREF((PyObject *)x.array);
-    Py_XDECREF((PyObject *)b.array);
-    return solved;
+    Py_DECREF(p);
+    return NULL;
+}
+
+static int is_running(const CgPlan *p)
+{
+    spry_error err = {.status = SPRY_UNSUPPORTED, .message = "the plan is in use by another thread"};
+    if (p->running) spry_python_fail(&err);
+    return p->running;
+}
+
+PyDoc_STRVAR(cg_plan_run_doc, "run(x, b, is_f32, options) -> dict\n\nSolves for one right side, or one block of them.");
+
+static PyObject *cg_plan_run(PyObject *self, PyObject *args)
+{
+    CgPlan *const p = (CgPlan *)self;
+    PyObject *into, *right, *dict;
+    int is_f32;
+    spry_cg_options options = SPRY_INIT(spry_cg_options);
+    spry_cg_result result = SPRY_INIT(spry_cg_result);
+    Call call;
+    spry_error err;
+    options.observe = watch;
+    options.user = &call.watch;
+    if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p) ||
+        spry_python_options(&options, cg_options, dict) < 0 || begin(&call, into, right, is_f32, p->rows, "b") < 0)
+        return NULL;
+    p->running = 1; /* as the lock is let go, nobody looks before it is taken again */
+    const spry_const_vector b = spry_vector_as_const(call.b.vector);
+    const spry_status status = spry_cg_plan_run(p->plan, call.x.vector, &result, b, &options, &err);
+    PyObject *const told = end(&call, &result, cg_fields, status, &err);
+    p->running = 0;
+    return told;
+}
+
+PyDoc_STRVAR(cg_plan_update_doc, "update()\n\nFor new values in the same structure, changed in place.");
+
+static PyObject *cg_plan_update(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    CgPlan *const p = (CgPlan *)self;
+    spry_status status;
+    spry_error err;
+    if (is_running(p)) return NULL;
+    p->running = 1;
+    SPRY_WITHOUT_LOCK(status = spry_cg_plan_update(p->plan, NULL, &err));
+    p->running = 0;
+    if (status != SPRY_OK) return refuse_matrix(&err);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef cg_plan_methods[] = {
+    {"run", cg_plan_run, METH_VARARGS, cg_plan_run_doc},
+    {"update", cg_plan_update, METH_NOARGS, cg_plan_update_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot cg_plan_slots[] = {
+    {Py_tp_doc,
+     (void *)(uintptr_t) "CgPlan(matrix, options, threads)\n\nA system that is solved for many right sides."},
+    {Py_tp_new, (void *)cg_plan_new},
+    {Py_tp_dealloc, (void *)cg_plan_dealloc},
+    {Py_tp_methods, cg_plan_methods},
+    {0, NULL},
+};
+
+static PyType_Spec cg_plan_spec = {"spry._core.CgPlan", sizeof(CgPlan), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, cg_plan_slots};
+
+int spry_python_add_cg_plan(PyObject *module)
+{
+    PyObject *const type = PyType_FromSpec(&cg_plan_spec);
+    const int failed = !type || PyModule_AddObjectRef(module, "CgPlan", type) < 0;
+    Py_XDECREF(type);
+    return failed ? -1 : 0;
 }
 
 /* ---- PageRank ---- */
@@ -166,29 +323,19 @@ static PyObject *pagerank(PyObject *module, PyObject *args)
                           &threads))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
-    const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
     spry_pagerank_options options = SPRY_INIT(spry_pagerank_options);
     spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
     spry_context *const context = spry_python_context(threads);
-    spry_operand x = {0}, v = {0};
-    spry_status status = SPRY_OK;
+    Call call;
     spry_error err;
-    Watch w = {.looked = seconds()};
     options.observe = watch;
-    options.user = &w;
-    PyObject *solved = NULL;
-    if (context && spry_python_options(&options, pagerank_options, dict) == 0 &&
-        take_vector(&x, into, type, spry_matrix_rows(A), "x") == 0 &&
-        (personalised == Py_None || take_vector(&v, personalised, type, spry_matrix_rows(A), "personalised") == 0)) {
-        if (personalised != Py_None) options.personalised = spry_vector_as_const(v.vector);
-        w.state = PyEval_SaveThread();
-        status = spry_pagerank(context, x.vector, &result, A, &options, &err);
-        PyEval_RestoreThread(w.state);
-        solved = told(&result, pagerank_fields, status, &err);
-    }
-    Py_XDECREF((PyObject *)x.array);
-    Py_XDECREF((PyObject *)v.array);
-    return solved;
+    options.user = &call.watch;
+    if (!context || spry_python_options(&options, pagerank_options, dict) < 0 ||
+        begin(&call, into, personalised, is_f32, spry_matrix_rows(A), "personalised") < 0)
+        return NULL;
+    if (personalised != Py_None) options.personalised = spry_vector_as_const(call.b.vector);
+    const spry_status status = spry_pagerank(context, call.x.vector, &result, A, &options, &err);
+    return end(&call, &result, pagerank_fields, status, &err);
 }
 
 PyMethodDef spry_python_solve_functions[] = {

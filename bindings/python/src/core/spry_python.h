@@ -172,6 +172,7 @@ PyObject *spry_python_show_indices(PyObject *owner, const spry_arrays *arrays, c
 /* ---- the others ---- */
 int spry_python_add_plan(PyObject *module);
 int spry_python_add_spgemm(PyObject *module);
+int spry_python_add_cg_plan(PyObject *module);
 extern PyMethodDef spry_python_plan_functions[], spry_python_spgemm_functions[], spry_python_solve_functions[],
     spry_python_tool_functions[];
 

@@ -2,7 +2,7 @@
 
     plan(A)            A made ready for products: plan @ x, plan.run(x, out), plan.T
     spgemm(A, B)       sparse times sparse; spgemm_plan(A, B) for products that are repeated with new values
-    cg(A, b)           Conjugate Gradient, called as SciPy's
+    cg(A, b)           Conjugate Gradient, called as SciPy's; cg_plan(A) for many right sides
     pagerank(A)        ranks of a graph's nodes
     reorder(A)         a new order of rows and columns
     mmread, mmwrite    files; generate makes matrices
@@ -19,7 +19,7 @@ from ._files import generate, generators, mmread, mmwrite
 from ._patch import patch_scipy
 from ._plan import Explanation, Info, Plan, plan
 from ._products import SpgemmPlan, spgemm, spgemm_plan
-from ._solvers import cg, pagerank
+from ._solvers import CgPlan, cg, cg_plan, pagerank
 from ._threads import get_num_threads, set_num_threads
 from ._tools import devices, reorder, trim
 
@@ -27,6 +27,7 @@ __version__ = _version()
 
 __all__ = [
     "BadFileError",
+    "CgPlan",
     "Error",
     "Explanation",
     "FileError",
@@ -36,6 +37,7 @@ __all__ = [
     "Plan",
     "SpgemmPlan",
     "cg",
+    "cg_plan",
     "devices",
     "generate",
     "generators",

@@ -85,6 +85,19 @@ class Plan:
     def rmatmat(self, x: ArrayLike) -> Vectors: ...
     def dot(self, x: ArrayLike) -> Vectors: ...
 
+class CgPlan:
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @overload
+    def solve(self, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
+              maxiter: int | None = None, full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
+    @overload
+    def solve(self, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
+              maxiter: int | None = None, full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
+    def update(self, values: ArrayLike | None = None) -> None: ...
+
 class SpgemmPlan:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -122,6 +135,9 @@ def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: flo
        maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
        device: Device | None = None, threads: int | None = None, check: bool = True,
        full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
+def cg_plan(A: Sparse, *, M: Literal["jacobi", "block_jacobi", "chebyshev"] | None = None, columns: int = 1,
+            format: str | None = None, device: Device | None = None, threads: int | None = None,
+            check: bool = True) -> CgPlan: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
              personalization: ArrayLike | None = None, x0: ArrayLike | None = None,

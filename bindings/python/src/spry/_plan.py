@@ -34,7 +34,7 @@ class Explanation(Info):
     """Why a plan takes its format: `format`, `reason`, `candidates`, `features`; str() sets them out as a table."""
 
     def __str__(self):
-        lines = [f"{self.format}: {self.reason}", "", f"{'format':<12}{'product':>12}{'set-up':>12}{'break-even':>12}"]
+        lines = [self.reason, "", f"{'format':<12}{'product':>12}{'set-up':>12}{'break-even':>12}"]
         for c in self.candidates:
             name = c["format"] + (f" ({c['kernel']})" if c["kernel"] else "")
             if c["refused"]:
@@ -114,7 +114,10 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "op": _TRANSPOSED if source.transposed else None,
     }
     options = {name: value for name, value in options.items() if value is not None}
-    return Plan._make(source, options, checked(threads), check)
+    made = Plan._make(source, options, checked(threads), check)
+    if hasattr(A, "tocsr") and not source.converted_from:
+        made._origin = weakref.ref(A)
+    return made
 
 
 def _device_number(name):
@@ -138,6 +141,7 @@ class Plan(_core.Plan):
     _threads: int
     _transposed: "Plan | None"
     _parent: "weakref.ref[Plan] | None"
+    _origin: "weakref.ref | None" = None  # what the plan was made of, whose array of values may be another by now
     _number: np.dtype
     _vector_device: int  # 0: host memory
     _workspaces: dict  # of streams: (address, bytes, what keeps it alive), 0 for the plan's own
@@ -218,8 +222,8 @@ class Plan(_core.Plan):
         Parameters
         ----------
         values : array of nnz entries, optional
-            In the order of A.data, whose place this array takes from then on; None: the numbers in A.data have
-            changed, in place. Where info.values_in_place is true the plan sees such a change without an update.
+            In the order of A.data, whose place this array takes from then on; None: A.data, whose numbers have changed
+            in place, or which is another array by now. Where info.values_in_place is true the plan sees such a change without an update.
 
         Raises
         ------
@@ -229,6 +233,11 @@ class Plan(_core.Plan):
             Another thread uses the plan.
         """
         source, matrix = self._source, None
+        original = self._parent() if self._parent is not None else None
+        origin = (original or self)._origin
+        A = origin() if origin is not None else None
+        if values is None and A is not None and A.data is not source.values:
+            values = A.data
         if values is None and source.converted_from:
             raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its "
                                "changes: update(values) takes the values of A.tocsr()")
@@ -236,7 +245,6 @@ class Plan(_core.Plan):
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)
         stream = source.home.stream()
-        original = self._parent() if self._parent is not None else None
         for each in (self, self._transposed, original):
             if each is not None:
                 each._update(matrix, stream)
@@ -297,6 +305,9 @@ class Plan(_core.Plan):
     def dot(self, x):
         """A @ x."""
         return self @ x
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("a plan is no array: plan @ numpy.eye(n) has the entries of its matrix")
 
     # ---- pickling, copying ----
 

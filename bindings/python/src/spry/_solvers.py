@@ -34,8 +34,9 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     device : str, optional
         "cuda" solves on the GPU, from host memory, too.
     callback : function, optional
-        Called as callback(x) after each iteration. With it, or with an M of SciPy's, the iteration is SciPy's own, and
-        its products are Spry's.
+        Called as callback(x) after each iteration. With it, with an M of SciPy's or with a plan in A's place, the
+        iteration is SciPy's own, which does not look whether A is symmetric, and its products are Spry's. To solve
+        many times with one A, take spry.cg_plan.
     full_output : bool
         Gives (x, info, result), with iterations, residuals and times (..._us). Not with SciPy's iteration.
 
@@ -56,32 +57,106 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     """
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
-    if M not in _PRECONDITIONERS:
-        raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}, or an operator")
-    if maxiter is not None and maxiter < 1:
-        raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
+    precond = _preconditioner(M, ", or an operator")
     source = source_of(A)
     matrix = _square(source, threads, check)
+
+    def iterate(x, right, is_f32, options):
+        options.update(precond=precond, **_place(source, device))
+        return _core.cg(matrix, x, right, is_f32, options, of_call(threads))
+
+    return _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output)
+
+
+def _preconditioner(M, others=""):
+    if M not in _PRECONDITIONERS:
+        raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}{others}")
+    return _PRECONDITIONERS[M]
+
+
+def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
+    """What cg gives, by iterate(x, b, is_f32, options), which writes x and tells the result."""
+    if maxiter is not None and maxiter < 1:
+        raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
     right = _columns(b, source, "b")
     x = _columns(right if x0 is None else x0, source, "x0", copy=True)
     if x.shape != right.shape:
         raise InvalidError(f"x0 has shape {tuple(x.shape)}, b has {tuple(right.shape)}")
     options = {
-        "precond": _PRECONDITIONERS[M],
         "tolerance": rtol if rtol > 0 else _TOLERANCE_ZERO,
         "absolute_tolerance": float(atol),
         "max_iterations": maxiter,
         "start_from_x": x0 is not None,
-        **_place(source, device),
+        "stream": source.home.stream(),
     }
     if len(right.shape) == 2 and right.shape[1] == 0:
-        return x, 0
+        return (x, 0, None) if full_output else (x, 0)
     shown = [source.home.shown_columns(array) for array in (x, right)]
-    result = Info(_core.cg(matrix, *shown, source.dtype == np.float32, options, of_call(threads)))
+    result = Info(iterate(*shown, source.dtype == np.float32, options))
     if result.verdict in ("not symmetric", "bad diagonal"):
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
     return (x, info, result) if full_output else (x, info)
+
+
+def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, check=True) -> "CgPlan":
+    """A system that is solved for many right sides: what cg does before it iterates is done once.
+
+    Parameters
+    ----------
+    A, M, device, threads, check :
+        As for spry.cg; M by name, or None. The plan borrows A's arrays.
+    columns : int
+        The most right sides that are solved for side by side.
+    format : str, optional
+        As for spry.plan.
+
+    Raises
+    ------
+    InvalidError
+        A is not symmetric, its diagonal is not positive; an unknown name.
+    """
+    return CgPlan(source_of(A), M, columns, format, device, threads, check)
+
+
+class CgPlan:
+    """A system that is solved again and again; spry.cg_plan makes one. One thread at a time uses it."""
+
+    def __init__(self, source, M, columns, format, device, threads, check=False):
+        self._source, self._made = source, (M, columns, format, device, threads)
+        options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device)}
+        self._plan = _core.CgPlan(_square(source, threads, check), options, of_call(threads))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._source.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._source.dtype
+
+    def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, full_output=False):
+        """As spry.cg, to the same bits."""
+        return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
+
+    def update(self, values=None) -> None:
+        """For new values in the same structure: written into A.data here, or there already where values is None.
+
+        Raises
+        ------
+        InvalidError
+            The new A cannot be solved with; until the next update the plan does not run.
+        """
+        if values is not None:
+            self._source.home.copy_values(self._source.values[: self._source.nnz], values)
+        self._source.home.complete()
+        self._plan.update()
+
+    def __repr__(self):
+        return f"<spry.CgPlan of {self.shape[0]} x {self.shape[1]}, {self._source.nnz} entries, {self.dtype}>"
+
+    def __reduce__(self):
+        return CgPlan, (self._source, *self._made)
 
 
 def _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output):
@@ -104,8 +179,7 @@ def _square(source, threads, check):
 
 def _place(source, device):
     """Where a solver works."""
-    number = None if device is None else _core.device_number(device)
-    return {"device": number, "stream": source.home.stream()}
+    return {"device": None if device is None else _core.device_number(device), "stream": source.home.stream()}
 
 
 def _columns(vectors, source, name, copy=False):
@@ -129,7 +203,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch
-        As for spry.plan. A[i, j] is a link from i to j, with edges="column_to_row" one from j to i.
+        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column_to_row" one from j to i.
     alpha : float
         Damping, between 0 and 1.
     tol : float, optional
@@ -154,7 +228,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     info : int
         0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
     """
-    source = source_of(A)
+    source = source_of(_with_numbers(A))
     matrix = _square(source, threads, check)
     norms = {1: 0, 2: 1, np.inf: 2}
     directions = {"row_to_column": int(source.transposed), "column_to_row": int(not source.transposed)}
@@ -178,6 +252,12 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
     return (x, info, result) if full_output else (x, info)
+
+
+def _with_numbers(A):
+    """Links are often counted by integers, which are copied as float64."""
+    kind = getattr(getattr(A, "dtype", None), "kind", "")
+    return A.astype(np.float64) if kind in ("i", "u", "b") and hasattr(A, "tocsr") else A
 
 
 def _one_of(choices, given, name):
