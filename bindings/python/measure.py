@@ -1,10 +1,12 @@
-"""Times the package beside SciPy: python measure.py [--side 1000] [--threads 1]
+"""Times the package beside SciPy: python measure.py [--side 1000] [--threads 1] [--mesh FOLDER]
 
 Calls of a 5 x 5 plan in ns; on a grid of side x side rows SciPy's products and Spry's, which take turns, in ms: the
-median of seven rounds, each of at least 0.2 s. Run it alone on the machine, with `taskset -c 0` for one thread.
+median of seven rounds, each of at least 0.2 s. With --mesh the same of the list *mesh*, whose G3_circuit.mtx.gz is in
+FOLDER, and the geometric means. Run it alone on the machine, with `taskset -c 0` for one thread.
 """
 
 import argparse
+import pathlib
 import statistics
 import time
 import timeit
@@ -14,6 +16,8 @@ import scipy
 import scipy.sparse
 
 import spry
+
+MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
 
 
 def of_calls():
@@ -44,54 +48,80 @@ def beside(title, theirs, ours):
         for name, call in calls.items():
             rounds[name].append(seconds(call))
     base = statistics.median(rounds["SciPy"])
+    ratios = []
     for name, times in rounds.items():
         middle = statistics.median(times)
-        print(f"{title:<8}{name:<24}{middle * 1e3:9.3f} ms{base / middle:8.2f} x")
+        ratios.append(base / middle)
+        print(f"{title:<8}{name:<24}{middle * 1e3:9.3f} ms{base / middle:8.2f} x", flush=True)
+    return ratios
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--side", type=int, default=1000)
-    parser.add_argument("--threads", type=int)
-    given = parser.parse_args()
-    spry.set_num_threads(given.threads)
-    print(f"spry {spry.__version__}, threads: {spry.get_num_threads()}")
-    print(f"SciPy {scipy.__version__}, NumPy {np.__version__}")
-    of_calls()
+def patched(call):
+    def run():
+        with spry.patch_scipy():
+            return call()
 
-    A = spry.generate("grid5", x=given.side, y=given.side)
+    return run
+
+
+def of_matrix(A):
+    """Ratios over SciPy of plan @ x, of plan.run, of plan @ X and of spgemm."""
     rng = np.random.default_rng(1)
     x, X = rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))
     plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, columns=8)
     y, Y = np.empty(A.shape[0]), np.empty((A.shape[0], 8))
-
-    def patched(call):
-        def run():
-            with spry.patch_scipy():
-                return call()
-
-        return run
-
-    beside("A @ x", lambda: A @ x, {
+    one = beside("A @ x", lambda: A @ x, {
         f"plan @ x, {plan.info.format}": lambda: plan @ x,
         f"plan.run, {plan.info.format}": lambda: plan.run(x, y),
         "plan @ x, csr": lambda: csr @ x,
         "patched": patched(lambda: A @ x),
     })
     plan @ X
-    beside("A @ X", lambda: A @ X, {
+    eight = beside("A @ X", lambda: A @ X, {
         f"plan @ X, {plan.info.blocks.format}": lambda: plan @ X,
         f"columns=8, {wide.info.format}": lambda: wide @ X,
         "run": lambda: wide.run(X, Y),
         "patched": patched(lambda: A @ X),
     })
+    del plan, csr, wide
     product = spry.spgemm_plan(A, A)
-    beside("A @ A", lambda: A @ A, {
+    square = beside("A @ A", lambda: A @ A, {
         "spgemm": lambda: spry.spgemm(A, A),
         "spgemm, check=False": lambda: spry.spgemm(A, A, check=False),
         "spgemm_plan.run": product.run,
         "patched": patched(lambda: A @ A),
     })
+    return {"plan @ x": one[1], "plan.run": one[2], "columns=8": eight[2], "spgemm": square[1],
+            "spgemm_plan.run": square[3]}
+
+
+def of_mesh(folder):
+    found = {}
+    for name in MESH:
+        A = spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz")) if name == "G3_circuit" else spry.generate(name)
+        print(f"{name}: {A.shape[0]} rows, {A.nnz} entries")
+        for what, ratio in of_matrix(A).items():
+            found.setdefault(what, []).append(ratio)
+    for what, ratios in found.items():
+        print(f"geometric mean over SciPy, {what}: {statistics.geometric_mean(ratios):.2f} "
+              f"({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--side", type=int, default=1000)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--mesh", metavar="FOLDER")
+    given = parser.parse_args()
+    spry.set_num_threads(given.threads)
+    print(f"spry {spry.__version__}, threads: {spry.get_num_threads()}")
+    print(f"SciPy {scipy.__version__}, NumPy {np.__version__}")
+    of_calls()
+
+    if given.mesh:
+        of_mesh(given.mesh)
+    else:
+        of_matrix(spry.generate("grid5", x=given.side, y=given.side))
 
 
 if __name__ == "__main__":
