@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/row_lengths.h"
+#include "formats/csr/csr.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,12 +66,14 @@ spryi_features spryi_unseen_features(const spry_arrays *csr, spry_type vector_ty
     return f;
 }
 
-/* us of set-up and so many products. */
+/* us of set-up and so many products. The first of csr's kernels looks at all entries, but not for one or two products. */
 static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
                       int64_t calls)
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
-    return spryi_setup_of(rates, f, 1) + (double)calls * spryi_time_of(rates, &w, device, 1);
+    const int unlooked = rates == &device->rates[0] && calls < SPRYI_CSR_CALLS_FOR_RUNS;
+    const double setup = unlooked ? rates->setup : spryi_setup_of(rates, f, 1);
+    return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
 }
 
 /* The least of csr's kernels; NULL: all would wait for long rows. */
