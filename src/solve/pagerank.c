@@ -302,6 +302,8 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
         return refuse_zero_columns(&r->links, result, err);
     spry_status status = make_vectors(r, err);
     if (status == SPRY_OK) status = take_weights(r, x, err);
+    /* The links may be a copy on the host of what lies on the device. */
+    if (r->names.device == SPRY_DEVICE_DEFAULT) r->names.device = r->device == 0 ? SPRY_CPU : r->device;
     if (status == SPRY_OK)
         status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
     if (status == SPRY_OK) status = spry_spmv_plan_get_info(r->plan, &info, err);

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 spry_pagerank_options rank_on_gpu(void)
@@ -366,6 +367,55 @@ void pagerank_stops_where_it_says(void **state)
     spry_matrix_destroy(A);
 }
 
+/* The same matrix with offsets and columns of 64 bits, in memory that the caller frees. */
+static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **columns)
+{
+    spry_matrix *made = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    assert_int_equal(a.offset_type, SPRY_I32);
+    *offsets = malloc(((size_t)a.rows + 1) * sizeof **offsets);
+    *columns = malloc((size_t)a.nnz * sizeof **columns);
+    for (int64_t i = 0; i <= a.rows; i++) (*offsets)[i] = ((const int32_t *)a.offsets)[i];
+    for (int64_t k = 0; k < a.nnz; k++) (*columns)[k] = ((const int32_t *)a.indices)[k];
+    a.offsets = *offsets, a.indices = *columns;
+    a.offset_type = a.index_type = SPRY_I64;
+    a.ownership = SPRY_BORROW;
+    assert_int_equal(spry_matrix_create(tested_context, &made, &a, NULL), SPRY_OK);
+    return made;
+}
+
+/* The device's passes take columns of 32 bits: of others the host makes the links, and the device ranks. */
+static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
+{
+    int64_t *offsets, *columns;
+    spry_matrix *wide = widened(A, &offsets, &columns);
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_matrix *there = matrix_there(wide, &arrays);
+    spry_vector x = new_vector(n, SPRY_F64), x_there = {0};
+    spry_pagerank_options o = rank_on_gpu();
+    spry_pagerank_result r;
+    spry_error err = {0};
+    double *const got = malloc((size_t)n * sizeof *got);
+    o.edges = SPRY_ROW_TO_COLUMN;
+    o.zero_columns = SPRY_ZERO_TELEPORT;
+    expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
+    o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
+    o.kernel = NULL;
+    assert_int_equal(spry_vector_create(tested_context, &x_there, n, SPRY_F64, 1, &err), SPRY_OK);
+    expect_status(rank(&r, x_there, there, &o, &err), &err, SPRY_OK, "");
+    download(got, &x_there);
+    for (int64_t i = 0; i < n; i++) assert_at_most(fabs(got[i] - entry(&x, i)), 1e-6 * entry(&x, i));
+    free(got);
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &x_there);
+    spry_matrix_destroy(there);
+    spry_matrix_destroy(wide);
+    free_matrix_there(&arrays);
+    free(offsets);
+    free(columns);
+}
+
 void ranks_with_data_there(void)
 {
     enum { N = 1024 };
@@ -388,6 +438,7 @@ void ranks_with_data_there(void)
         spry_matrix_destroy(there);
         free_matrix_there(&arrays);
     }
+    wide_ranks_with_data_there(A, N);
     spry_vector_destroy(tested_context, &x);
     spry_vector_destroy(tested_context, &x_there);
     spry_matrix_destroy(A);
