@@ -66,7 +66,7 @@ spryi_features spryi_unseen_features(const spry_arrays *csr, spry_type vector_ty
     return f;
 }
 
-/* us of set-up and so many products. The first of csr's kernels looks at all entries, but not for one or two products. */
+/* us of set-up and so many products. The first of csr's kernels looks at all entries, but not for one or two. */
 static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
                       int64_t calls)
 {
