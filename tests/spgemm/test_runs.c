@@ -1,5 +1,5 @@
 /*
- * Rows that share one order of products (spgemm/cpu/row_runs_avx512.c): runs that begin and end anywhere, of groups
+ * Rows that share one order of products (spgemm/cpu/row_runs.tmpl.h): runs that begin and end anywhere, of groups
  * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
  */
 #include "spry/tools.h"
@@ -97,8 +97,8 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
     const spry_matrix *right = same && test_below(&state, 2) ? A : B;
     spry_matrix *expected = multiply(contexts[0], A, right, type, "spgemm_smmp_cpu", alpha, drop);
-    for (int c = 0; c < 8; c++) {
-        const char *const kernel = c < 4 ? "spgemm_rows_avx512_cpu" : "spgemm_rows_cpu";
+    for (int c = 0; c < 4 * (TEST_KERNELS - 1); c++) {
+        const char *const kernel = test_kernels[1 + c / 4];
         spry_matrix *C = multiply(contexts[c % 4], A, right, type, kernel, alpha, drop);
         if (C && !test_same_bits(C, expected))
             fail_msg("%s, seed %llu, context %d: other bits, %lld x %lld, identical %lld, step %lld", kernel,
@@ -145,11 +145,13 @@ static void grids(void **unused)
                 spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)
                 fail_msg("%s: %s", specs[s], err.message);
             spry_matrix *expected = multiply(contexts[0], A, A, type, "spgemm_smmp_cpu", 1, 0);
-            for (int c = 0; c < 3; c++) {
-                spry_matrix *C = multiply(contexts[c], A, A, type, "spgemm_rows_avx512_cpu", 1, 0);
-                if (C && !test_same_bits(C, expected)) fail_msg("%s, context %d: other bits", specs[s], c);
-                spry_matrix_destroy(C);
-            }
+            for (int c = 0; c < 3; c++)
+                for (int k = 2; k < TEST_KERNELS; k++) {
+                    spry_matrix *C = multiply(contexts[c], A, A, type, test_kernels[k], 1, 0);
+                    if (C && !test_same_bits(C, expected))
+                        fail_msg("%s of %s, context %d: other bits", test_kernels[k], specs[s], c);
+                    spry_matrix_destroy(C);
+                }
             spry_matrix_destroy(expected);
             spry_matrix_destroy(A);
             spry_matrix_destroy(G);
