@@ -80,21 +80,92 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
     plan->stages.sort_us = job->sort_us;
 }
 
+/* 1: in a sample, half of A's rows end and begin as far from the row before: such rows make runs. */
+static int rows_move(const spry_arrays *a)
+{
+    enum { SAMPLE = 64, STRETCH = 8 };
+    int64_t seen = 0, moved = 0;
+    for (int64_t s = 0; s < SAMPLE; s++)
+        for (int64_t i = a->rows / SAMPLE * s + 1; i < a->rows / SAMPLE * s + STRETCH && i < a->rows; i++) {
+            const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
+            const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), n = begin - before;
+            if (n < 2) continue;
+            seen++;
+            if (spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != n) continue;
+            moved += spryi_index_at(a->indices, a->index_type, begin) -
+                         spryi_index_at(a->indices, a->index_type, before) ==
+                     spryi_index_at(a->indices, a->index_type, begin + n - 1) -
+                         spryi_index_at(a->indices, a->index_type, begin - 1);
+        }
+    return seen > 0 && moved * 2 >= seen;
+}
+
 /*
- * 1: job->columns has room to list columns while rows are counted: of all products, as address space, of which C's
- * entries get pages. One thread gains half of the symbolic phase by that; several would leave gaps between their parts.
+ * 1: columns may be listed while rows are counted, which saves half of the symbolic phase. They go where there is room
+ * for all products: address space, of which entries of C get pages. One thread lists them in C's own array; several
+ * leave gaps between their pieces, which are copied together. Where rows make runs that would cost more.
  */
+static int may_list(const spry_spgemm_plan *plan)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    if (!plan->kernel->spgemm->list || job->products == 0 || job->products == INT64_MAX) return 0;
+    if (plan->options.memory_limit_bytes > 0 || plan->context->allocate) return 0;
+    return job->threads == 1 || job->sizes.run_values == 0 || !rows_move(&job->a);
+}
+
+/* What several threads list columns in, beside C. */
+static int64_t listed_bytes(const spry_spgemm_plan *plan)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const int64_t size = (int64_t)spry_index_type_bytes(job->b.index_type);
+    return job->threads > 1 && may_list(plan) ? job->products * size : 0;
+}
+
+/* Room for columns that are listed; 0: there is none. */
 static int reserve_columns(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
-    return plan->kernel->spgemm->list && !plan->single_run && job->threads == 1 && job->products > 0 &&
-           plan->options.memory_limit_bytes == 0 &&
-           spryi_reserve(plan->context, &job->columns, job->products, spry_index_type_bytes(job->b.index_type),
-                         "columns of C", NULL) == SPRY_OK;
+    const size_t size = spry_index_type_bytes(job->b.index_type);
+    int64_t before = 0;
+    if (!may_list(plan)) return 0;
+    if (job->threads == 1)
+        return spryi_reserve(plan->context, &job->columns, job->products, size, "columns of C", NULL) == SPRY_OK;
+    if (spryi_allocate(plan->context, &job->listed, job->products, size, "columns of C", NULL) != SPRY_OK) return 0;
+    plan->workspace_bytes += listed_bytes(plan);
+    for (int64_t p = 0; p < job->pieces.count; p++) {
+        const int64_t products = job->pieces.products[p];
+        job->pieces.products[p] = before;
+        before += products;
+    }
+    return 1;
 }
 
-/* Counts C's rows: offsets and nnz; lists their columns too where it may. */
-static spry_status count(spry_spgemm_plan *plan, spry_error *err)
+/* What several threads have listed goes together in C. */
+static void join_listed(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const size_t size = spry_index_type_bytes(job->b.index_type);
+#pragma omp parallel for num_threads(job->threads) schedule(dynamic, 16)
+    for (int64_t p = 0; p < job->pieces.count; p++) {
+        const int64_t at = job->offsets[job->pieces.rows[p]], n = job->offsets[job->pieces.rows[p + 1]] - at;
+        memcpy((char *)job->columns + (size_t)at * size,
+               (const char *)job->listed + (size_t)job->pieces.products[p] * size, (size_t)n * size);
+    }
+    spryi_release(plan->context, job->listed);
+    job->listed = NULL;
+}
+
+/* 1: B's rows as bitmaps are worth trying; listed rows of few products are not looked through word by word. */
+static int may_use_bitmaps(const spry_spgemm_plan *plan, int lists)
+{
+    enum { FEW = 64 };
+    const spryi_spgemm_job *job = &plan->job;
+    if (!plan->kernel->spgemm->uses_bitmaps || spryi_spgemm_rows_repeat(&job->a)) return 0;
+    return !lists || job->products / FEW > job->a.rows;
+}
+
+/* Counts C's rows: offsets and nnz; with `lists` their columns too where it may. */
+static spry_status count_rows(spry_spgemm_plan *plan, int lists, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
@@ -106,7 +177,8 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));
     const int64_t bytes = job->sizes.bytes;
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes, 0, err));
-    if (kernel->uses_bitmaps && !spryi_spgemm_rows_repeat(&job->a))
+    lists = lists && may_list(plan);
+    if (may_use_bitmaps(plan, lists))
         SPRYI_OK_OR_RETURN(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
@@ -114,7 +186,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     const double start = spryi_now_us();
-    spryi_spgemm_function(job, reserve_columns(plan) ? kernel->list : kernel->count)(job);
+    spryi_spgemm_function(job, lists && reserve_columns(plan) ? kernel->list : kernel->count)(job);
     const double counted = spryi_now_us();
     spryi_scan(job->offsets, job->a.rows);
     if (job->columns)
@@ -124,6 +196,11 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     plan->stages.scan_us = spryi_now_us() - counted;
     plan->nnz = job->offsets[job->a.rows];
     return SPRY_OK;
+}
+
+static spry_status count(spry_spgemm_plan *plan, spry_error *err)
+{
+    return count_rows(plan, !plan->single_run, err);
 }
 
 /* C's own offsets: the job's narrowed, or a copy. */
@@ -188,7 +265,7 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     const int64_t limit = plan->options.memory_limit_bytes;
     if (limit > 0 && held + job->bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
         spryi_spgemm_drop_bitmaps(plan->context, job); /* it can be done without them */
-    held += job->bitmaps.bytes;
+    held += job->bitmaps.bytes + (job->listed ? listed_bytes(plan) : 0);
     job->sizes = plan->kernel->spgemm->sizes(job, SPRYI_FILL, room(plan, held));
     plan->fill_bytes = job->sizes.bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
@@ -200,6 +277,7 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
     SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
+    if (job->listed) join_listed(plan);
 done:
     spryi_spgemm_release_result(plan);
     return status;
@@ -208,7 +286,7 @@ done:
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    const int listed = job->columns != NULL;
+    const int listed = job->columns || job->listed;
     SPRYI_OK_OR_RETURN(make_room(plan, err));
     if (!listed) spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
     spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
@@ -231,10 +309,11 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(spryi_spgemm_one_pass(plan, err));
     if (!plan->C) {
-        SPRYI_OK_OR_RETURN(count(plan, err));
+        SPRYI_OK_OR_RETURN(count_rows(plan, 1, err));
         start = spryi_now_us();
+        const int listed = plan->job.columns || plan->job.listed;
         SPRYI_OK_OR_RETURN(make_room(plan, err));
-        run_filling(plan, plan->kernel->spgemm->fill);
+        run_filling(plan, listed ? plan->kernel->spgemm->refill : plan->kernel->spgemm->fill);
     }
     if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
     plan->run_us = spryi_now_us() - start;
@@ -249,7 +328,7 @@ static int64_t larger(int64_t a, int64_t b)
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
     const int64_t held = spryi_spgemm_held_bytes(plan), result = estimate->result_bytes;
-    const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes;
+    const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes + listed_bytes(plan);
     estimate->least_bytes =
         larger(held + workspace_of(plan, SPRYI_COUNT, 1), held + result + workspace_of(plan, SPRYI_FILL, 1));
     estimate->workspace_bytes = larger(held - plan->input_bytes + fill_bytes, plan->workspace_bytes);
@@ -266,6 +345,7 @@ static void close_plan(spry_spgemm_plan *plan)
 {
     spryi_spgemm_drop_bitmaps(plan->context, &plan->job);
     spryi_release(plan->context, plan->job.offsets);
+    spryi_release(plan->context, plan->job.listed);
     spryi_release(plan->context, plan->job.workspace);
 }
 

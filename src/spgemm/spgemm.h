@@ -39,6 +39,7 @@ typedef struct spryi_spgemm_sizes {
     /* one pass: products of a row that are listed, entries of a buffer for C, buffers, column groups in their window */
     int64_t listed, entries, buffers, ring;
     /* runs: products of a row, values side by side, entries on their way to C; 0: not looked for */
+    const struct spryi_run_functions *runs;
     int64_t run_products, run_values, run_staged;
 } spryi_spgemm_sizes;
 
@@ -54,8 +55,10 @@ typedef struct spryi_spgemm_host_phases {
     const spryi_spgemm_table *count;   /* lengths of the rows into offsets[i + 1]; job->found */
     const spryi_spgemm_table *fill;    /* columns and values */
     const spryi_spgemm_table *columns; /* columns, in the workspace of fill; what is in values then means nothing */
-    /* count and columns at once, by one thread, in the workspace of count; columns have room for all products. NULL:
-       one after the other */
+    /*
+     * Count and columns at once, in the workspace of count. By one thread into columns, which have room for all
+     * products; by several into `listed`, which has. NULL: one after the other.
+     */
     const spryi_spgemm_table *list;
     const spryi_spgemm_table *refill; /* values, columns being there */
     /*
@@ -69,7 +72,8 @@ typedef struct spryi_spgemm_host_phases {
 typedef struct spryi_work_pieces {
     int64_t count;
     int64_t *rows;              /* count + 1 */
-    int64_t *products;          /* count, in the same block; NULL of those for one pass, which have in its stead: */
+    int64_t *products;          /* count, in the same block, before each where columns are listed by several threads;
+                                   NULL of those for one pass, which have in its stead: */
     int64_t *sizes, *positions; /* entries of C in each, and before each, count + 1 */
 } spryi_work_pieces;
 
@@ -116,6 +120,7 @@ struct spryi_spgemm_job {
     /* Output. */
     int64_t *offsets; /* rows + 1 */
     void *columns, *values;
+    void *listed;   /* columns of each piece, with room for its products; NULL: they are in columns, or not listed */
     double sort_us; /* of fill and its kin, sorting rows, where the kernel tells it apart; -1 before */
 };
 

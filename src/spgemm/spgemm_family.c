@@ -19,6 +19,7 @@ static const spryi_kernel spgemm_rows_cuda = {
 /* clang-format off */
 static const spryi_kernel *const kernels[] = {
     &spryi_spgemm_rows_cpu,
+    SPRYI_X86(spryi_spgemm_rows_avx2_cpu)
     SPRYI_X86(spryi_spgemm_rows_avx512_cpu)
     &spgemm_rows_cuda,
     NULL,

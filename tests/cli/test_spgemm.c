@@ -27,7 +27,7 @@ static void tells_bytes(void **state)
     (void)state;
     write_file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1\n2 1 2\n3 1 3\n");
     write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000000 1\n1 77777777 1\n");
-    expect("spgemm $D/tall.mtx $D/wide.mtx --threads 1", 0, "inputs 72 B, C 52 B, workspace 12.5 MB", NULL);
+    expect("spgemm $D/tall.mtx $D/wide.mtx --threads 1", 0, "inputs 72 B, C 52 B, workspace 12.7 MB", NULL);
     expect("spgemm $D/square.mtx --drop-zeros", 0, "inputs 48 B, C 48 B", NULL);
     expect("spgemm $D/p.mtx $D/q.mtx --drop-zeros", 0, "inputs 124 B, C 36 B", NULL);
 }

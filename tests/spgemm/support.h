@@ -73,6 +73,10 @@ typedef struct test_form {
     spry_index_type offset_type, index_type;
 } test_form;
 
+/* Kernels of the CPU with all index pairs, from the reference on; some are not available on any processor. */
+enum { TEST_KERNELS = 4 };
+extern const char *const test_kernels[TEST_KERNELS];
+
 /* The transpose: the same arrays, not to be discarded. */
 test_entries test_transposed(const test_entries *e);
 

@@ -76,7 +76,6 @@ static int is_grouped(const spry_context *context, const spry_matrix *A, const s
 /* One thread or many, by groups or, with memory hooks, in two phases: the same bits. */
 static void check(test_entries *b, spry_type type, uint64_t *state)
 {
-    static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
     test_memory memory = {0};
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
                                 test_context(&memory, 2)};
@@ -87,9 +86,9 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
     float alpha32 = 3;
     assert_true(is_grouped(contexts[0], A, B));
     for (int c = 0; c < 4; c++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < TEST_KERNELS; k++) {
             spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-            options.kernel = kernels[k];
+            options.kernel = test_kernels[k];
             options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
             spry_matrix *C = NULL;
             spry_error err = SPRY_ERROR_INIT;
@@ -97,7 +96,7 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
             if (status == SPRY_DEVICE_UNAVAILABLE) continue;
             if (status != SPRY_OK) fail_msg("%s", err.message);
             if (!first) first = spryi_matrix_retain(C);
-            if (!test_same_bits(first, C)) fail_msg("%s differs with context %d", kernels[k], c);
+            if (!test_same_bits(first, C)) fail_msg("%s differs with context %d", test_kernels[k], c);
             spry_matrix_destroy(C);
         }
     spry_matrix_destroy(first);

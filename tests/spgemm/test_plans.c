@@ -17,20 +17,20 @@
 static void same_bits(void **unused)
 {
     (void)unused;
-    static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
         for (int c = 0; c < 3; c++)
-            for (int k = 0; k < 3; k++) {
+            for (int k = 0; k < TEST_KERNELS; k++) {
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-                options.kernel = kernels[k];
+                options.kernel = test_kernels[k];
                 spry_matrix *C = NULL;
                 spry_error err = SPRY_ERROR_INIT;
                 spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, &err);
                 if (status == SPRY_DEVICE_UNAVAILABLE) continue;
                 assert_int_equal(status, SPRY_OK);
-                if (!test_same_bits(first, C)) fail_msg("%s: %s differs with context %d", test_specs[m], kernels[k], c);
+                if (!test_same_bits(first, C))
+                    fail_msg("%s: %s differs with context %d", test_specs[m], test_kernels[k], c);
                 spry_matrix_destroy(C);
             }
         spry_matrix_destroy(first);
@@ -53,11 +53,10 @@ static void long_rows(void **unused)
         spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form), *first = NULL;
         double alpha = 3;
         for (int c = 0; c < 3; c++)
-            for (int k = 0; k < 3; k++) {
-                static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
+            for (int k = 0; k < TEST_KERNELS; k++) {
                 if (TEST_SANITIZED && (c + k + w) % 2) continue; /* they take turns */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-                options.kernel = kernels[k];
+                options.kernel = test_kernels[k];
                 options.alpha = &alpha;
                 spry_matrix *C = NULL;
                 spry_error err = SPRY_ERROR_INIT;
@@ -65,7 +64,7 @@ static void long_rows(void **unused)
                 if (status == SPRY_DEVICE_UNAVAILABLE) continue;
                 if (status != SPRY_OK) fail_msg("%s", err.message);
                 if (!first) first = spryi_matrix_retain(C);
-                if (!test_same_bits(first, C)) fail_msg("%s differs with context %d, shape %d", kernels[k], c, w);
+                if (!test_same_bits(first, C)) fail_msg("%s differs with context %d, shape %d", test_kernels[k], c, w);
                 spry_matrix_destroy(C);
             }
         spry_matrix_destroy(first);
@@ -185,10 +184,10 @@ static void pieces(void **unused)
     spry_context *context = test_context(NULL, 3);
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
-        check_pieces(context, A, whole, "spgemm_rows_cpu", 1);
-        check_pieces(context, A, whole, "spgemm_rows_avx512_cpu", 1);
-        check_pieces(context, A, whole, "spgemm_rows_cpu", (int64_t)1 << 40);
-        check_pieces(context, A, whole, "spgemm_rows_avx512_cpu", 300);
+        for (int k = 1; k < TEST_KERNELS; k++) {
+            check_pieces(context, A, whole, test_kernels[k], 1);
+            check_pieces(context, A, whole, test_kernels[k], k == 1 ? (int64_t)1 << 40 : 300);
+        }
         spry_matrix_destroy(whole);
         spry_matrix_destroy(A);
     }

@@ -1,6 +1,7 @@
 /*
- * Rows that share one order of products (spgemm/cpu/row_runs_avx512.c): runs that begin and end anywhere, of groups
- * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
+ * Rows that share one order of products (spgemm/cpu/row_runs.tmpl.h): runs that begin and end anywhere, of groups
+ * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
+ * listed while rows are counted. C has SMMP's bits.
  */
 #include "spry/tools.h"
 #include "support.h"
@@ -97,8 +98,8 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
     const spry_matrix *right = same && test_below(&state, 2) ? A : B;
     spry_matrix *expected = multiply(contexts[0], A, right, type, "spgemm_smmp_cpu", alpha, drop);
-    for (int c = 0; c < 8; c++) {
-        const char *const kernel = c < 4 ? "spgemm_rows_avx512_cpu" : "spgemm_rows_cpu";
+    for (int c = 0; c < 4 * (TEST_KERNELS - 1); c++) {
+        const char *const kernel = test_kernels[1 + c / 4];
         spry_matrix *C = multiply(contexts[c % 4], A, right, type, kernel, alpha, drop);
         if (C && !test_same_bits(C, expected))
             fail_msg("%s, seed %llu, context %d: other bits, %lld x %lld, identical %lld, step %lld", kernel,
@@ -145,11 +146,13 @@ static void grids(void **unused)
                 spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)
                 fail_msg("%s: %s", specs[s], err.message);
             spry_matrix *expected = multiply(contexts[0], A, A, type, "spgemm_smmp_cpu", 1, 0);
-            for (int c = 0; c < 3; c++) {
-                spry_matrix *C = multiply(contexts[c], A, A, type, "spgemm_rows_avx512_cpu", 1, 0);
-                if (C && !test_same_bits(C, expected)) fail_msg("%s, context %d: other bits", specs[s], c);
-                spry_matrix_destroy(C);
-            }
+            for (int c = 0; c < 3; c++)
+                for (int k = 2; k < TEST_KERNELS; k++) {
+                    spry_matrix *C = multiply(contexts[c], A, A, type, test_kernels[k], 1, 0);
+                    if (C && !test_same_bits(C, expected))
+                        fail_msg("%s of %s, context %d: other bits", test_kernels[k], specs[s], c);
+                    spry_matrix_destroy(C);
+                }
             spry_matrix_destroy(expected);
             spry_matrix_destroy(A);
             spry_matrix_destroy(G);
@@ -157,8 +160,56 @@ static void grids(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
+/*
+ * Columns that are listed while rows are counted, by one thread where C has them, by several apart: rows near and far,
+ * unsorted, with duplicates or none, in products and in plans.
+ */
+static void listed_columns(void **unused)
+{
+    (void)unused;
+    static const test_kind kinds[] = {TEST_UNIFORM, TEST_SHUFFLED, TEST_BANDED};
+    uint64_t state = 23;
+    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    for (int k = 0; k < 3; k++)
+        for (int far = 0; far < 2; far++) {
+            const int64_t rows = far ? 9000 : 1500;
+            const spry_index_type type = far && k % 2 ? SPRY_I64 : SPRY_I32;
+            const test_form form = {SPRY_CSR, SPRY_F64, type, type};
+            test_entries a = test_make(kinds[k], rows, rows, far ? 4 : 9, &state);
+            spry_matrix *A = test_matrix(contexts[0], &a, form);
+            spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+            options.kernel = test_kernels[0];
+            spry_matrix *wanted = test_square(contexts[0], A, &options);
+            for (int c = 0; c < 3; c++)
+                for (int n = 1; n < 3; n++) {
+                    spry_matrix *C = NULL, *D = NULL;
+                    spry_spgemm_plan *plan = NULL;
+                    options.kernel = test_kernels[n];
+                    const spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, NULL);
+                    if (status == SPRY_DEVICE_UNAVAILABLE) continue;
+                    assert_int_equal(status, SPRY_OK);
+                    assert_int_equal(spry_spgemm_plan_create(contexts[c], &plan, A, A, &options, NULL), SPRY_OK);
+                    assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+                    assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
+                    if (!test_same_bits(C, wanted) || !test_same_bits(D, wanted))
+                        fail_msg("%s, kind %d, context %d: other bits", test_kernels[n], (int)kinds[k], c);
+                    spry_spgemm_plan_destroy(plan);
+                    spry_matrix_destroy(D);
+                    spry_matrix_destroy(C);
+                }
+            spry_matrix_destroy(wanted);
+            spry_matrix_destroy(A);
+            test_discard(&a);
+        }
+    for (int c = 0; c < 3; c++) {
+        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        spry_context_destroy(contexts[c]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_runs), cmocka_unit_test(grids)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_runs), cmocka_unit_test(grids),
+                                       cmocka_unit_test(listed_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,16 +8,28 @@ static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, i
     return slot;
 }
 
-/* Rising order, in place: by insertion while short, else by a heap. The columns are all different. */
+/* At most SPRYI_SHORT columns, each to its place: as many as are smaller. No branch depends on them. */
+static inline void SPRY_FN(sort_short)(SPRY_J *list, int64_t n)
+{
+    enum { STRIDE = 8 };
+    SPRY_J all[SPRYI_SHORT];
+    const int64_t padded = (n + STRIDE - 1) / STRIDE * STRIDE;
+    for (int64_t k = 0; k < n; k++) all[k] = list[k];
+    for (int64_t k = n; k < padded; k++) all[k] = (SPRY_J)(SPRY_J_IS_64 ? INT64_MAX : INT32_MAX);
+    for (int64_t k = 0; k < n; k++) {
+        const SPRY_J x = all[k];
+        SPRY_J smaller = 0;
+        for (int64_t t = 0; t < padded; t += STRIDE)
+            for (int u = 0; u < STRIDE; u++) smaller += all[t + u] < x;
+        list[smaller] = x;
+    }
+}
+
+/* Rising order, in place: by counting while short, else by a heap. The columns are all different. */
 static void SPRY_FN(sort)(SPRY_J *list, int64_t n)
 {
-    if (n <= 32) {
-        for (int64_t k = 1; k < n; k++) {
-            const SPRY_J x = list[k];
-            int64_t to = k;
-            for (; to > 0 && list[to - 1] > x; to--) list[to] = list[to - 1];
-            list[to] = x;
-        }
+    if (n <= SPRYI_SHORT) {
+        SPRY_FN(sort_short)(list, n);
         return;
     }
     for (int64_t start = n / 2 - 1, end = n; end > 1;) {

@@ -1,4 +1,4 @@
-/* What rows are compared, looked through and copied with; plain loops, or 16 columns and 64 bytes at once. */
+/* What rows are compared, looked through and copied with; plain loops, or 32 or 64 bytes at once. */
 #ifndef SPRYI_SPGEMM_ROW_PRIMITIVES_H
 #define SPRYI_SPGEMM_ROW_PRIMITIVES_H
 
@@ -28,7 +28,7 @@ static inline int spryi_first_byte(uint64_t bytes)
     }
 ARE_MOVED(spryi_are_moved_64, int64_t)
 
-#ifdef __AVX512F__
+#if defined __AVX512F__
 #include <immintrin.h>
 
 /* The first n lanes; all where there are more: _bzhi_u32 alone looks at n modulo 256. */
@@ -48,6 +48,29 @@ static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t
     return 1;
 }
 
+/* The first of n entries of x that is not that of y plus `shift`; n: there is none. */
+static inline int64_t spryi_first_unlike(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
+{
+    const __m512i by = _mm512_set1_epi32(shift);
+    for (int64_t t = 0; t < n; t += 16) {
+        const __mmask16 here = spryi_upto16(n - t);
+        const __m512i from = _mm512_add_epi32(_mm512_maskz_loadu_epi32(here, y + t), by);
+        const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_maskz_loadu_epi32(here, x + t), from);
+        if (other) return t + __builtin_ctz(other);
+    }
+    return n;
+}
+
+/* to[k] = from[k] + shift for n entries, and no more. */
+static inline void spryi_move_32(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
+{
+    const __m512i by = _mm512_set1_epi32(shift);
+    for (int64_t k = 0; k < n; k += 16) {
+        const __mmask16 here = spryi_upto16(n - k);
+        _mm512_mask_storeu_epi32(to + k, here, _mm512_add_epi32(_mm512_maskz_loadu_epi32(here, from + k), by));
+    }
+}
+
 /* Bit c is set where byte c of 64, each 0 or 1, is 1. */
 static inline uint64_t spryi_bits_of(const unsigned char *bytes)
 {
@@ -62,24 +85,59 @@ static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, in
     return w;
 }
 
-/* Copies; past the caches, which would read the lines of `to` first, where it is not needed soon. */
-static __attribute__((noinline, unused)) void spryi_stream(void *to, const void *from, int64_t bytes, int past_caches)
+#define SPRYI_BYTES 64
+#define SPRYI_STREAM(to, from) _mm512_stream_si512((void *)(to), _mm512_loadu_si512(from))
+#elif defined __AVX2__
+#include <immintrin.h>
+
+/* The first n of 8 lanes, all of them where there are more: the sign tells. */
+static inline __m256i spryi_upto8(int64_t n)
 {
-    char *restrict t = to;
-    const char *restrict f = from;
-    const int64_t head = -(int64_t)(uintptr_t)t & 63;
-    if (!past_caches || bytes < 1024) {
-        memcpy(t, f, (size_t)bytes);
-        return;
-    }
-    memcpy(t, f, (size_t)head);
-    int64_t k = head;
-    for (; k + 64 <= bytes; k += 64) _mm512_stream_si512((void *)(t + k), _mm512_loadu_si512(f + k));
-    memcpy(t + k, f + k, (size_t)(bytes - k));
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < 8 ? (int32_t)n : 8), lanes);
 }
+
+/* The first of n entries of x that is not that of y plus `shift`; n: there is none. */
+static inline int64_t spryi_first_unlike(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
+{
+    const __m256i by = _mm256_set1_epi32(shift);
+    int64_t t = 0;
+    for (; t + 8 <= n; t += 8) {
+        const __m256i from = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(y + t)), by);
+        const __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(x + t)), from);
+        const unsigned other = ~(unsigned)_mm256_movemask_epi8(same);
+        if (other) return t + __builtin_ctz(other) / 4;
+    }
+    while (t < n && x[t] - y[t] == shift) t++;
+    return t;
+}
+
+static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
+{
+    return spryi_first_unlike(x, y, n, shift) == n;
+}
+
+/* to[k] = from[k] + shift for n entries, and no more. */
+static inline void spryi_move_32(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
+{
+    const __m256i by = _mm256_set1_epi32(shift);
+    int64_t k = 0;
+    for (; k < n && n >= 8; k += 8) {
+        const int64_t at = k + 8 <= n ? k : n - 8; /* the last ones with some before them */
+        const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(from + at));
+        _mm256_storeu_si256((__m256i *)(void *)(to + at), _mm256_add_epi32(x, by));
+    }
+    for (; k < n; k++) to[k] = from[k] + shift;
+}
+
+#define SPRYI_BYTES 32
+#define SPRYI_STREAM(to, from)                                                                                         \
+    _mm256_stream_si256((__m256i *)(void *)(to), _mm256_loadu_si256((const __m256i *)(const void *)(from)))
 #else
 ARE_MOVED(spryi_are_moved_32, int32_t)
+#endif
 
+#ifndef __AVX512F__
 static inline uint64_t spryi_bits_of(const unsigned char *bytes)
 {
     uint64_t bits = 0, eight;
@@ -98,5 +156,23 @@ static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, in
 }
 #endif
 #undef ARE_MOVED
+
+#ifdef SPRYI_BYTES
+/* Copies; past the caches, which would read the lines of `to` first, where it is not needed soon. */
+static __attribute__((noinline, unused)) void spryi_stream(void *to, const void *from, int64_t bytes, int past_caches)
+{
+    char *restrict t = to;
+    const char *restrict f = from;
+    const int64_t head = -(int64_t)(uintptr_t)t & 63;
+    if (!past_caches || bytes < 1024) {
+        memcpy(t, f, (size_t)bytes);
+        return;
+    }
+    memcpy(t, f, (size_t)head);
+    int64_t k = head;
+    for (; k + SPRYI_BYTES <= bytes; k += SPRYI_BYTES) SPRYI_STREAM(t + k, f + k);
+    memcpy(t + k, f + k, (size_t)(bytes - k));
+}
+#endif
 
 #endif

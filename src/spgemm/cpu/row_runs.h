@@ -1,5 +1,5 @@
 /*
- * Runs of rows that share one order of products (row_runs_avx512.c). Columns and offsets are of 32 bits. A kernel asks
+ * Runs of rows that share one order of products (row_runs.tmpl.h). Columns and offsets are of 32 bits. A kernel asks
  * at each row whether a run begins; where its order is not known it fills the first row itself and hands it over.
  */
 #ifndef SPRYI_SPGEMM_ROW_RUNS_H
@@ -31,6 +31,7 @@ typedef struct spryi_run_track {
 } spryi_run_track;
 
 typedef struct spryi_row_run {
+    const struct spryi_run_functions *with;
     int64_t most_products, most_values, most_staged; /* room; 0 products: runs are not looked for */
     int64_t width;                                   /* values in a vector */
     int streams;                                     /* 1: C is large, and written past the caches */
@@ -53,22 +54,27 @@ typedef struct spryi_row_run {
     int32_t shift, moved;                /* columns of C from group to group, and from the row that was ordered */
 } spryi_row_run;
 
-/*
- * Rows from i on, before `end`, that make a run; 0: none. It can be filled at once where run->count is not 0; otherwise
- * spryi_order_run wants to know the columns of row i first.
- */
-int64_t spryi_find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end);
+/* Runs in the vectors of a processor level. */
+typedef struct spryi_run_functions {
+    int64_t bytes; /* of a vector */
+    /*
+     * Rows from i on, before `end`, that make a run; 0: none. It can be filled at once where run->count is not 0;
+     * otherwise `order` wants to know the columns of row i first.
+     */
+    int64_t (*find)(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end);
+    /* The order of row i's products, whose n columns are known. */
+    void (*order)(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, const int32_t *columns, int64_t n);
+    /*
+     * The run that begins with row i; what is beyond its columns and values is written next, or nobody's. Cj NULL: its
+     * values alone.
+     */
+    void (*fill)(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx);
+    void (*finish)(void); /* before others read what was filled past the caches */
+} spryi_run_functions;
 
-/* The order of row i's products, whose n columns are known. */
-void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, const int32_t *columns, int64_t n);
+extern const spryi_run_functions spryi_runs_avx2, spryi_runs_avx512;
 
-/*
- * The run that begins with row i; what is beyond its columns and values is written next, or nobody's. Cj NULL: its
- * values alone.
- */
-void spryi_fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx);
-
-/* spryi_find_run, but most rows begin no run, which lengths tell: without a branch for each, none can be predicted. */
+/* run->with->find, but most rows begin no run, which lengths tell: without a branch for each, none can be predicted. */
 static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end)
 {
     enum { HALF = SPRYI_RUN_ALONE / 2, ALL = SPRYI_RUN_ALONE }; /* rows that every run has */
@@ -82,7 +88,7 @@ static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run
     const int64_t step = Aj[length] - Aj[0];
     if (step < 0 || Aj[2 * length - 1] - Aj[length - 1] != step) return 0;
     if (step > 0 && Aj[(ALL - 1) * length] - Aj[0] != (ALL - 1) * step) return 0;
-    return spryi_find_run(job, run, i, end);
+    return run->with->find(job, run, i, end);
 }
 
 /* The same where little is to be won: until a piece has had some rows in a row without a run. */
@@ -93,6 +99,32 @@ static inline int64_t spryi_try_run(const spryi_spgemm_job *job, spryi_row_run *
     const int64_t rows = spryi_begin_run(job, run, i, end);
     run->misses = rows > 0 ? 0 : run->misses + 1;
     return rows;
+}
+
+/* A search for runs whose order is not asked for, which takes no room of the workspace. */
+typedef struct spryi_run_search {
+    spryi_row_run run;
+    int32_t numbers[4][SPRYI_RUN_LENGTH];
+    spryi_run_track tracks[SPRYI_RUN_TRACKS];
+} spryi_run_search;
+
+static inline void spryi_begin_search(spryi_run_search *search, const spryi_row_run *like, int64_t from)
+{
+    spryi_row_run *run = &search->run;
+    *run = *like;
+    run->most_products = INT64_MAX;
+    run->from = from;
+    run->tracks = search->tracks;
+    for (int k = 0; k < 2; k++) {
+        run->bases[k] = search->numbers[k];
+        run->lengths[k] = search->numbers[2 + k];
+    }
+}
+
+/* After the rows of a piece. */
+static inline void spryi_finish_runs(const spryi_row_run *run)
+{
+    if (run->streams && run->with) run->with->finish();
 }
 
 #endif

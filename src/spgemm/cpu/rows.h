@@ -20,7 +20,11 @@
 #include "spgemm/cpu/row_runs.h"
 #include "spgemm/spgemm.h"
 
-extern const spryi_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
+extern const spryi_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx2_cpu, spryi_spgemm_rows_avx512_cpu;
+
+/* rows_portable_cpu.c: phases that find runs where the workspace has room for them. */
+extern const spryi_spgemm_table spryi_rows_count, spryi_rows_fill, spryi_rows_columns, spryi_rows_renew,
+    spryi_rows_list;
 
 /* rows_one_pass_avx512.c */
 extern const spryi_spgemm_table spryi_rows_one_pass;
@@ -78,7 +82,7 @@ typedef struct spryi_product_list {
 
 /* A thread's part of the workspace. */
 typedef struct spryi_rows_workspace {
-    uint64_t *mask;
+    uint64_t *mask, *marked; /* a bit a column; a bit a word of these, where columns are listed */
     spryi_dense_window window;
     spryi_hash_table table;
     spryi_group_window groups;
@@ -87,7 +91,8 @@ typedef struct spryi_rows_workspace {
     spryi_row_buffer buffers[SPRYI_BUFFERS];
     spryi_row_run run;
     spryi_spgemm_spans seen; /* by this thread, in the count and columns phases */
-    int64_t listed;          /* columns so far, where count and columns are one phase */
+    int64_t listed;          /* columns so far, where count and columns are one phase of one thread */
+    int64_t piece;           /* that is under way */
 } spryi_rows_workspace;
 
 /* The rows of a piece, begin .. end-1. */
@@ -96,9 +101,10 @@ typedef void (*spryi_rows_piece_fn)(const spryi_spgemm_job *job, spryi_rows_work
 /* rows_sizes.c: a phase in parallel, piece by piece; adds what is seen to job->found. */
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece);
 
-/* rows_sizes.c: the workspace of a phase; runs 1: the kernel looks for rows that share one order of products. */
+/* rows_sizes.c: the workspace of a phase; `runs`: of rows that share one order of products, which the kernel looks for;
+   NULL: it does not. */
 spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes,
-                                    int runs);
+                                    const spryi_run_functions *runs);
 
 /* Where the arrays of the thread's part are. */
 void spryi_rows_place(const spryi_spgemm_job *job, int thread, spryi_rows_workspace *w);

@@ -30,44 +30,6 @@ static void SPRY_FN(renew)(spryi_spgemm_job *job)
 }
 #else
 
-/* The same where rows make runs, of which the first alone is counted. */
-static __attribute__((noinline)) void SPRY_FN(count_runs)(const spryi_spgemm_job *job, spryi_rows_workspace *w,
-                                                          int64_t begin, int64_t end)
-{
-    int32_t numbers[4][SPRYI_RUN_LENGTH];
-    spryi_run_track tracks[SPRYI_RUN_TRACKS];
-    int64_t *restrict counts = job->offsets + 1, words = 0;
-    spryi_row_run run = w->run; /* its order is not asked for */
-    run.most_products = INT64_MAX;
-    run.from = begin;
-    run.tracks = tracks;
-    for (int k = 0; k < 2; k++) {
-        run.bases[k] = numbers[k];
-        run.lengths[k] = numbers[2 + k];
-    }
-    for (int64_t i = begin, rows; i<end; i += rows> 0 ? rows : 1) {
-        rows = spryi_try_run(job, &run, i, end);
-        SPRY_FN(count_row)(job, w, begin, i, &words, SPRY_FN(count_short));
-        for (int64_t r = 1; r < rows; r++) counts[i + r] = counts[i];
-        if (rows > 0) spryi_rows_note_repeated(&w->seen, words, run.identical > 1);
-    }
-}
-
-static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    int64_t words = 0;
-    if (!SPRY_P_IS_64 && w->run.most_values > 0)
-        SPRY_FN(count_runs)(job, w, begin, end);
-    else
-        for (int64_t i = begin; i < end; i++) SPRY_FN(count_row)(job, w, begin, i, &words, SPRY_FN(count_short));
-}
-
-static void SPRY_FN(count)(spryi_spgemm_job *job)
-{
-    job->found = (spryi_spgemm_spans){0};
-    spryi_rows_run(job, SPRY_FN(count_piece));
-}
-
 /* Row i of a piece, with those identical to it; returns how many rows that were. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
@@ -96,21 +58,6 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     return 1;
 }
 
-/* The run that begins with row i, if any, or that row and those identical to it; returns how many rows that were. */
-static inline int64_t SPRY_FN(fill_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
-                                         int64_t end)
-{
-    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
-    if (rows == 0) return SPRY_FN(fill_rows)(job, w, begin, i, end);
-    int32_t *Cj = (int32_t *)job->columns + at;
-    if (w->run.count == 0) {
-        (void)SPRY_FN(fill_rows)(job, w, i, i, i + 1);
-        spryi_order_run(job, &w->run, i, Cj, job->offsets[i + 1] - at);
-    }
-    spryi_fill_run(job, &w->run, i, Cj, (SPRY_V *)job->values + at);
-    return rows;
-}
-
 /* Columns of row i. */
 static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i)
 {
@@ -129,76 +76,6 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
     SPRY_FN(row_span)(job, i, &first, &last);
     SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
 }
-
-/* The run that begins with row i, if any, or that row; returns how many rows that were. */
-static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin,
-                                            int64_t i, int64_t end)
-{
-    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_try_run(job, &w->run, i, end), at = job->offsets[i];
-    const int64_t n = job->offsets[i + 1] - at;
-    const SPRY_J *restrict from = (const SPRY_J *)job->columns + at;
-    SPRY_J *restrict to = (SPRY_J *)job->columns + at + n;
-    SPRY_FN(columns_row)(job, w, begin, i);
-    w->seen.in_runs += rows;
-    for (int64_t r = 1; r < rows; r++, to += n) {
-        const SPRY_J shift = (SPRY_J)(r / w->run.identical * w->run.shift);
-        for (int64_t k = 0; k < n; k++) to[k] = from[k] + shift;
-    }
-    return rows > 0 ? rows : 1;
-}
-
-static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    w->run.from = begin;
-    w->run.misses = 0;
-    for (int64_t i = begin; i < end;) i += SPRY_FN(columns_rows)(job, w, begin, i, end);
-}
-
-static void SPRY_FN(columns)(spryi_spgemm_job *job)
-{
-    spryi_rows_run(job, SPRY_FN(columns_piece));
-}
-
-static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    const int64_t entry = sizeof(SPRY_V) + sizeof(SPRY_J);
-    w->run.streams = job->offsets[job->a.rows] * entry >= SPRYI_STREAMS_FROM;
-    w->run.from = begin;
-    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_some)(job, w, begin, i, end);
-    if (w->run.streams) _mm_sfence();
-}
-
-static void SPRY_FN(fill)(spryi_spgemm_job *job)
-{
-    spryi_rows_run(job, SPRY_FN(fill_piece));
-}
-
-/* Values alone: of the run that begins with row i, or of that row and those identical to it; returns how many. */
-static inline int64_t SPRY_FN(renew_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
-{
-    const int64_t rows = spryi_begin_run(job, &w->run, i, end), at = job->offsets[i], n = job->offsets[i + 1] - at;
-    if (rows == 0) return n == 0 ? 1 : SPRY_FN(fill_values)(job, w, i, end);
-    if (w->run.count == 0) spryi_order_run(job, &w->run, i, (const int32_t *)job->columns + at, n);
-    spryi_fill_run(job, &w->run, i, NULL, (SPRY_V *)job->values + at);
-    return rows;
-}
-
-static void SPRY_FN(renew_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    w->run.streams = job->offsets[job->a.rows] * (int64_t)sizeof(SPRY_V) >= SPRYI_STREAMS_FROM;
-    w->run.from = begin;
-    for (int64_t i = begin; i < end;) i += SPRY_FN(renew_some)(job, w, i, end);
-    if (w->run.streams) _mm_sfence();
-}
-
-/* Runs are looked for where most rows were in some. */
-static void SPRY_FN(renew)(spryi_spgemm_job *job)
-{
-    if (!SPRY_P_IS_64 && job->found.in_runs > job->a.rows / 2)
-        spryi_rows_run(job, SPRY_FN(renew_piece));
-    else
-        SPRY_FN(refill)(job);
-}
 #endif
 #else
 #include "spgemm/cpu/rows_shared.h"
@@ -213,13 +90,17 @@ static void SPRY_FN(renew)(spryi_spgemm_job *job)
 #undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_avx512_cpu.c"
 #include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define COUNT_SHORT SPRY_FN(count_short)
+#define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
+#include "core/instantiate.h"
 
 static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
                                 columns_table = SPRYI_TABLE(columns), renew_table = SPRYI_TABLE(renew);
 
 static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
 {
-    return spryi_rows_sizes(job, phase, most_bytes, 1);
+    return spryi_rows_sizes(job, phase, most_bytes, &spryi_runs_avx512);
 }
 
 static const spryi_spgemm_host_phases phases = {

@@ -174,8 +174,8 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
             to->ends[i - begin] = (int32_t)(n += entries);
             continue;
         }
-        if (o->w.run.count == 0) spryi_order_run(job, &o->w.run, i, Cj, entries);
-        spryi_fill_run(job, &o->w.run, i, Cj, Cx);
+        if (o->w.run.count == 0) o->w.run.with->order(job, &o->w.run, i, Cj, entries);
+        o->w.run.with->fill(job, &o->w.run, i, Cj, Cx);
         for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->w.run.n);
         i--;
         o->count = 0; /* the row before has another list */

@@ -8,18 +8,6 @@
  */
 #ifdef SPRY_V
 
-static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    int64_t words = 0;
-    for (int64_t i = begin; i < end; i++) SPRY_FN(count_row)(job, w, begin, i, &words, NULL);
-}
-
-static void SPRY_FN(count)(spryi_spgemm_job *job)
-{
-    job->found = (spryi_spgemm_spans){0};
-    spryi_rows_run(job, SPRY_FN(count_piece));
-}
-
 /* Row i of a piece, with those identical to it; returns how many rows that were. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
@@ -37,38 +25,15 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     return 1;
 }
 
-static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+/* Columns of row i. */
+static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i)
 {
-    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_rows)(job, w, begin, i, end);
-}
-
-static void SPRY_FN(fill)(spryi_spgemm_job *job)
-{
-    spryi_rows_run(job, SPRY_FN(fill_piece));
-}
-
-static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
-{
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
-        SPRY_J *Cj = (SPRY_J *)job->columns + at;
-        int64_t first, last;
-        if (n == 0 || SPRY_FN(copy_columns)(job, begin, i, Cj, n)) continue;
-        SPRY_FN(row_span)(job, i, &first, &last);
-        SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
-    }
-}
-
-static void SPRY_FN(columns)(spryi_spgemm_job *job)
-{
-    spryi_rows_run(job, SPRY_FN(columns_piece));
-}
-
-static void SPRY_FN(list)(spryi_spgemm_job *job)
-{
-    job->found = (spryi_spgemm_spans){0};
-    job->sizes.threads = 1; /* pieces follow each other in C */
-    spryi_rows_run(job, SPRY_FN(list_rows));
+    const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+    SPRY_J *Cj = (SPRY_J *)job->columns + at;
+    int64_t first, last;
+    if (n == 0 || SPRY_FN(copy_columns)(job, begin, i, Cj, n)) return;
+    SPRY_FN(row_span)(job, i, &first, &last);
+    SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
 }
 
 #else
@@ -76,24 +41,31 @@ static void SPRY_FN(list)(spryi_spgemm_job *job)
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_portable_cpu.c"
 #include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define COUNT_SHORT NULL
+#define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "spgemm/cpu/listed_rows.tmpl.h"
+#include "core/instantiate.h"
 
-static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
-                                columns_table = SPRYI_TABLE(columns), refill_table = SPRYI_TABLE(refill),
-                                list_table = SPRYI_TABLE(list);
+const spryi_spgemm_table spryi_rows_count = SPRYI_TABLE(count), spryi_rows_fill = SPRYI_TABLE(fill),
+                         spryi_rows_columns = SPRYI_TABLE(columns), spryi_rows_renew = SPRYI_TABLE(renew),
+                         spryi_rows_list = SPRYI_TABLE(list);
 
 static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
 {
-    return spryi_rows_sizes(job, phase, most_bytes, 0);
+    return spryi_rows_sizes(job, phase, most_bytes, NULL);
 }
 
 static const spryi_spgemm_host_phases phases = {
     .uses_bitmaps = 1,
     .sizes = sizes,
-    .count = &count_table,
-    .fill = &fill_table,
-    .columns = &columns_table,
-    .list = &list_table,
-    .refill = &refill_table,
+    .count = &spryi_rows_count,
+    .fill = &spryi_rows_fill,
+    .columns = &spryi_rows_columns,
+    .list = &spryi_rows_list,
+    .refill = &spryi_rows_renew,
 };
 
 const spryi_kernel spryi_spgemm_rows_cpu = {

@@ -40,10 +40,11 @@ static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, s
 {
     enum { NUMBER = sizeof(int32_t) };
     const int64_t products = s->run_products + 16, staged = s->run_staged + 16; /* vectors read and write beyond */
-    *run = (spryi_row_run){.most_products = s->run_products,
+    *run = (spryi_row_run){.with = s->runs,
+                           .most_products = s->run_products,
                            .most_values = s->run_values,
                            .most_staged = s->run_staged,
-                           .width = value == 8 ? 8 : 16};
+                           .width = s->runs ? s->runs->bytes / value : 0};
     if (s->run_products == 0) return;
     run->values = take(l, s->run_values, value);
     run->order = take(l, s->run_products, sizeof *run->order);
@@ -88,6 +89,7 @@ static int64_t lay_out(const spryi_spgemm_job *job, const spryi_spgemm_sizes *s,
     const int64_t value = (int64_t)spry_type_bytes(job->type);
     layout l = {.start = start};
     w->mask = take(&l, s->mask, sizeof *w->mask);
+    w->marked = take(&l, (s->mask + 63) / 64, sizeof *w->marked);
     w->window.sums = take(&l, 64 * s->windows, value);
     w->window.bits = take(&l, s->windows, sizeof *w->window.bits);
     w->window.touched = take(&l, s->windows, 1);
@@ -141,12 +143,14 @@ static int has_moved_rows(const spry_arrays *a)
 }
 
 /* Sizes with room for runs alone. In a small product clearing the room would cost more than runs bring. */
-static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, int64_t staged)
+static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, const spryi_run_functions *runs, int64_t staged)
 {
     enum { LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, MOST_VALUES = 72 << 10 };
     spryi_spgemm_sizes s = {0};
-    if (job->products < LEAST_PRODUCTS || spryi_index_pair(job->a.offset_type, job->a.index_type) != 0) return s;
+    if (!runs || job->products < LEAST_PRODUCTS || spryi_index_pair(job->a.offset_type, job->a.index_type) != 0)
+        return s;
     if (!has_moved_rows(&job->a)) return s;
+    s.runs = runs;
     s.run_products = least_of(job->products, MOST_PRODUCTS);
     s.run_values = job->products < MOST_VALUES / 8 ? 8 * job->products : MOST_VALUES;
     s.run_staged = least_of(job->products, staged);
@@ -172,10 +176,10 @@ static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_
 }
 
 /* A limit first takes the room for runs, then makes the window narrower where the table takes less, then threads. */
-static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_bytes, int runs)
+static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_bytes, const spryi_run_functions *runs)
 {
     enum { STAGED = 20 << 10 };
-    spryi_spgemm_sizes s = runs ? run_sizes(job, STAGED) : (spryi_spgemm_sizes){0};
+    spryi_spgemm_sizes s = run_sizes(job, runs, STAGED);
     spryi_spgemm_sizes best = with_window(job, s, WIDEST_BIN);
     if (most_bytes == 0 || best.bytes <= most_bytes) return best;
     s = (spryi_spgemm_sizes){0};
@@ -188,11 +192,11 @@ static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_b
 }
 
 /* Small products take little, and threads share them in some pieces each; lists are read 32 columns at once. */
-static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job)
+static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job, const spryi_run_functions *runs)
 {
     enum { PIECES = 8, LEAST_ENTRIES = 4096, LEAST_RING = 1 << 12, MOST_RING = 1 << 17 };
     const int64_t share = job->products / PIECES / job->threads;
-    spryi_spgemm_sizes s = run_sizes(job, 0);
+    spryi_spgemm_sizes s = run_sizes(job, runs, 0);
     s.mask = mask_words(job);
     s.windows = least_of(s.mask, SPRYI_ONE_PASS_WINDOWS);
     s.listed = least_of(job->products, SPRYI_LISTED - 32) + 32;
@@ -205,12 +209,15 @@ static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job)
     return add_up(job, s, 0);
 }
 
-spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes, int runs)
+spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes,
+                                    const spryi_run_functions *runs)
 {
     if (phase == SPRYI_FILL) return fill_sizes(job, most_bytes, runs);
-    if (phase == SPRYI_ONE_PASS) return one_pass_sizes(job);
-    const int64_t run_values = runs ? run_sizes(job, 0).run_values : 0; /* counting runs takes no more room */
-    return add_up(job, (spryi_spgemm_sizes){.mask = mask_words(job), .run_values = run_values}, most_bytes);
+    if (phase == SPRYI_ONE_PASS) return one_pass_sizes(job, runs);
+    spryi_spgemm_sizes s = {.mask = mask_words(job)};
+    s.run_values = run_sizes(job, runs, 0).run_values; /* counting runs takes no more room */
+    s.runs = runs;
+    return add_up(job, s, most_bytes);
 }
 
 /* ---- phases --------------------------------------------------------------------------------------------- */
@@ -240,8 +247,8 @@ static void run_pieces(void *argument, int thread)
     const spryi_work_pieces *pieces = &r->job->pieces;
     spryi_rows_workspace w;
     spryi_rows_place(r->job, thread, &w);
-    for (int64_t p; (p = atomic_fetch_add(&r->next, 1)) < pieces->count;)
-        r->piece(r->job, &w, pieces->rows[p], pieces->rows[p + 1]);
+    while ((w.piece = atomic_fetch_add(&r->next, 1)) < pieces->count)
+        r->piece(r->job, &w, pieces->rows[w.piece], pieces->rows[w.piece + 1]);
     pthread_mutex_lock(&r->found);
     merge_spans(&r->job->found, &w.seen);
     pthread_mutex_unlock(&r->found);

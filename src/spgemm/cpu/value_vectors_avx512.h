@@ -15,6 +15,8 @@
 #define VECTOR SPRYI_PASTE(spryi_vector_, SPRYI_TYPE_TAG)
 #define OF(operation) SPRYI_OF(operation, SPRYI_PASTE(SPRYI_SUFFIX_, SPRYI_TYPE_TAG))
 #define UPTO(n) ((SPRYI_PASTE(spryi_lanes_, SPRYI_TYPE_TAG))spryi_upto16(n)) /* the first n lanes */
+#define LOAD_UPTO(n, from) OF(maskz_loadu)(UPTO(n), (from))
+#define STORE_UPTO(n, to, vector) OF(mask_storeu)((to), UPTO(n), (vector))
 #define TRANSPOSE(r) SPRYI_PASTE(spryi_transpose_, SPRYI_TYPE_TAG)(r) /* of a square of LANES vectors, in place */
 
 #define ADD_EIGHT SPRYI_PASTE(spryi_add_eight_, SPRYI_TYPE_TAG)

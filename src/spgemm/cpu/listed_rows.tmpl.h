@@ -1,0 +1,135 @@
+/*
+ * Columns of C that are listed while rows are counted, for each value type and index pair: by one thread they stand
+ * where C has them, by several each piece's behind room for the products of those before.
+ */
+
+/* Lists what is marked in so many words from `low` on, in order; leaves them cleared. */
+static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low, int64_t words, SPRY_J *restrict Cj)
+{
+    for (int64_t word = low; word < low + words; word++) {
+        if (mask[word] == 0) continue;
+        Cj = SPRY_FN(emit_bits)(mask[word], 64 * word, Cj);
+        mask[word] = 0;
+    }
+    return Cj;
+}
+
+/* Lists each column where it is met first, then sorts; leaves the mask cleared. */
+static inline SPRY_J *SPRY_FN(list_met)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i,
+                                        SPRY_J *restrict Cj)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t n = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            const uint64_t bit = (uint64_t)1 << (Bj[t] & 63), before = mask[Bj[t] >> 6];
+            Cj[n] = Bj[t];
+            n += !(before & bit);
+            mask[Bj[t] >> 6] = before | bit;
+        }
+    for (int64_t k = 0; k < n; k++) mask[Cj[k] >> 6] = 0;
+    SPRY_FN(sort)(Cj, n);
+    return Cj + n;
+}
+
+/* Lists what is marked in words that are marked themselves; leaves all cleared. */
+static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t low,
+                                   int64_t words, SPRY_J *restrict Cj)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const spryi_spgemm_bitmaps *bitmaps = &job->bitmaps;
+    uint64_t *restrict mask = w->mask, *restrict marked = w->marked;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        if (bitmaps->count == 0)
+            for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+                mask[Bj[t] >> 6] |= (uint64_t)1 << (Bj[t] & 63);
+                marked[Bj[t] >> 12] |= (uint64_t)1 << (Bj[t] >> 6 & 63);
+            }
+        else
+            for (int64_t t = bitmaps->offsets[Aj[k]]; t < bitmaps->offsets[Aj[k] + 1]; t++) {
+                mask[bitmaps->index[t]] |= bitmaps->bits[t];
+                marked[bitmaps->index[t] >> 6] |= (uint64_t)1 << (bitmaps->index[t] & 63);
+            }
+    }
+    for (int64_t m = low >> 6; m <= (low + words - 1) >> 6; m++) {
+        for (uint64_t bits = marked[m]; bits; bits &= bits - 1) {
+            const int64_t word = 64 * m + __builtin_ctzll(bits);
+            Cj = SPRY_FN(emit_bits)(mask[word], 64 * word, Cj);
+            mask[word] = 0;
+        }
+        marked[m] = 0;
+    }
+    return Cj;
+}
+
+/* The columns of row i, which has so many products, from Cj on; returns what comes behind them. */
+static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
+                                        int64_t first, int64_t last, int64_t products, SPRY_J *Cj)
+{
+    enum { FEW = 2 * SPRYI_SHORT };
+    const int64_t low = first / 64, words = last / 64 + 1 - low;
+    if (words > 64 && products <= FEW) return SPRY_FN(list_met)(job, w->mask, i, Cj);
+    if (words > 64 && words * 4 >= products) return SPRY_FN(list_words)(job, w, i, low, words, Cj);
+    if (job->bitmaps.count > 0)
+        (void)SPRY_FN(mark_bitmaps)(job, w->mask, i);
+    else
+        (void)SPRY_FN(mark)(job, w->mask, i);
+    return SPRY_FN(list_marked)(w->mask, low, words, Cj);
+}
+
+/* Counts and lists row i, which is none that is known; returns what comes behind it. */
+static inline SPRY_J *SPRY_FN(count_and_list)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i,
+                                              SPRY_J *Cj, int64_t *words)
+{
+    int64_t first, last;
+    const int64_t products = SPRY_FN(row_products)(job, i);
+    job->offsets[i + 1] = *words = 0;
+    if (products == 0) return Cj;
+    SPRY_FN(row_span)(job, i, &first, &last);
+    SPRY_J *const behind = SPRY_FN(list_row)(job, w, i, first, last, products, Cj);
+    job->offsets[i + 1] = behind - Cj;
+    *words = spryi_rows_words(first, last);
+    spryi_rows_note_span(job, &w->seen, *words, products);
+    return behind;
+}
+
+/* Counts and lists the rows of a piece where it belongs, and notes their spans as count_row does. */
+static void SPRY_FN(list_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    spryi_run_search search;
+    int64_t *restrict counts = job->offsets + 1, words = 0;
+    SPRY_J *Cj = job->listed ? (SPRY_J *)job->listed + job->pieces.products[w->piece]
+                             : (SPRY_J *)job->columns + w->listed;
+    SPRY_J shift;
+    const int runs = !SPRY_P_IS_64 && w->run.most_values > 0;
+    if (runs) spryi_begin_search(&search, &w->run, begin);
+    for (int64_t i = begin, rows = 1; i < end; i += rows) {
+        const int64_t run = runs ? spryi_try_run(job, &search.run, i, end) : 0;
+        rows = run > 0 ? run : 1;
+        if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
+            const int64_t n = counts[i] = counts[i - 1];
+            for (int64_t k = 0; k < n; k++) Cj[k] = Cj[k - n] + shift;
+            Cj += n;
+            spryi_rows_note_repeated(&w->seen, words, shift == 0);
+        } else {
+            Cj = SPRY_FN(count_and_list)(job, w, i, Cj, &words);
+        }
+        if (run == 0) continue;
+        const int64_t n = counts[i];
+        SPRY_FN(repeat_run)(&search.run, Cj - n, n, run);
+        Cj += (run - 1) * n;
+        for (int64_t r = 1; r < run; r++) counts[i + r] = n;
+        spryi_rows_note_repeated(&w->seen, words, search.run.identical > 1);
+        w->seen.in_runs += run;
+    }
+    if (!job->listed) w->listed = Cj - (SPRY_J *)job->columns;
+}
+
+static void SPRY_FN(list)(spryi_spgemm_job *job)
+{
+    job->found = (spryi_spgemm_spans){0};
+    if (!job->listed) job->sizes.threads = 1; /* pieces follow each other in C */
+    spryi_rows_run(job, SPRY_FN(list_rows));
+}

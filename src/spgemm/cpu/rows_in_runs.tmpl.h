@@ -1,0 +1,125 @@
+/*
+ * The phases of a kernel that looks for runs of rows (row_runs.h), for each value type and index pair. The kernel has
+ * fill_rows and columns_row for rows in no run, and COUNT_SHORT, which counts short ones, or NULL. With AVX-512
+ * 64-bit columns are left to the portable instances.
+ */
+#if !(SPRY_J_IS_64 && defined __AVX512F__)
+
+static __attribute__((noinline)) void SPRY_FN(count_runs)(const spryi_spgemm_job *job, spryi_rows_workspace *w,
+                                                          int64_t begin, int64_t end)
+{
+    spryi_run_search search;
+    int64_t *restrict counts = job->offsets + 1, words = 0;
+    spryi_begin_search(&search, &w->run, begin);
+    for (int64_t i = begin, rows; i<end; i += rows> 0 ? rows : 1) {
+        rows = spryi_try_run(job, &search.run, i, end);
+        SPRY_FN(count_row)(job, w, begin, i, &words, COUNT_SHORT);
+        for (int64_t r = 1; r < rows; r++) counts[i + r] = counts[i];
+        if (rows > 0) spryi_rows_note_repeated(&w->seen, words, search.run.identical > 1);
+    }
+}
+
+static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    int64_t words = 0;
+    if (!SPRY_P_IS_64 && w->run.most_values > 0)
+        SPRY_FN(count_runs)(job, w, begin, end);
+    else
+        for (int64_t i = begin; i < end; i++) SPRY_FN(count_row)(job, w, begin, i, &words, COUNT_SHORT);
+}
+
+static void SPRY_FN(count)(spryi_spgemm_job *job)
+{
+    job->found = (spryi_spgemm_spans){0};
+    spryi_rows_run(job, SPRY_FN(count_piece));
+}
+
+/* The run that begins with row i, if any, or that row and those identical to it; returns how many rows that were. */
+static inline int64_t SPRY_FN(fill_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
+                                         int64_t end)
+{
+    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
+    if (rows == 0) return SPRY_FN(fill_rows)(job, w, begin, i, end);
+    int32_t *Cj = (int32_t *)job->columns + at;
+    if (w->run.count == 0) {
+        (void)SPRY_FN(fill_rows)(job, w, i, i, i + 1);
+        w->run.with->order(job, &w->run, i, Cj, job->offsets[i + 1] - at);
+    }
+    w->run.with->fill(job, &w->run, i, Cj, (SPRY_V *)job->values + at);
+    return rows;
+}
+
+static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    const int64_t entry = sizeof(SPRY_V) + sizeof(SPRY_J);
+    w->run.streams = job->offsets[job->a.rows] * entry >= SPRYI_STREAMS_FROM;
+    w->run.from = begin;
+    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_some)(job, w, begin, i, end);
+    spryi_finish_runs(&w->run);
+}
+
+static void SPRY_FN(fill)(spryi_spgemm_job *job)
+{
+    spryi_rows_run(job, SPRY_FN(fill_piece));
+}
+
+/* `rows` rows that make a run, the first of which has n columns, from `columns` on. */
+static inline void SPRY_FN(repeat_run)(const spryi_row_run *run, SPRY_J *columns, int64_t n, int64_t rows)
+{
+    SPRY_J *restrict to = columns + n;
+    for (int64_t r = 1; r < rows; r++, to += n) {
+        const SPRY_J shift = (SPRY_J)(r / run->identical * run->shift);
+        for (int64_t k = 0; k < n; k++) to[k] = columns[k] + shift;
+    }
+}
+
+/* The run that begins with row i, if any, or that row; returns how many rows that were. */
+static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin,
+                                            int64_t i, int64_t end)
+{
+    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_try_run(job, &w->run, i, end), at = job->offsets[i];
+    SPRY_FN(columns_row)(job, w, begin, i);
+    w->seen.in_runs += rows;
+    SPRY_FN(repeat_run)(&w->run, (SPRY_J *)job->columns + at, job->offsets[i + 1] - at, rows);
+    return rows > 0 ? rows : 1;
+}
+
+static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    w->run.from = begin;
+    w->run.misses = 0;
+    for (int64_t i = begin; i < end;) i += SPRY_FN(columns_rows)(job, w, begin, i, end);
+}
+
+static void SPRY_FN(columns)(spryi_spgemm_job *job)
+{
+    spryi_rows_run(job, SPRY_FN(columns_piece));
+}
+
+/* Values alone: of the run that begins with row i, or of that row and those identical to it; returns how many. */
+static inline int64_t SPRY_FN(renew_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
+{
+    const int64_t rows = spryi_begin_run(job, &w->run, i, end), at = job->offsets[i], n = job->offsets[i + 1] - at;
+    if (rows == 0) return n == 0 ? 1 : SPRY_FN(fill_values)(job, w, i, end);
+    if (w->run.count == 0) w->run.with->order(job, &w->run, i, (const int32_t *)job->columns + at, n);
+    w->run.with->fill(job, &w->run, i, NULL, (SPRY_V *)job->values + at);
+    return rows;
+}
+
+static void SPRY_FN(renew_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    w->run.streams = job->offsets[job->a.rows] * (int64_t)sizeof(SPRY_V) >= SPRYI_STREAMS_FROM;
+    w->run.from = begin;
+    for (int64_t i = begin; i < end;) i += SPRY_FN(renew_some)(job, w, i, end);
+    spryi_finish_runs(&w->run);
+}
+
+/* Runs are looked for where most rows were in some. */
+static void SPRY_FN(renew)(spryi_spgemm_job *job)
+{
+    if (!SPRY_P_IS_64 && job->found.in_runs > job->a.rows / 2)
+        spryi_rows_run(job, SPRY_FN(renew_piece));
+    else
+        SPRY_FN(refill)(job);
+}
+#endif
