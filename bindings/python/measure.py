@@ -2,7 +2,8 @@
 
 Calls of a 5 x 5 plan in ns; on a grid of side x side rows SciPy's products and Spry's, which take turns, in ms: the
 median of seven rounds, each of at least 0.2 s. With --mesh the same of the list *mesh*, whose G3_circuit.mtx.gz is in
-FOLDER, and the geometric means. Run it alone on the machine, with `taskset -c 0` for one thread.
+FOLDER, in three rounds, and the geometric means; some matrices are squared in a smaller size. Run it alone on the
+machine, with `taskset -c 0` for one thread.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import scipy.sparse
 
 import spry
 
+SMALLER = {"grid27": "grid27s", "fem3": "fem3s", "rgg21": "rgg20"}
 MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
 
 
@@ -38,13 +40,13 @@ def seconds(call):
     return (time.perf_counter() - start) / calls
 
 
-def beside(title, theirs, ours):
+def beside(title, theirs, ours, count=7):
     """ours: a dict of calls."""
     calls = {"SciPy": theirs, **ours}
     for call in calls.values():
         call()
     rounds = {name: [] for name in calls}
-    for _ in range(7):
+    for _ in range(count):
         for name, call in calls.items():
             rounds[name].append(seconds(call))
     base = statistics.median(rounds["SciPy"])
@@ -64,8 +66,8 @@ def patched(call):
     return run
 
 
-def of_matrix(A):
-    """Ratios over SciPy of plan @ x, of plan.run, of plan @ X and of spgemm."""
+def of_vectors(A, count=7):
+    """Ratios over SciPy of plan @ x, of plan.run and of plan @ X."""
     rng = np.random.default_rng(1)
     x, X = rng.standard_normal(A.shape[1]), rng.standard_normal((A.shape[1], 8))
     plan, csr, wide = spry.plan(A), spry.plan(A, format="csr"), spry.plan(A, columns=8)
@@ -75,24 +77,27 @@ def of_matrix(A):
         f"plan.run, {plan.info.format}": lambda: plan.run(x, y),
         "plan @ x, csr": lambda: csr @ x,
         "patched": patched(lambda: A @ x),
-    })
+    }, count)
     plan @ X
     eight = beside("A @ X", lambda: A @ X, {
         f"plan @ X, {plan.info.blocks.format}": lambda: plan @ X,
         f"columns=8, {wide.info.format}": lambda: wide @ X,
         "run": lambda: wide.run(X, Y),
         "patched": patched(lambda: A @ X),
-    })
-    del plan, csr, wide
+    }, count)
+    return {"plan @ x": one[1], "plan.run": one[2], "columns=8": eight[2], "patched A @ x": one[4]}
+
+
+def of_square(A, count=7):
+    """Ratios over SciPy of spgemm and of its plan."""
     product = spry.spgemm_plan(A, A)
     square = beside("A @ A", lambda: A @ A, {
         "spgemm": lambda: spry.spgemm(A, A),
         "spgemm, check=False": lambda: spry.spgemm(A, A, check=False),
         "spgemm_plan.run": product.run,
         "patched": patched(lambda: A @ A),
-    })
-    return {"plan @ x": one[1], "plan.run": one[2], "columns=8": eight[2], "spgemm": square[1],
-            "spgemm_plan.run": square[3]}
+    }, count)
+    return {"spgemm": square[1], "spgemm_plan.run": square[3]}
 
 
 def of_mesh(folder):
@@ -100,7 +105,11 @@ def of_mesh(folder):
     for name in MESH:
         A = spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz")) if name == "G3_circuit" else spry.generate(name)
         print(f"{name}: {A.shape[0]} rows, {A.nnz} entries")
-        for what, ratio in of_matrix(A).items():
+        ratios = of_vectors(A, 3)
+        if name in SMALLER:
+            A = spry.generate(SMALLER[name])
+        ratios |= of_square(A, 3)
+        for what, ratio in ratios.items():
             found.setdefault(what, []).append(ratio)
     for what, ratios in found.items():
         print(f"geometric mean over SciPy, {what}: {statistics.geometric_mean(ratios):.2f} "
@@ -121,7 +130,9 @@ def main():
     if given.mesh:
         of_mesh(given.mesh)
     else:
-        of_matrix(spry.generate("grid5", x=given.side, y=given.side))
+        A = spry.generate("grid5", x=given.side, y=given.side)
+        of_vectors(A)
+        of_square(A)
 
 
 if __name__ == "__main__":

@@ -14,23 +14,47 @@ static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low,
     return Cj;
 }
 
-/* Lists each column where it is met first, then sorts; leaves the mask cleared. */
-static inline SPRY_J *SPRY_FN(list_met)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i,
-                                        SPRY_J *restrict Cj)
+/*
+ * Copies the columns of row i's products, duplicates among them, and zeros behind; returns how many, or -1 where they
+ * are over SPRYI_FEW_PRODUCTS. Rows of B are copied eight at once, so that no branch depends on short ones.
+ */
+static inline int64_t SPRY_FN(copy_few)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict met)
 {
-    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    enum { AT_ONCE = SPRYI_BEYOND_FEW };
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets, end = Bp[job->b.rows];
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
     int64_t n = 0;
-    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
-        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
-            const uint64_t bit = (uint64_t)1 << (Bj[t] & 63), before = mask[Bj[t] >> 6];
-            Cj[n] = Bj[t];
-            n += !(before & bit);
-            mask[Bj[t] >> 6] = before | bit;
-        }
-    for (int64_t k = 0; k < n; k++) mask[Cj[k] >> 6] = 0;
-    SPRY_FN(sort)(Cj, n);
-    return Cj + n;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P from = Bp[Aj[k]];
+        const int64_t length = (int64_t)(Bp[Aj[k] + 1] - from);
+        if (n + length > SPRYI_FEW_PRODUCTS) return -1;
+        if (length <= AT_ONCE && from + AT_ONCE <= end)
+            memcpy(met + n, Bj + from, AT_ONCE * sizeof *met);
+        else
+            memcpy(met + n, Bj + from, (size_t)length * sizeof *met);
+        n += length;
+    }
+    memset(met + n, 0, AT_ONCE * sizeof *met); /* which are compared, too */
+    return n;
+}
+
+/* Lists n columns, each once, in order: a column's place is how many are smaller. No branch depends on them. */
+static inline SPRY_J *SPRY_FN(list_few)(const SPRY_J *restrict met, int64_t n, SPRY_J *restrict Cj)
+{
+    enum { STRIDE = 8 };
+    SPRY_J smaller[SPRYI_FEW_PRODUCTS], sorted[SPRYI_FEW_PRODUCTS];
+    for (int64_t t = 0; t < n; t += STRIDE) {
+        SPRY_J here[STRIDE] = {0};
+        for (int64_t k = 0; k < n; k++)
+            for (int u = 0; u < STRIDE; u++) here[u] += met[k] < met[t + u];
+        for (int u = 0; u < STRIDE; u++) smaller[t + u] = here[u], sorted[t + u] = -1;
+    }
+    for (int64_t k = 0; k < n; k++) sorted[smaller[k]] = met[k];
+    for (int64_t k = 0; k < n; k++) { /* where a column is met again a place stays empty */
+        *Cj = sorted[k];
+        Cj += sorted[k] >= 0;
+    }
+    return Cj;
 }
 
 /* Lists what is marked in words that are marked themselves; leaves all cleared. */
@@ -64,13 +88,11 @@ static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows
     return Cj;
 }
 
-/* The columns of row i, which has so many products, from Cj on; returns what comes behind them. */
+/* The columns of row i, which has that many products, from Cj on; returns what comes behind them. */
 static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i,
                                         int64_t first, int64_t last, int64_t products, SPRY_J *Cj)
 {
-    enum { FEW = 2 * SPRYI_SHORT };
     const int64_t low = first / 64, words = last / 64 + 1 - low;
-    if (words > 64 && products <= FEW) return SPRY_FN(list_met)(job, w->mask, i, Cj);
     if (words > 64 && words * 4 >= products) return SPRY_FN(list_words)(job, w, i, low, words, Cj);
     if (job->bitmaps.count > 0)
         (void)SPRY_FN(mark_bitmaps)(job, w->mask, i);
@@ -83,12 +105,19 @@ static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi
 static inline SPRY_J *SPRY_FN(count_and_list)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i,
                                               SPRY_J *Cj, int64_t *words)
 {
-    int64_t first, last;
-    const int64_t products = SPRY_FN(row_products)(job, i);
+    SPRY_J met[SPRYI_FEW_PRODUCTS + SPRYI_BEYOND_FEW], *behind;
+    int64_t first, last, products = SPRY_FN(copy_few)(job, i, met);
     job->offsets[i + 1] = *words = 0;
     if (products == 0) return Cj;
-    SPRY_FN(row_span)(job, i, &first, &last);
-    SPRY_J *const behind = SPRY_FN(list_row)(job, w, i, first, last, products, Cj);
+    if (products > 0) {
+        behind = SPRY_FN(list_few)(met, products, Cj);
+        first = Cj[0];
+        last = behind[-1];
+    } else {
+        products = SPRY_FN(row_products)(job, i);
+        SPRY_FN(row_span)(job, i, &first, &last);
+        behind = SPRY_FN(list_row)(job, w, i, first, last, products, Cj);
+    }
     job->offsets[i + 1] = behind - Cj;
     *words = spryi_rows_words(first, last);
     spryi_rows_note_span(job, &w->seen, *words, products);

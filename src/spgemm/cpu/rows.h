@@ -31,6 +31,9 @@ extern const spryi_spgemm_table spryi_rows_one_pass;
 
 enum { SPRYI_SHORT = 32 }; /* products of a row whose columns lie in two registers of AVX-512 */
 
+/* Products of a row whose columns are sorted as they are, and columns that may be copied beyond. */
+enum { SPRYI_FEW_PRODUCTS = 64, SPRYI_BEYOND_FEW = 8 };
+
 /* Rows with the same columns in A that are summed together, where the window is so many times as wide. */
 enum { SPRYI_IDENTICAL_ROWS = 4 };
 
