@@ -18,7 +18,8 @@ def csr(data=(1.0, 2.0, 3.0), indices=(0, 1, 1), indptr=(0, 1, 3), shape=(2, 2),
 
 
 MATRICES = [
-    (np.ones((2, 2)), TypeError, r"A is numpy.ndarray, expected a sparse matrix of SciPy, CuPy or PyTorch; scipy.sparse.csr_array"),
+    (np.ones((2, 2)), TypeError,
+     r"A is numpy.ndarray, expected a sparse matrix of SciPy, CuPy or PyTorch; scipy.sparse.csr_array"),
     ([[1.0]], TypeError, r"A is list, expected a sparse matrix of SciPy, CuPy or PyTorch$"),
     (csr(dtype=np.int64), TypeError, r"A holds int64, expected float64 or float32: A.astype\(float\) converts it"),
     (csr(dtype=bool), TypeError, r"A holds bool, expected float64 or float32"),

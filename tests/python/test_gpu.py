@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from bounds import assert_product
-from matrices import random_csr
+from matrices import random_csr, widen
 
 import spry
 
@@ -157,7 +157,8 @@ def test_types(gpu, rng):
     x = rng.standard_normal(200)
     plan = spry.plan(gpu.sparse(A), dtype=float)
     assert_product(gpu.numpy(plan @ gpu.array(x)), A.astype(float), x)
-    assert_product(gpu.numpy(plan @ gpu.array(x.astype(np.float32))), A.astype(float), x.astype(np.float32).astype(float))
+    narrow = x.astype(np.float32)
+    assert_product(gpu.numpy(plan @ gpu.array(narrow)), A.astype(float), narrow.astype(float))
     with pytest.raises(TypeError, match="float64"):
         spry.plan(gpu.sparse(A)) @ gpu.array(x)
 
@@ -185,6 +186,7 @@ def test_a_matrix_in_host_memory_on_the_gpu(gpu, rng):
     A = random_csr(rng, 300, 200)
     x = rng.standard_normal(200)
     assert_product(spry.plan(A, device="cuda") @ x, A, x)
+    assert_product(spry.plan(widen(A.copy(), np.int64), device="cuda") @ x, A, x)
     plan = spry.plan(A, device="cuda", vector_device="cuda")
     assert_product(gpu.numpy(plan @ gpu.array(x)), A, x)
 

@@ -42,6 +42,15 @@ class Source:
     def dtype(self) -> np.dtype:
         return self.home.dtype(self.values)
 
+    def for_gpu(self) -> "Source":
+        """With indices of 32 bits, copies where they are wider: those of GPUs' kernels. Offsets may stay of 64."""
+        first = self._narrowed(self.first, max(self.shape) if self.layout == COO else self.nnz)
+        return replace(self, first=first, indices=self._narrowed(self.indices, max(self.shape)))
+
+    def _narrowed(self, array, largest):
+        fits = self.home.dtype(array) == np.int64 and largest <= np.iinfo(np.int32).max
+        return self.home.converted(array, np.dtype(np.int32)) if fits else array
+
     def with_values(self, values) -> "Source":
         return replace(self, values=values)
 
@@ -96,19 +105,11 @@ def _of_home(home, A, name, as_csr) -> Source:
         raise InvalidError(f"{name} has arrays that are not contiguous: a plan would not see changes of their copies")
     shape = (int(A.shape[0]), int(A.shape[1]))
     nnz = int(home.shape(indices)[0])
-    if home.device:  # whose kernels take indices of 32 bits, and offsets of 64 where 32 do not hold them
-        indices = _narrowed(home, indices, max(shape))
-        first = _narrowed(home, first, nnz)
     transposed = home.device != 0 and layout == CSC
     if transposed:
         layout, shape = CSR, shape[::-1]
-    return Source(layout, shape, nnz, first, indices, values, home, converted_from, transposed)
-
-
-def _narrowed(home, array, largest):
-    """A copy of 32 bits where these hold all of them."""
-    fits = home.dtype(array) == np.int64 and largest <= np.iinfo(np.int32).max
-    return home.converted(array, np.dtype(np.int32)) if fits else array
+    source = Source(layout, shape, nnz, first, indices, values, home, converted_from, transposed)
+    return source.for_gpu() if home.device else source
 
 
 def host_source_of(A, name="A") -> Source:

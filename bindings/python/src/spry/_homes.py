@@ -231,8 +231,8 @@ class OnGpu:
         """(out or a copy in its place, its view), checked to be a result's."""
         shape = (length,) if dimensions == 1 else (length, x_view[2])
         if home_of(out) is not self:
-            raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected an array as x is, of the "
-                            "same library on the same GPU")
+            raise TypeError(f"out is {type(out).__module__}.{type(out).__qualname__}, expected an array as x is, of "
+                            "the same library on the same GPU")
         if self.dtype(out) != dtype:
             raise TypeError(f"out holds {self.dtype(out)}, expected {dtype}")
         if self.shape(out) != shape:

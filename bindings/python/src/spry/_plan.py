@@ -95,6 +95,8 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         No memory; over memory_limit, not supported.
     """
     source = source_of(A)
+    if device not in (None, "cpu"):
+        source = source.for_gpu()
     vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
@@ -223,7 +225,8 @@ class Plan(_core.Plan):
         ----------
         values : array of nnz entries, optional
             In the order of A.data, whose place this array takes from then on; None: A.data, whose numbers have changed
-            in place, or which is another array by now. Where info.values_in_place is true the plan sees such a change without an update.
+            in place, or which is another array by now. Where info.values_in_place is true the plan sees a change in
+            place without an update.
 
         Raises
         ------

@@ -58,7 +58,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
     precond = _preconditioner(M, ", or an operator")
-    source = source_of(A)
+    source = _source(A, device)
     matrix = _square(source, threads, check)
 
     def iterate(x, right, is_f32, options):
@@ -116,7 +116,7 @@ def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, che
     InvalidError
         A is not symmetric, its diagonal is not positive; an unknown name.
     """
-    return CgPlan(source_of(A), M, columns, format, device, threads, check)
+    return CgPlan(_source(A, device), M, columns, format, device, threads, check)
 
 
 class CgPlan:
@@ -177,6 +177,11 @@ def _square(source, threads, check):
     return source.matrix(of_call(threads), check=check)
 
 
+def _source(A, device):
+    source = source_of(A)
+    return source if device in (None, "cpu") else source.for_gpu()
+
+
 def _place(source, device):
     """Where a solver works."""
     return {"device": None if device is None else _core.device_number(device), "stream": source.home.stream()}
@@ -203,7 +208,8 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch
-        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column_to_row" one from j to i.
+        As for spry.plan; integers are converted. A[i, j] is a link from i to j, with edges="column_to_row" one from j
+        to i.
     alpha : float
         Damping, between 0 and 1.
     tol : float, optional
@@ -228,7 +234,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     info : int
         0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
     """
-    source = source_of(_with_numbers(A))
+    source = _source(_with_numbers(A), device)
     matrix = _square(source, threads, check)
     norms = {1: 0, 2: 1, np.inf: 2}
     directions = {"row_to_column": int(source.transposed), "column_to_row": int(not source.transposed)}
