@@ -322,12 +322,14 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
-/* A matrix of arrays that are A's, but for what *a changes; it keeps A alive. */
+/* A matrix of arrays that are A's, but for what *a changes; it keeps alive whose arrays they are. */
 static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arrays *a, spryi_field field,
                         spry_error *err)
 {
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
-    (*made)->structure_of = spryi_matrix_retain(A);
+    /* A view without arrays of its own is left out, else views of views would be a chain that grows with updates. */
+    const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
+    (*made)->structure_of = spryi_matrix_retain(A->structure_of && !has_own ? A->structure_of : A);
     return SPRY_OK;
 }
 

@@ -185,3 +185,59 @@ def test_update_sees_another_array_of_values(rng):
 def test_a_plan_is_no_array(grid):
     with pytest.raises(TypeError, match="no array"):
         np.asarray(spry.plan(grid))
+
+
+def with_duplicates(rng, name):
+    count = 5000
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rng.integers(0, 100, count), minlength=100))])
+    arrays = (np.ones(count), rng.integers(0, 100, count), indptr)
+    return getattr(scipy.sparse, f"{name}_array")(arrays, shape=(100, 100))
+
+
+@pytest.mark.parametrize("name", ["csr", "csc"])
+def test_a_structure_that_scipy_changes_in_place_is_seen(rng, name):
+    """abs() and others add up duplicates in place: later plans of the arrays look again."""
+    for _ in range(20):
+        A = with_duplicates(rng, name)
+        wanted = A.toarray()
+        plan = spry.plan(A)
+        abs(A)
+        for transposed in (False, True):
+            try:
+                result = (plan.T if transposed else plan) @ np.ones((100, 4))
+            except spry.InvalidError:
+                continue
+            sums = wanted.T if transposed else wanted
+            np.testing.assert_allclose(result, sums @ np.ones((100, 4)), atol=1e-9)
+
+
+def test_updates_reach_all_that_share_values(rng):
+    A = random_csr(rng, 30, 20)
+    x, z = rng.standard_normal(20), rng.standard_normal(30)
+    T = spry.plan(A).T  # whose own parent is gone
+    A.data = A.data * 3
+    T.update()
+    np.testing.assert_allclose(T @ z, A.T @ z, atol=1e-12)
+    copied = copy.copy(spry.plan(A))
+    A.data = A.data * 3
+    copied.update()
+    np.testing.assert_allclose(copied @ x, A @ x, atol=1e-12)
+
+
+def test_updates_do_not_grow():
+    A = spry.generate("laplace5", x=10, y=10)
+    plan = spry.plan(A, format="csr")
+    for _ in range(100):
+        A.data = A.data.copy()
+        plan.update()
+    held = spry._core.held_bytes()
+    for _ in range(1000):
+        A.data = A.data.copy()
+        plan.update()
+    assert spry._core.held_bytes() == held
+
+
+@pytest.mark.parametrize("name", ["memory_limit", "columns", "expected_calls"])
+def test_numbers_below_one(grid, name):
+    with pytest.raises(spry.InvalidError, match=f"{name} is 0"):
+        spry.plan(grid, **{name: 0})

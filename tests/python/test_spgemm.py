@@ -141,3 +141,14 @@ def test_plan_keeps_its_arrays(grid):
     assert abs(again.run() - expected).max() == 0
     assert repr(again) == f"<spry.SpgemmPlan of 400 x 400, {C.nnz} entries, float64>"
     assert again.info.run_us > 0
+
+
+def test_plan_values_are_looked_at(grid):
+    plan = spry.spgemm_plan(grid, grid)
+    with pytest.raises(spry.InvalidError, match="out"):
+        plan.run(grid.data[: plan.nnz])
+    before = grid.data.copy()
+    for wrong in (2.0, [1.0], before[:-1]):
+        with pytest.raises(spry.InvalidError, match="values has shape"):
+            plan.update(a=wrong)
+    np.testing.assert_array_equal(grid.data, before)

@@ -1,6 +1,8 @@
 /* Errors of the library as exceptions. Which status is which exception stands in the package's _errors.py. */
 #include "spry_python.h"
 
+#include <stdarg.h>
+
 PyObject *spry_python_fail(const spry_error *err)
 {
     PyObject *const exception = spry_python_call("spry._errors", "exception_of", "issLLsL", (int)err->status,
@@ -9,4 +11,15 @@ PyObject *spry_python_fail(const spry_error *err)
     if (exception) PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_XDECREF(exception);
     return NULL;
+}
+
+void spry_python_invalid(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    PyObject *const message = PyUnicode_FromFormatV(format, list);
+    va_end(list);
+    PyObject *const error = message ? spry_python_call("spry._errors", "InvalidError", "(N)", message) : NULL;
+    if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
 }

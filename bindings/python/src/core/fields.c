@@ -46,7 +46,7 @@ static int take_type(void *at, PyObject *value)
             *(spry_type *)at = types[t];
             return 0;
         }
-    PyErr_Format(PyExc_ValueError, "%R is no type of the library", value);
+    spry_python_invalid("%R is no type of the library", value);
     return -1;
 }
 
@@ -55,7 +55,7 @@ static int take_int(void *at, PyObject *value, const char *name)
     const long long number = PyLong_AsLongLong(value);
     if (number == -1 && PyErr_Occurred()) return -1;
     if (number < INT32_MIN || number > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "%s is %lld, which 32 bits do not hold", name, number);
+        spry_python_invalid("%s is %lld, which 32 bits do not hold", name, number);
         return -1;
     }
     *(int *)at = (int)number;

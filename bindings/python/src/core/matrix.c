@@ -77,7 +77,7 @@ static int keep(Flat *flat, PyObject **kept, PyObject *given, int64_t length, co
     int64_t found;
     if ((PyTuple_Check(given) ? take_view : take_array)(flat, &found, given, name) < 0) return -1;
     if (found < length) {
-        PyErr_Format(PyExc_ValueError, "%s has %lld entries, expected %lld", name, (long long)found, (long long)length);
+        spry_python_invalid("%s has %lld entries, expected %lld", name, (long long)found, (long long)length);
         return -1;
     }
     *kept = Py_NewRef(given);
@@ -88,7 +88,7 @@ static int keep(Flat *flat, PyObject **kept, PyObject *given, int64_t length, co
 static int in_one_memory(spry_arrays *arrays, const Flat *flat, const char *name)
 {
     if (flat->device == arrays->device) return 0;
-    PyErr_Format(PyExc_ValueError, "%s is in another memory than the indices", name);
+    spry_python_invalid("%s is in another memory than the indices", name);
     return -1;
 }
 

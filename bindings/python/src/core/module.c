@@ -76,7 +76,7 @@ static PyObject *set_threads(PyObject *module, PyObject *given)
     const long threads = PyLong_AsLong(given);
     if (threads == -1 && PyErr_Occurred()) return NULL;
     if (threads < 0 || threads > 4096) {
-        PyErr_Format(PyExc_ValueError, "threads is %ld, expected 1 to 4096, or 0 for no limit", threads);
+        spry_python_invalid("threads is %ld, expected 1 to 4096, or 0 for no limit", threads);
         return NULL;
     }
     spry_python_thread_limit = (int)threads;

@@ -23,6 +23,7 @@ typedef struct Plan {
     spry_spmv_plan *plan, *by_rows; /* by_rows: NULL until it is needed */
     spry_type type;                 /* of vectors */
     int64_t x_length, y_length, work;
+    int is_checked;         /* 1: another plan looks at the structure first */
     int takes_rows;         /* 1: `plan` is made for rows of all columns itself */
     int threads, runs;      /* that a run may use; runs at work without the lock */
     PyArrayObject *kept[2]; /* results of before, or NULL: see take_result */
@@ -79,28 +80,30 @@ static int describe(Plan *p)
     return 0;
 }
 
-PyDoc_STRVAR(plan_doc,
-             "Plan(matrix, options, threads=0, stream=0)\n\nA matrix made ready for products; spry.plan makes\n"
-             "one. options: those of spry_spmv_options, vector_type among them. stream: of a GPU, after whose\n"
-             "work the matrix's arrays are read.");
+PyDoc_STRVAR(
+    plan_doc,
+    "Plan(matrix, options, threads=0, stream=0, check=False)\n\nA matrix made ready for products; spry.plan makes\n"
+    "one. options: those of spry_spmv_options, vector_type among them. stream: of a GPU, after whose\n"
+    "work the matrix's arrays are read. check: plans that are made later look at the structure first.");
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"matrix", "options", "threads", "stream", NULL};
+    static char *names[] = {"matrix", "options", "threads", "stream", "check", NULL};
     PyObject *matrix, *options;
-    int threads = 0;
+    int threads = 0, check = 0;
     unsigned long long stream = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|iK", names, spry_python_matrix_type, &matrix, &PyDict_Type,
-                                     &options, &threads, &stream))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|iKp", names, spry_python_matrix_type, &matrix, &PyDict_Type,
+                                     &options, &threads, &stream, &check))
         return NULL;
     Plan *const p = (Plan *)spry_python_new(type);
     if (!p) return NULL;
     p->matrix = (SpryMatrix *)Py_NewRef(matrix);
     p->options = PyDict_Copy(options);
+    p->is_checked = check;
     p->context = spry_python_context(threads);
     if (p->options && p->context) p->plan = make_plan(p, 0, (void *)(uintptr_t)stream);
     if (p->plan && p->type != SPRY_F32 && p->type != SPRY_F64)
-        PyErr_SetString(PyExc_ValueError, "vector_type is to be f32 or f64");
+        spry_python_invalid("vector_type is to be f32 or f64");
     else if (p->plan && describe(p) == 0)
         return (PyObject *)p;
     Py_DECREF(p);
@@ -121,8 +124,15 @@ static int refuse(const char *message)
 static int need_by_rows(Plan *p, int64_t columns, void *stream)
 {
     if (p->by_rows || p->takes_rows) return 0;
-    p->runs++; /* no update meanwhile */
-    spry_spmv_plan *const made = make_plan(p, columns, stream);
+    spry_status status = SPRY_OK;
+    spry_spmv_plan *made = NULL;
+    spry_error err;
+    p->runs++;           /* no update meanwhile */
+    if (p->is_checked) { /* SciPy may have changed the arrays in place since the first plan was made */
+        SPRY_WITHOUT_LOCK(status = spry_matrix_check_structure(p->matrix->matrix, &err));
+        if (status != SPRY_OK) spry_python_fail(&err);
+    }
+    if (status == SPRY_OK) made = make_plan(p, columns, stream);
     p->runs--;
     if (!made) return -1;
     if (p->by_rows)
@@ -269,7 +279,7 @@ static PyObject *plan_run(PyObject *self, PyObject *const *args, Py_ssize_t give
         take_scalar(&beta, &beta_number, taken.beta) < 0)
         return NULL;
     if (!taken.out && beta && *beta != 0) {
-        PyErr_SetString(PyExc_ValueError, "beta is not 0, so that out is to be given");
+        spry_python_invalid("beta is not 0, so that out is to be given");
         return NULL;
     }
     if (is_foreign(taken.x))

@@ -49,7 +49,7 @@ static int take_vector(spry_operand *operand, PyObject *given, spry_type type, i
     if (spry_python_operand(operand, given, type, length, name) < 0) return -1;
     if (!operand->copied && !spry_python_by_rows(operand)) return 0;
     Py_CLEAR(operand->array);
-    PyErr_Format(PyExc_ValueError, "%s: expected columns that lie one behind the other", name);
+    spry_python_invalid("%s: expected columns that lie one behind the other", name);
     return -1;
 }
 
@@ -209,8 +209,9 @@ static PyObject *cg_plan_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static int is_running(const CgPlan *p)
 {
     spry_error err = {.status = SPRY_UNSUPPORTED, .message = "the plan is in use by another thread"};
-    if (p->running) spry_python_fail(&err);
-    return p->running;
+    if (!p->running) return 0;
+    spry_python_fail(&err); /* other threads may run meanwhile */
+    return 1;
 }
 
 PyDoc_STRVAR(cg_plan_run_doc, "run(x, b, is_f32, options) -> dict\n\nSolves for one right side, or one block of them.");

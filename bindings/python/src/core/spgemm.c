@@ -173,8 +173,7 @@ static void *take_values(const SpgemmPlan *p, PyObject *values)
     if (c.device == 0 && PyArray_Check(values) && PyArray_TYPE(array) == spry_python_number(c.value_type) &&
         PyArray_ISCARRAY(array) && PyArray_NDIM(array) == 1 && PyArray_SIZE(array) == c.nnz)
         return c.nnz > 0 ? PyArray_DATA(array) : nothing;
-    PyErr_Format(PyExc_ValueError, "values: expected a contiguous, writable array of %lld entries of %s",
-                 (long long)c.nnz, type);
+    spry_python_invalid("values: expected a contiguous, writable array of %lld entries of %s", (long long)c.nnz, type);
     return NULL;
 }
 

@@ -81,6 +81,9 @@ extern const spry_field spry_python_spmv_options[];
 /* ---- errors.c ---- */
 PyObject *spry_python_fail(const spry_error *err);
 
+/* Sets an InvalidError, with a message as PyErr_Format's. */
+void spry_python_invalid(const char *format, ...);
+
 /* ---- module.c ---- */
 /* The context with so many threads; 0: as many as OpenMP would use. Contexts live as long as the process. */
 spry_context *spry_python_context(int threads);

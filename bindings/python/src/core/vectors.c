@@ -52,8 +52,8 @@ static int has_length(const spry_operand *operand, int64_t length, const char *n
 {
     if (operand->vector.length == length) return 1;
     PyObject *const shape = PyObject_GetAttrString((PyObject *)operand->array, "shape");
-    PyErr_Format(PyExc_ValueError, "%s has shape %S, expected (%lld,) or (%lld, k)", name, shape, (long long)length,
-                 (long long)length);
+    spry_python_invalid("%s has shape %S, expected (%lld,) or (%lld, k)", name, shape, (long long)length,
+                        (long long)length);
     Py_XDECREF(shape);
     return 0;
 }
@@ -133,7 +133,7 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
         PyObject *const expected = dimensions == 1 ? Py_BuildValue("(n)", shape[0])
                                                    : Py_BuildValue("(nn)", shape[0], shape[1]);
         PyObject *const found = PyObject_GetAttrString(given, "shape");
-        PyErr_Format(PyExc_ValueError, "out has shape %S, expected %S", found, expected);
+        spry_python_invalid("out has shape %S, expected %S", found, expected);
         Py_XDECREF(expected);
         Py_XDECREF(found);
         return -1;

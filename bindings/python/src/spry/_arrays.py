@@ -14,7 +14,7 @@ _LAYOUTS = {"csr": CSR, "coo": COO, "csc": CSC}
 _TYPES = {"float64": "f64", "float32": "f32"}
 
 
-@dataclass(slots=True)
+@dataclass
 class Source:
     """The arrays of a matrix, as their home has them. `first` are offsets (CSR, CSC) or rows (COO)."""
 
@@ -79,6 +79,9 @@ def source_of(A, name="A", as_csr=False) -> Source:
         first, indices = _indices(A.row, f"{name}.row"), _indices(A.col, f"{name}.col")
         first, indices = (array.astype(np.result_type(first, indices), copy=False) for array in (first, indices))
         nnz = len(A.data)
+        if not len(first) == len(indices) == nnz:
+            raise InvalidError(f"{name}.row, {name}.col and {name}.data have {len(first)}, {len(indices)} and {nnz} "
+                               "entries, expected as many each")
     else:
         first, indices = _indices(A.indptr, f"{name}.indptr"), _indices(A.indices, f"{name}.indices")
         if indices.itemsize > first.itemsize:

@@ -4,6 +4,7 @@ import os
 
 from . import _core
 from ._arrays import csr_of, host_source_of, type_of
+from ._errors import InvalidError
 from ._threads import interruptible
 
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
@@ -84,7 +85,9 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
         It cannot be written.
     """
     if symmetry not in _SYMMETRIES:
-        raise ValueError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
+        raise InvalidError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
+    if os.fspath(target).endswith(".npz" if isinstance(os.fspath(target), str) else b".npz"):
+        raise InvalidError("mmwrite does not write .npz: scipy.sparse.save_npz does")
     matrix = host_source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
     interruptible(matrix.write, os.fspath(target), {"comment": comment, "full": bool(full), "format": format})
 

@@ -81,6 +81,11 @@ def check_conversion(found, wanted, name, hint=""):
                         f"exactly{hint}")
 
 
+def check_shape(found, wanted):
+    if tuple(found) != tuple(wanted):
+        raise InvalidError(f"values has shape {tuple(found)}, expected {tuple(wanted)}")
+
+
 @functools.cache
 def _device(ordinal):
     """The library's number of CUDA's GPU."""
@@ -155,6 +160,7 @@ class Host:
         return np.array(x, dtype, order="F") if copy else np.require(x, dtype, ("F", "A"))
 
     def copy_values(self, target, values):
+        check_shape(np.shape(values), target.shape)
         np.copyto(target, values, casting="safe")
 
     def compressed(self, layout, shape, values, indices, offsets, sorted_and_unique):
@@ -318,8 +324,10 @@ class CuPy(OnGpu):
             target[...] = values
 
     def copy_values(self, target, values):
-        check_conversion(np.dtype(str(values.dtype)), target.dtype, "values")
-        self.copy_into(target, self.from_any(values))
+        values = self.from_any(values)
+        check_shape(values.shape, target.shape)
+        check_conversion(values.dtype, target.dtype, "values")
+        self.copy_into(target, values)
 
     def taken(self, shown):
         """An array on the memory of a view."""
@@ -424,6 +432,7 @@ class Torch(OnGpu):
 
     def copy_values(self, target, values):
         values = self.from_any(values)
+        check_shape(self.shape(values), self.shape(target))
         check_conversion(self.dtype(values), self.dtype(target), "values")
         target.copy_(values)
 

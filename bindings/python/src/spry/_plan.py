@@ -11,7 +11,6 @@ from ._homes import adopt, give_back, home_of
 from ._threads import checked, interruptible
 
 _TRANSPOSED = 1  # spry_op
-_DEVICE_AUTO = -2
 _NUMBERS = {"f32": np.float32, "f64": np.float64}
 # Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
 _LONG = 2_000_000
@@ -64,7 +63,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     format : str, optional
         A format of the library, as "csr" or "sell:c=16"; None: its choice, which plan.info.reason tells.
     device : str, optional
-        "cpu", "cuda", "cuda:1", of spry.devices(), or "auto": what is predicted to be faster; None: where A is.
+        "cpu", "cuda", "cuda:1", of spry.devices(); None: where A is.
     threads : int, optional
         Threads that a product may use; None: as many as there are. Small products use fewer.
     check : bool
@@ -80,7 +79,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     expected_updates : int, optional
         Updates of values expected; None: none.
     memory_limit : int, optional
-        The most bytes that the plan may own.
+        The most bytes that the plan may own, 1 or more; None: no limit.
     vector_device : str, optional
         Where vectors will be, "cpu" or the plan's GPU; None: where A is. Vectors in host memory are copied to a GPU
         and back in each product.
@@ -100,6 +99,9 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
+    for name, number in (("memory_limit", memory_limit), ("columns", columns), ("expected_calls", expected_calls)):
+        if number is not None and number < 1:
+            raise InvalidError(f"{name} is {number}, expected 1 or more, or None")
     options = {
         "format": format,
         "kernel": kernel,
@@ -123,9 +125,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
 
 
 def _device_number(name):
-    if name is None:
-        return None
-    return _DEVICE_AUTO if name == "auto" else _core.device_number(name)
+    return None if name is None else _core.device_number(name)
 
 
 class Plan(_core.Plan):
@@ -144,6 +144,7 @@ class Plan(_core.Plan):
     _transposed: "Plan | None"
     _parent: "weakref.ref[Plan] | None"
     _origin: "weakref.ref | None" = None  # what the plan was made of, whose array of values may be another by now
+    _check: bool
     _number: np.dtype
     _vector_device: int  # 0: host memory
     _workspaces: dict  # of streams: (address, bytes, what keeps it alive), 0 for the plan's own
@@ -153,7 +154,8 @@ class Plan(_core.Plan):
         matrix = source.matrix(threads, check=check)
         lasts = source.nnz >= _LONG and not source.home.device  # a GPU needs milliseconds
         make = (lambda *args: interruptible(cls, *args)) if lasts else cls
-        plan = make(matrix, options, threads, source.home.stream())
+        plan = make(matrix, options, threads, source.home.stream(), check)
+        plan._check = check
         plan._vector_device = max(options.get("vector_device", source.home.device), 0)
         plan._workspaces = {}
         plan._number = np.dtype(_NUMBERS[options["vector_type"]])
@@ -213,7 +215,8 @@ class Plan(_core.Plan):
             options = dict(self._options)
             if options.pop("op", None) != _TRANSPOSED:
                 options["op"] = _TRANSPOSED
-            self._transposed = Plan._make(self._source, options, self._threads, parent=self)
+            self._transposed = Plan._make(self._source, options, self._threads, self._check, parent=self)
+            self._transposed._origin = self._origin
         return self._transposed
 
     # ---- values that change ----
@@ -237,9 +240,9 @@ class Plan(_core.Plan):
         """
         source, matrix = self._source, None
         original = self._parent() if self._parent is not None else None
-        origin = (original or self)._origin
-        A = origin() if origin is not None else None
-        if values is None and A is not None and A.data is not source.values:
+        plans = [plan for plan in (self, self._transposed, original) if plan is not None]
+        A = self._origin() if self._origin is not None else None
+        if values is None and A is not None and any(plan._source.values is not A.data for plan in plans):
             values = A.data
         if values is None and source.converted_from:
             raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its "
@@ -248,11 +251,10 @@ class Plan(_core.Plan):
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)
         stream = source.home.stream()
-        for each in (self, self._transposed, original):
-            if each is not None:
-                each._update(matrix, stream)
-                each._source = source
-                each._workspaces.clear()
+        for plan in plans:
+            plan._update(matrix, stream)
+            plan._source = source
+            plan._workspaces.clear()
 
     # ---- vectors in a GPU's memory ----
 
@@ -267,7 +269,7 @@ class Plan(_core.Plan):
         x, x_view = home.vector(x, dtype, n, "x")
         if out is None:
             if beta:
-                raise ValueError("beta is not 0, so that out is to be given")
+                raise InvalidError("beta is not 0, so that out is to be given")
             y, y_view = home.result(x_view, dimensions, m, dtype)
         else:
             y, y_view = home.target(out, dimensions, x_view, m, dtype)
@@ -315,7 +317,12 @@ class Plan(_core.Plan):
     # ---- pickling, copying ----
 
     def __reduce__(self):
-        return Plan._make, (self._source, self._options, self._threads)
+        return Plan._make, (self._source, self._options, self._threads, self._check)
+
+    def __copy__(self):
+        made = Plan._make(self._source, self._options, self._threads, self._check)
+        made._origin = self._origin
+        return made
 
 
 def _values_like(source: Source, values):
@@ -350,4 +357,7 @@ def multiply_left(left, plan):
     if hasattr(left, "tocsr"):
         raise TypeError(f"the left side is sparse, {type(left).__name__}: spry.spgemm multiplies sparse matrices")
     array = left if hasattr(left, "__dlpack__") else np.asarray(left)
+    if len(array.shape) in (1, 2) and array.shape[-1] != plan.shape[0]:
+        m = plan.shape[0]
+        raise InvalidError(f"the left side has shape {tuple(array.shape)}, expected ({m},) or (k, {m})")
     return plan.T @ array if len(array.shape) == 1 else (plan.T @ array.T).T

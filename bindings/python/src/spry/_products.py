@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import common_home, csr_of, same_values, source_of
+from ._errors import InvalidError
 from ._homes import CSR
 from ._plan import Info
 from ._threads import checked, interruptible
@@ -91,7 +92,8 @@ def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, tra
     """A product that is repeated with new values in the same structures: C's structure is found once.
 
     The plan borrows A's and B's arrays, which keep their structure while it lives. Of what is converted (formats but
-    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. Parameters as of spry.spgemm.
+    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. It reads the arrays that A and
+    B had then: a new array in A.data's place goes in by update(a=A.data). Parameters as of spry.spgemm.
     """
     a, b = _sources(A, B)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
@@ -104,7 +106,9 @@ class SpgemmPlan:
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
         self._home = common_home(a, b)
-        self._plan = _core.SpgemmPlan(*_matrices(a, b, check), {**options, "stream": self._home.stream()})
+        lasts = a.nnz + b.nnz >= _LONG and not self._home.device
+        made = (*_matrices(a, b, check), {**options, "stream": self._home.stream()})
+        self._plan = interruptible(_core.SpgemmPlan, *made) if lasts else _core.SpgemmPlan(*made)
         rows, cols, self.nnz, indptr, indices, dtype = self._plan.structure()
         self._indptr, self._indices = self._home.taken(indptr), self._home.taken(indices)
         self.shape = (rows, cols)
@@ -125,6 +129,8 @@ class SpgemmPlan:
         """
         home = self._home
         values = home.empty(self.nnz, self.dtype) if out is None else out
+        if isinstance(values, np.ndarray) and any(np.may_share_memory(values, s.values) for s in (self._a, self._b)):
+            raise InvalidError("out is an array of A or B, which the product reads")
         self._plan.run(home.shown(values), home.stream())
         return home.compressed(CSR, self.shape, values, self._indices, self._indptr, sorted_and_unique=True)
 

@@ -53,7 +53,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     TypeError
         As spry.plan.
     KeyboardInterrupt
-        Within some hundredths of a second.
+        Some hundredths of a second after Ctrl-C, or at the end of an iteration.
     """
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
@@ -69,7 +69,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
 
 
 def _preconditioner(M, others=""):
-    if M not in _PRECONDITIONERS:
+    if not (M is None or isinstance(M, str)) or M not in _PRECONDITIONERS:
         raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}{others}")
     return _PRECONDITIONERS[M]
 
@@ -78,6 +78,8 @@ def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
     """What cg gives, by iterate(x, b, is_f32, options), which writes x and tells the result."""
     if maxiter is not None and maxiter < 1:
         raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
+    if not (rtol >= 0 and atol >= 0):
+        raise InvalidError(f"rtol is {rtol}, atol is {atol}, expected numbers from 0 on")
     right = _columns(b, source, "b")
     x = _columns(right if x0 is None else x0, source, "x0", copy=True)
     if x.shape != right.shape:
@@ -136,11 +138,13 @@ class CgPlan:
         return self._source.dtype
 
     def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, full_output=False):
-        """As spry.cg, to the same bits."""
+        """As spry.cg."""
         return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
 
     def update(self, values=None) -> None:
         """For new values in the same structure: written into A.data here, or there already where values is None.
+
+        The plan reads the array that A.data was when it was made: a new one there goes in by update(A.data).
 
         Raises
         ------
@@ -248,6 +252,8 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         "start_from_x": x0 is not None,
         **_place(source, device),
     }
+    if tol is not None and not tol >= 0 or max_iter is not None and max_iter < 1:
+        raise InvalidError(f"tol is {tol}, max_iter is {max_iter}, expected 0 or more, and 1 or more, or None")
     if not 0 < alpha < 1:
         raise InvalidError(f"alpha is {alpha}, expected a number between 0 and 1")
     home, dtype = source.home, source.dtype
@@ -267,6 +273,6 @@ def _with_numbers(A):
 
 
 def _one_of(choices, given, name):
-    if given not in choices:
+    if given not in list(choices):
         raise InvalidError(f"{name} is {given!r}, expected one of {', '.join(map(repr, choices))}")
     return choices[given]

@@ -1,8 +1,10 @@
 """How many threads products use, for threadpoolctl, too; and long calls that Ctrl-C ends."""
 
+import operator
 import threading
 
 from . import _core
+from ._errors import InvalidError
 
 
 def get_num_threads() -> int:
@@ -24,8 +26,8 @@ def checked(threads):
     if threads is None:
         return 0
     if threads < 1:
-        raise ValueError(f"threads is {threads}, expected 1 or more, or None")
-    return int(threads)
+        raise InvalidError(f"threads is {threads}, expected 1 or more, or None")
+    return operator.index(threads)
 
 
 def of_call(threads):
@@ -52,7 +54,10 @@ def interruptible(call, *args):
         finally:
             done.set()
 
-    threading.Thread(target=work, name="spry", daemon=True).start()
+    try:
+        threading.Thread(target=work, name="spry", daemon=True).start()
+    except RuntimeError:  # Python is about to end
+        return call(*args)
     done.wait()
     if failure:
         raise failure.pop()

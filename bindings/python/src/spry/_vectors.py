@@ -11,6 +11,8 @@ def as_operand(x, dtype: str, name: str) -> np.ndarray:
         raise TypeError(f"{name} is sparse, {type(x).__name__}: spry.spgemm multiplies sparse matrices")
     array = np.asarray(x)
     if array.dtype != np.dtype(dtype):
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"{name} holds {array.dtype}, the plan multiplies {dtype} and takes real numbers alone")
         if not np.can_cast(array.dtype, dtype, "safe"):
             raise TypeError(f"{name} holds {array.dtype}, the plan multiplies {dtype}, which does not hold such "
                             f"numbers exactly: {name}.astype({dtype!r}) rounds them"
