@@ -8,6 +8,7 @@
 SpryInherited spry_seqaij, spry_mpiaij;
 
 static PetscErrorCode (*mpiaij_preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+static PetscErrorCode (*seqaij_retrieve)(Mat);
 
 /* What PETSc asks the operands of a product for when it has nothing under the names of their types. */
 #define PRODUCT_OF_ANY_TYPE "MatProductSetFromOptions_anytype_C"
@@ -235,12 +236,25 @@ static PetscErrorCode MatConvertFrom_MPIAIJSpry(Mat A, MatType type, MatReuse re
 }
 
 /* ---- one process ---- */
+
+/* PETSc's own leaves the state as it was (3.18), and plans that copied values would keep the old ones. */
+static PetscErrorCode MatRetrieveValues_SeqAIJSpry(Mat A)
+{
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(seqaij_retrieve(A));
+    PetscCall(MatSeqAIJGetArray(A, &values));
+    PetscCall(MatSeqAIJRestoreArray(A, &values)); /* the state grows */
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode seq_leave(Mat A)
 {
     PetscFunctionBegin;
     PetscCall(SpryProductDrop(A));
     PetscCall(SpryPlansDrop(A));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijspry_seqaij_C", NULL));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", seqaij_retrieve));
     PetscCall(compose_products(A, NULL));
     PetscCall(set_operations(A, &spry_seqaij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
@@ -285,6 +299,8 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(inherit(B, &spry_seqaij));
+    if (!seqaij_retrieve) PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatRetrieveValues_C", &seqaij_retrieve));
+    PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJSpry));
     PetscCall(
         set_operations(B,
                        &(const SpryInherited){MatMult_SeqAIJSpry, MatMultAdd_SeqAIJSpry, MatMultTranspose_SeqAIJSpry,
