@@ -86,10 +86,11 @@ PETSC_INTERN SprySettings spry_settings;
 typedef enum { SPRY_PLAIN = 0, SPRY_TRANSPOSED = 1 } SpryDirection;
 
 typedef struct SpryPlan {
-    spry_spmv_plan *plan;                  /* NULL: PETSc multiplies */
-    PetscInt calls, updates;               /* products with this structure, new values in it */
-    PetscInt calls_before, updates_before; /* of them, those before the plan was made */
-    PetscInt next_review,
+    spry_spmv_plan *plan; /* NULL: PETSc multiplies */
+    /* A program may do more products than PetscInt counts. */
+    PetscInt64 calls, updates;               /* products with this structure, new values in it */
+    PetscInt64 calls_before, updates_before; /* of them, those before the plan was made */
+    PetscInt64 next_review,
         next_update_review; /* after so many products, and so many updates of it, it is asked for anew */
     int vector_device;      /* where the vectors were that it was made for */
     char refusal[256];      /* why there is none, or none anew, though one was due; "": nothing was refused */
