@@ -11,6 +11,7 @@
  * multiply.c      products with vectors
  * matmat.c        sparse products
  * galerkin.c      P^T*A*P at once
+ * diagonal.c      whether a product has its whole diagonal
  * view.c          what -mat_view tells
  *
  * Public headers of PETSc alone are used, so that one source serves its versions. A function returns PETSc's error
@@ -150,6 +151,9 @@ PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has othe
 PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);
 /* The values into the arrays that SpryGalerkinResult shows. */
 PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
+
+/* Whether each place of the diagonal of a product has an entry; true of one that is not square: diagonal.c */
+PETSC_INTERN PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole);
 
 /* ---- operations of aij that ours stand before: types.c ---- */
 typedef struct SpryInherited {

@@ -1,9 +1,10 @@
 /*
  * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
- * structure change, of duplicates, of matrices converted to and from other types, of rectangular ones and of ranks
- * without rows, sparse products with their structure kept, or changed by the program in between, mixed products,
- * solves. It runs on any number of ranks and ends with an error where two results differ. The plug-in is loaded by
- * PETSC_OPTIONS, as a user loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has such.
+ * structure change, of duplicates, of stored values, of matrices converted to and from other types, of rectangular
+ * ones and of ranks without rows, sparse products with their structure kept, or changed by the program in between,
+ * mixed products, solves. It runs on any number of ranks and ends with an error where two results differ. The plug-in
+ * is loaded by PETSC_OPTIONS, as a user loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has
+ * such.
  */
 #include <petscksp.h>
 
@@ -226,6 +227,25 @@ static PetscErrorCode duplicates_and_conversions(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values that are stored, lost and retrieved. */
+static PetscErrorCode retrieved_values(void)
+{
+    Pair p;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 150, 150, 3));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatSetOption(k ? p.ours : p.aij, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+        PetscCall(MatStoreValues(k ? p.ours : p.aij));
+        PetscCall(MatZeroEntries(k ? p.ours : p.aij));
+    }
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "values lost"));
+    PetscCall(MatRetrieveValues(p.aij));
+    PetscCall(MatRetrieveValues(p.ours));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "values retrieved"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode multiply(MatProductType type, Mat A, Mat B, MatReuse reuse, Mat *C)
 {
     PetscFunctionBegin;
@@ -346,6 +366,83 @@ static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A takes the data of other matrices, twice, so that its arrays may lie where they lay. B is full, and C with it. */
+static PetscErrorCode replaced_operand(MatProductType type)
+{
+    Mat A, B, C, anew;
+    PetscFunctionBegin;
+    PetscCall(make("aijspry", 120, 120, 3, 1, &A));
+    PetscCall(make("aijspry", 120, 60, 0, 1, &B));
+    for (PetscInt i = 0; i < 120; i++)
+        for (PetscInt j = 0; j < 60; j++)
+            PetscCall(MatSetValue(B, i, j, (PetscScalar)(1 + (i + j) % 5), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &C));
+    for (PetscInt turn = 2; turn < 12; turn += 2) {
+        for (PetscInt seed = turn; seed < turn + 2; seed++) {
+            Mat other;
+            PetscCall(make("aijspry", 120, 120, 3, seed, &other));
+            PetscCall(MatHeaderReplace(A, &other));
+        }
+        PetscCall(multiply(type, A, B, MAT_REUSE_MATRIX, &C));
+        PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &anew));
+        PetscCall(same_products(anew, C, 1, "with another matrix's data"));
+        PetscCall(MatDestroy(&anew));
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row i has entries in columns i + shift and i + shift + 7, where there are such; with `skip` some rows have none. */
+static PetscErrorCode make_shifted(MatType type, PetscInt shift, PetscInt skip, Mat *A)
+{
+    enum { SIZE = 60 };
+    PetscFunctionBegin;
+    PetscCall(MatCreate(PETSC_COMM_SELF, A));
+    PetscCall(MatSetSizes(*A, SIZE, SIZE, SIZE, SIZE));
+    PetscCall(MatSetType(*A, type));
+    PetscCall(MatSeqAIJSetPreallocation(*A, 2, NULL));
+    for (PetscInt i = 0; i < SIZE; i++)
+        for (PetscInt j = i + shift; j <= i + shift + 7; j += 7)
+            if (j >= 0 && j < SIZE && (!skip || i % skip))
+                PetscCall(MatSetValue(*A, i, j, (PetscScalar)(1 + i % 7 + j % 3), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products that have their whole diagonal, though operands have not, are ours; others are PETSc's. */
+static PetscErrorCode products_and_diagonals(MatProductType type)
+{
+    static const PetscInt cases[][4] = {{0, 0, 0, 0},  {1, 0, 1, 0}, {3, 0, -3, 0}, {-10, 0, 3, 0}, {1, 0, 0, 0},
+                                        {-7, 0, 0, 0}, {0, 0, 0, 4}, {0, 3, 0, 0},  {-7, 0, 0, 5},  {-3, 0, -4, 0}};
+    PetscFunctionBegin;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Mat A[2], B[2], C[2];
+        PetscObject ours;
+        PetscBool missing;
+        for (int t = 0; t < 2; t++) {
+            PetscCall(make_shifted(t ? "seqaijspry" : MATSEQAIJ, cases[k][0], cases[k][1], &A[t]));
+            PetscCall(make_shifted(t ? "seqaijspry" : MATSEQAIJ, cases[k][2], cases[k][3], &B[t]));
+            PetscCall(multiply(type, A[t], B[t], MAT_INITIAL_MATRIX, &C[t]));
+        }
+        PetscCall(same_matrices(C[0], C[1], "with and without a diagonal"));
+        PetscCall(MatMissingDiagonal(C[0], &missing, NULL));
+        PetscCall(PetscObjectQuery((PetscObject)C[1], "__spry_product__", &ours));
+        PetscCheck(missing == !ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, case %d: a diagonal that is %s, done by %s",
+                   MatProductTypes[type], (int)k, missing ? "not whole" : "whole", ours ? "Spry" : "PETSc");
+        for (int t = 0; t < 2; t++) {
+            PetscCall(MatDestroy(&A[t]));
+            PetscCall(MatDestroy(&B[t]));
+            PetscCall(MatDestroy(&C[t]));
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode changed_products(void)
 {
     static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
@@ -361,9 +458,12 @@ static PetscErrorCode changed_products(void)
         PetscCall(make("aijspry", 120, 60, per_row[k], 5, &b.ours));
         PetscCall(more_places(types[k], &a, &b));
         PetscCall(another_operand(types[k], a.ours, b.ours));
+        PetscCall(replaced_operand(types[k]));
+        PetscCall(products_and_diagonals(types[k]));
         PetscCall(pair_destroy(&a));
         PetscCall(pair_destroy(&b));
     }
+    PetscCall(products_and_diagonals(MATPRODUCT_ABt));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -495,6 +595,7 @@ int main(int argc, char **argv)
     PetscCall(values_and_structure_change());
     PetscCall(shapes());
     PetscCall(duplicates_and_conversions());
+    PetscCall(retrieved_values());
     PetscCall(other_types());
     PetscCall(sparse_products());
     PetscCall(changed_products());
