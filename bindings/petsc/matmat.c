@@ -288,6 +288,17 @@ static PetscErrorCode symbolic_as_aij(Mat C)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's A*B^T of seqaij and a type derived from it reads where nothing is (3.18), with aijperm as well. */
+static PetscErrorCode petsc_fails(MatProductType type, Mat A, Mat B, PetscBool *fails)
+{
+    PetscBool left, right;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &left));
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &right));
+    *fails = (PetscBool)(type == MATPRODUCT_ABt && left && !right);
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Multigrid finds the unknowns of a point by the block sizes of its products. */
 static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
 {
@@ -309,14 +320,15 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     Product *p = NULL;
     MatProductType type;
     PetscInt rows, cols;
-    PetscBool whole;
+    PetscBool whole, fails = PETSC_FALSE;
     Mat A, B;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(MatProductGetType(C, &type));
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
     PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
-    if (!whole) {
+    PetscCall(petsc_fails(type, A, B, &fails));
+    if (!whole && !fails) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
         PetscFunctionReturn(PETSC_SUCCESS);

@@ -161,6 +161,7 @@ typedef struct SpryInherited {
     PetscErrorCode (*mult_add)(Mat, Vec, Vec, Vec);
     PetscErrorCode (*mult_transpose)(Mat, Vec, Vec);
     PetscErrorCode (*mult_transpose_add)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*create_submatrices)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
     PetscErrorCode (*destroy)(Mat);
     PetscErrorCode (*view)(Mat, PetscViewer);
     PetscErrorCode (*product_set_from_options)(Mat);
