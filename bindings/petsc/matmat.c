@@ -14,6 +14,7 @@
  */
 typedef struct Operands {
     PetscObjectId ids[2];
+    PetscInt entries[2];
     const PetscInt *offsets[2];
     const PetscScalar *values[2];
     PetscObjectState nonzero_states[2], states[2];
@@ -59,10 +60,13 @@ static PetscErrorCode operands_of(Mat C, Operands *o)
     PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
     for (int k = 0; k < 2; k++) {
         PetscScalar *numbers;
+        PetscInt rows;
         PetscCall(PetscObjectGetId((PetscObject)operands[k], &o->ids[k]));
         PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &o->offsets[k], NULL, &numbers, NULL));
         PetscCall(MatGetNonzeroState(operands[k], &o->nonzero_states[k]));
         PetscCall(PetscObjectStateGet((PetscObject)operands[k], &o->states[k]));
+        PetscCall(MatGetLocalSize(operands[k], &rows, NULL));
+        o->entries[k] = o->offsets[k][rows];
         o->values[k] = numbers;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,8 +132,9 @@ static PetscBool structure_changed(const Operands *now, const Operands *before)
 {
     PetscBool changed = PETSC_FALSE;
     for (int k = 0; k < 2; k++)
-        if (now->ids[k] != before->ids[k] || now->offsets[k] != before->offsets[k] ||
-            now->values[k] != before->values[k] || now->nonzero_states[k] != before->nonzero_states[k])
+        if (now->ids[k] != before->ids[k] || now->entries[k] != before->entries[k] ||
+            now->offsets[k] != before->offsets[k] || now->values[k] != before->values[k] ||
+            now->nonzero_states[k] != before->nonzero_states[k])
             changed = PETSC_TRUE;
     return changed;
 }

@@ -309,25 +309,29 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatResetPreallocation leaves the arrays and the nonzero state as they were: then the number of entries tells. */
 static PetscErrorCode take_present_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
 {
     PetscObjectState nonzero_state;
     const PetscInt *offsets, *columns;
     PetscScalar *values;
+    PetscInt rows, cols;
     PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &rows, &cols));
     PetscCall(MatGetNonzeroState(A, &nonzero_state));
     PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
     if (nonzero_state == plans->nonzero_state && offsets == plans->offsets && columns == plans->columns &&
-        values == plans->values) {
+        values == plans->values && cols == plans->cols && offsets[rows] == plans->entries) {
         PetscCall(take_new_values(A, plans));
     } else {
         plans_clear(plans);
-        PetscCall(MatGetLocalSize(A, &plans->rows, &plans->cols));
+        plans->rows = rows;
+        plans->cols = cols;
         plans->nonzero_state = nonzero_state;
         plans->offsets = offsets;
         plans->columns = columns;
         plans->values = values;
-        plans->entries = offsets[plans->rows];
+        plans->entries = offsets[rows];
     }
     plans->state = state;
     PetscFunctionReturn(PETSC_SUCCESS);

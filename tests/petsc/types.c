@@ -1,9 +1,9 @@
 /*
  * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
  * structure change, of duplicates, of stored values, of matrices converted to and from other types, of rectangular
- * ones and of ranks without rows, sparse products with their structure kept, mixed products, solves. It runs on any number of ranks and ends with an error where two results differ. The plug-in
- * is loaded by PETSC_OPTIONS, as a user loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has
- * such.
+ * ones and of ranks without rows, sparse products with their structure kept, mixed products, solves. It runs on any
+ * number of ranks and ends with an error where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user
+ * loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has such.
  */
 #include "compare.h"
 #include <petscksp.h>
@@ -97,6 +97,28 @@ static PetscErrorCode retrieved_values(void)
     PetscCall(MatRetrieveValues(p.aij));
     PetscCall(MatRetrieveValues(p.ours));
     PetscCall(same_products(p.aij, p.ours, PRODUCTS, "values retrieved"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that loses all its entries, and gets others. */
+static PetscErrorCode emptied_matrix(void)
+{
+    Pair p;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 150, 150, 3));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "filled"));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatResetPreallocation(k ? p.ours : p.aij));
+        PetscCall(MatAssemblyBegin(k ? p.ours : p.aij, MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(k ? p.ours : p.aij, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "emptied"));
+    PetscCall(MatSetOption(p.aij, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetOption(p.ours, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(fill(p.aij, 4, 6));
+    PetscCall(fill(p.ours, 4, 6));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "filled again"));
     PetscCall(pair_destroy(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -306,6 +328,7 @@ int main(int argc, char **argv)
     PetscCall(shapes());
     PetscCall(duplicates_and_conversions());
     PetscCall(retrieved_values());
+    PetscCall(emptied_matrix());
     PetscCall(whole_matrices());
     PetscCall(other_types());
     PetscCall(sparse_products());
