@@ -8,8 +8,13 @@
 
 #define PRODUCT_NAME "__spry_product__"
 
-/* Both operands, to see when they lie elsewhere or have another structure or other values. */
+/*
+ * Both operands, to see when they lie elsewhere or have another structure or other values. A matrix that took another
+ * one's data (MatHeaderReplace) has another id, though its arrays and counts may be what they were.
+ */
 typedef struct Operands {
+    PetscObjectId ids[2];
+    PetscInt entries[2];
     const PetscInt *offsets[2];
     const PetscScalar *values[2];
     PetscObjectState nonzero_states[2], states[2];
@@ -55,9 +60,13 @@ static PetscErrorCode operands_of(Mat C, Operands *o)
     PetscCall(MatProductGetMats(C, &operands[0], &operands[1], NULL));
     for (int k = 0; k < 2; k++) {
         PetscScalar *numbers;
+        PetscInt rows;
+        PetscCall(PetscObjectGetId((PetscObject)operands[k], &o->ids[k]));
         PetscCall(MatSeqAIJGetCSRAndMemType(operands[k], &o->offsets[k], NULL, &numbers, NULL));
         PetscCall(MatGetNonzeroState(operands[k], &o->nonzero_states[k]));
         PetscCall(PetscObjectStateGet((PetscObject)operands[k], &o->states[k]));
+        PetscCall(MatGetLocalSize(operands[k], &rows, NULL));
+        o->entries[k] = o->offsets[k][rows];
         o->values[k] = numbers;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,7 +132,8 @@ static PetscBool structure_changed(const Operands *now, const Operands *before)
 {
     PetscBool changed = PETSC_FALSE;
     for (int k = 0; k < 2; k++)
-        if (now->offsets[k] != before->offsets[k] || now->values[k] != before->values[k] ||
+        if (now->ids[k] != before->ids[k] || now->entries[k] != before->entries[k] ||
+            now->offsets[k] != before->offsets[k] || now->values[k] != before->values[k] ||
             now->nonzero_states[k] != before->nonzero_states[k])
             changed = PETSC_TRUE;
     return changed;
@@ -272,25 +282,6 @@ static PetscErrorCode set_structure(Mat C, const spry_arrays *structure)
  * MAT_FORCE_DIAGONAL_ENTRIES asks for the whole diagonal, and PETSc does not tell whether it was set: where the product
  * alone would leave out a part of it, PETSc's own code decides.
  */
-static PetscBool lacks_diagonal(const spry_arrays *structure)
-{
-    const PetscInt *const offsets = (const PetscInt *)structure->offsets;
-    const PetscInt *const columns = (const PetscInt *)structure->indices;
-    if (structure->rows != structure->cols) return PETSC_FALSE;
-    for (PetscInt i = 0; i < (PetscInt)structure->rows; i++) {
-        PetscInt low = offsets[i], high = offsets[i + 1];
-        while (low < high) {
-            const PetscInt middle = low + (high - low) / 2;
-            if (columns[middle] < i)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == offsets[i + 1] || columns[low] != i) return PETSC_TRUE;
-    }
-    return PETSC_FALSE;
-}
-
 static PetscErrorCode symbolic_as_aij(Mat C)
 {
     PetscErrorCode (*symbolic)(Mat) = NULL;
@@ -299,6 +290,17 @@ static PetscErrorCode symbolic_as_aij(Mat C)
     PetscCall(spry_seqaij.product_set_from_options(C));
     PetscCall(MatGetOperation(C, MATOP_PRODUCTSYMBOLIC, (SpryOperation *)&symbolic));
     PetscCall(symbolic(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's A*B^T of seqaij and a type derived from it reads where nothing is (3.18), with aijperm as well. */
+static PetscErrorCode petsc_fails(MatProductType type, Mat A, Mat B, PetscBool *fails)
+{
+    PetscBool left, right;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &left));
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJ, &right));
+    *fails = (PetscBool)(type == MATPRODUCT_ABt && left && !right);
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,21 +325,26 @@ static PetscErrorCode MatProductSymbolic_Spry(Mat C)
     Product *p = NULL;
     MatProductType type;
     PetscInt rows, cols;
+    PetscBool whole, fails = PETSC_FALSE;
+    Mat A, B;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
-    PetscCall(product_make(C, &p));
-    PetscCall(product_structure(p, &structure));
-    if (lacks_diagonal(&structure)) {
+    PetscCall(MatProductGetType(C, &type));
+    PetscCall(MatProductGetMats(C, &A, &B, NULL));
+    PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
+    PetscCall(petsc_fails(type, A, B, &fails));
+    if (!whole && !fails) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
+    PetscCall(product_make(C, &p));
+    PetscCall(product_structure(p, &structure));
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");
     rows = (PetscInt)structure.rows;
     cols = (PetscInt)structure.cols;
     PetscCall(MatSetSizes(C, rows, cols, rows, cols));
-    PetscCall(MatProductGetType(C, &type));
     PetscCall(set_block_sizes(C, type));
     PetscCall(MatSetType(C, MATSEQAIJSPRY));
     PetscCall(set_structure(C, &structure));

@@ -212,8 +212,8 @@ static PetscErrorCode borrow(Mat A, SpryPlans *plans, int vector_device)
 
 /* Memory that is not there is no reason to stop a program that PETSc's own code, or the plan that there is, can go on
    with. */
-static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt calls,
-                                PetscInt updates)
+static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction, int vector_device, PetscInt64 calls,
+                                PetscInt64 updates)
 {
     SpryPlan *const slot = &plans->directions[direction];
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -250,10 +250,10 @@ static PetscErrorCode make_plan(Mat A, SpryPlans *plans, SpryDirection direction
 static PetscErrorCode review(Mat A, SpryPlans *plans, SpryDirection direction)
 {
     SpryPlan *const slot = &plans->directions[direction];
-    const PetscInt calls = PetscMax(slot->calls, spry_settings.calls), since = slot->calls - slot->calls_before;
+    const PetscInt64 calls = PetscMax(slot->calls, spry_settings.calls), since = slot->calls - slot->calls_before;
     const double updates = (double)calls * (double)(slot->updates - slot->updates_before) / (double)PetscMax(since, 1);
     PetscFunctionBegin;
-    PetscCall(make_plan(A, plans, direction, slot->vector_device, calls, (PetscInt)updates));
+    PetscCall(make_plan(A, plans, direction, slot->vector_device, calls, (PetscInt64)updates));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,25 +309,29 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatResetPreallocation leaves the arrays and the nonzero state as they were: then the number of entries tells. */
 static PetscErrorCode take_present_matrix(Mat A, SpryPlans *plans, PetscObjectState state)
 {
     PetscObjectState nonzero_state;
     const PetscInt *offsets, *columns;
     PetscScalar *values;
+    PetscInt rows, cols;
     PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &rows, &cols));
     PetscCall(MatGetNonzeroState(A, &nonzero_state));
     PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, NULL));
     if (nonzero_state == plans->nonzero_state && offsets == plans->offsets && columns == plans->columns &&
-        values == plans->values) {
+        values == plans->values && cols == plans->cols && offsets[rows] == plans->entries) {
         PetscCall(take_new_values(A, plans));
     } else {
         plans_clear(plans);
-        PetscCall(MatGetLocalSize(A, &plans->rows, &plans->cols));
+        plans->rows = rows;
+        plans->cols = cols;
         plans->nonzero_state = nonzero_state;
         plans->offsets = offsets;
         plans->columns = columns;
         plans->values = values;
-        plans->entries = offsets[plans->rows];
+        plans->entries = offsets[rows];
     }
     plans->state = state;
     PetscFunctionReturn(PETSC_SUCCESS);

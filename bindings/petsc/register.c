@@ -3,6 +3,7 @@
  * PetscDLLibraryRegister_spry_petsc, and a file of another name would be ignored without a word.
  */
 #include "spry_petsc.h"
+#include <stdio.h>
 
 static const SprySettings defaults = {.format = "auto", .device = "cpu", .threads = 1, .products = PETSC_TRUE};
 SprySettings spry_settings;
@@ -21,6 +22,35 @@ PetscErrorCode SpryErrorCode(spry_status status)
     case SPRY_DEVICE_FAILED: return PETSC_ERR_GPU;
     default: return PETSC_ERR_LIB;
     }
+}
+
+/*
+ * This PETSc is the one whose headers the plug-in was compiled with. Another one's functions have the same names: where
+ * the program's are found first they are called, else the plug-in's own PETSc is loaded beside it, which nobody began.
+ */
+static PetscErrorCode check_build(void)
+{
+    size_t integer, real;
+    PetscInt version[4];
+    PetscFunctionBegin;
+    if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* errors of a PETSc that nobody began are not printed */
+        fprintf(stderr,
+                "the plug-in of Spry is for PETSc %d.%d with integers of %d bits and numbers of %d; the program's "
+                "PETSc is another one\n",
+                PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)(8 * sizeof(PetscInt)), (int)(8 * sizeof(PetscReal)));
+        PetscFunctionReturn(PETSC_ERR_ARG_INCOMP);
+    }
+    PetscCall(PetscDataTypeGetSize(PETSC_INT, &integer));
+    PetscCall(PetscDataTypeGetSize(PETSC_REAL, &real));
+    PetscCheck(integer == sizeof(PetscInt) && real == sizeof(PetscReal), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+               "the plug-in of Spry is for a PETSc with integers of %d bits and numbers of %d; the program's has %d "
+               "and %d",
+               (int)(8 * sizeof(PetscInt)), (int)(8 * sizeof(PetscReal)), (int)(8 * integer), (int)(8 * real));
+    PetscCall(PetscGetVersionNumber(&version[0], &version[1], &version[2], &version[3]));
+    PetscCheck(version[0] == PETSC_VERSION_MAJOR && version[1] == PETSC_VERSION_MINOR, PETSC_COMM_SELF,
+               PETSC_ERR_ARG_INCOMP, "the plug-in of Spry is for PETSc %d.%d; the program's is %d.%d",
+               PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)version[0], (int)version[1]);
+    PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode read_options(SprySettings *s)
@@ -98,6 +128,7 @@ PetscErrorCode PetscDLLibraryRegister_spry_petsc(void)
     PetscClassId class_id;
     PetscFunctionBegin;
     if (spry_settings.context) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(check_build());
     spry_settings = defaults;
     PetscCall(read_options(&spry_settings));
     options.threads = (int)spry_settings.threads;

@@ -11,6 +11,7 @@
  * multiply.c      products with vectors
  * matmat.c        sparse products
  * galerkin.c      P^T*A*P at once
+ * diagonal.c      whether a product has its whole diagonal
  * view.c          what -mat_view tells
  *
  * Public headers of PETSc alone are used, so that one source serves its versions. A function returns PETSc's error
@@ -86,10 +87,11 @@ PETSC_INTERN SprySettings spry_settings;
 typedef enum { SPRY_PLAIN = 0, SPRY_TRANSPOSED = 1 } SpryDirection;
 
 typedef struct SpryPlan {
-    spry_spmv_plan *plan;                  /* NULL: PETSc multiplies */
-    PetscInt calls, updates;               /* products with this structure, new values in it */
-    PetscInt calls_before, updates_before; /* of them, those before the plan was made */
-    PetscInt next_review,
+    spry_spmv_plan *plan; /* NULL: PETSc multiplies */
+    /* A program may do more products than PetscInt counts. */
+    PetscInt64 calls, updates;               /* products with this structure, new values in it */
+    PetscInt64 calls_before, updates_before; /* of them, those before the plan was made */
+    PetscInt64 next_review,
         next_update_review; /* after so many products, and so many updates of it, it is asked for anew */
     int vector_device;      /* where the vectors were that it was made for */
     char refusal[256];      /* why there is none, or none anew, though one was due; "": nothing was refused */
@@ -150,12 +152,16 @@ PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar 
 /* The values into the arrays that SpryGalerkinResult shows. */
 PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
 
+/* Whether each place of the diagonal of a product has an entry; true of one that is not square: diagonal.c */
+PETSC_INTERN PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole);
+
 /* ---- operations of aij that ours stand before: types.c ---- */
 typedef struct SpryInherited {
     PetscErrorCode (*mult)(Mat, Vec, Vec);
     PetscErrorCode (*mult_add)(Mat, Vec, Vec, Vec);
     PetscErrorCode (*mult_transpose)(Mat, Vec, Vec);
     PetscErrorCode (*mult_transpose_add)(Mat, Vec, Vec, Vec);
+    PetscErrorCode (*create_submatrices)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
     PetscErrorCode (*destroy)(Mat);
     PetscErrorCode (*view)(Mat, PetscViewer);
     PetscErrorCode (*product_set_from_options)(Mat);

@@ -8,6 +8,7 @@
 SpryInherited spry_seqaij, spry_mpiaij;
 
 static PetscErrorCode (*mpiaij_preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+static PetscErrorCode (*seqaij_retrieve)(Mat);
 
 /* What PETSc asks the operands of a product for when it has nothing under the names of their types. */
 #define PRODUCT_OF_ANY_TYPE "MatProductSetFromOptions_anytype_C"
@@ -109,6 +110,7 @@ static PetscErrorCode inherit(Mat A, SpryInherited *base)
     PetscCall(MatGetOperation(A, MATOP_PRODUCTSETFROMOPTIONS, (SpryOperation *)&base->product_set_from_options));
     PetscCall(MatGetOperation(A, MATOP_CONVERT, (SpryOperation *)&base->convert));
     PetscCall(MatGetOperation(A, MATOP_CONVERT_FROM, (SpryOperation *)&base->convert_from));
+    PetscCall(MatGetOperation(A, MATOP_CREATE_SUBMATRICES, (SpryOperation *)&base->create_submatrices));
     PetscCall(MatGetOperation(A, MATOP_DESTROY, (SpryOperation *)&base->destroy));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,6 +126,7 @@ static PetscErrorCode set_operations(Mat A, const SpryInherited *operations)
     PetscCall(MatSetOperation(A, MATOP_PRODUCTSETFROMOPTIONS, (SpryOperation)operations->product_set_from_options));
     PetscCall(MatSetOperation(A, MATOP_CONVERT, (SpryOperation)operations->convert));
     PetscCall(MatSetOperation(A, MATOP_CONVERT_FROM, (SpryOperation)operations->convert_from));
+    PetscCall(MatSetOperation(A, MATOP_CREATE_SUBMATRICES, (SpryOperation)operations->create_submatrices));
     PetscCall(MatSetOperation(A, MATOP_DESTROY, (SpryOperation)operations->destroy));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,12 +238,32 @@ static PetscErrorCode MatConvertFrom_MPIAIJSpry(Mat A, MatType type, MatReuse re
 }
 
 /* ---- one process ---- */
+
+/* The state of A grows, where PETSc wrote values and left it as it was (3.18): plans that copied them would not see. */
+static PetscErrorCode tell_new_values(Mat A)
+{
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetArray(A, &values));
+    PetscCall(MatSeqAIJRestoreArray(A, &values));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_SeqAIJSpry(Mat A)
+{
+    PetscFunctionBegin;
+    PetscCall(seqaij_retrieve(A));
+    PetscCall(tell_new_values(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode seq_leave(Mat A)
 {
     PetscFunctionBegin;
     PetscCall(SpryProductDrop(A));
     PetscCall(SpryPlansDrop(A));
     PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijspry_seqaij_C", NULL));
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", seqaij_retrieve));
     PetscCall(compose_products(A, NULL));
     PetscCall(set_operations(A, &spry_seqaij));
     PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
@@ -276,6 +299,7 @@ static PetscErrorCode MatConvert_SeqAIJSpry_SeqAIJ(Mat A, MatType type, MatReuse
 
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse, Mat *converted)
 {
+    SpryInherited operations;
     Mat B;
     PetscBool ours;
     PetscFunctionBegin;
@@ -285,12 +309,19 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJSpry(Mat A, MatType type, MatReuse reuse,
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJSPRY, &ours));
     if (ours) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(inherit(B, &spry_seqaij));
-    PetscCall(
-        set_operations(B,
-                       &(const SpryInherited){MatMult_SeqAIJSpry, MatMultAdd_SeqAIJSpry, MatMultTranspose_SeqAIJSpry,
-                                              MatMultTransposeAdd_SeqAIJSpry, MatDestroy_SeqAIJSpry, MatView_SeqAIJSpry,
-                                              MatProductSetFromOptions_SeqAIJSpry, MatConvert_AIJSpry,
-                                              on_the_way ? spry_seqaij.convert_from : MatConvertFrom_SeqAIJSpry}));
+    if (!seqaij_retrieve) PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatRetrieveValues_C", &seqaij_retrieve));
+    PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJSpry));
+    operations = spry_seqaij;
+    operations.mult = MatMult_SeqAIJSpry;
+    operations.mult_add = MatMultAdd_SeqAIJSpry;
+    operations.mult_transpose = MatMultTranspose_SeqAIJSpry;
+    operations.mult_transpose_add = MatMultTransposeAdd_SeqAIJSpry;
+    operations.destroy = MatDestroy_SeqAIJSpry;
+    operations.view = MatView_SeqAIJSpry;
+    operations.product_set_from_options = MatProductSetFromOptions_SeqAIJSpry;
+    operations.convert = MatConvert_AIJSpry;
+    if (!on_the_way) operations.convert_from = MatConvertFrom_SeqAIJSpry;
+    PetscCall(set_operations(B, &operations));
     PetscCall(
         PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijspry_seqaij_C", MatConvert_SeqAIJSpry_SeqAIJ));
     PetscCall(
@@ -326,6 +357,20 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJSpry(Mat A, PetscInt d, co
     PetscFunctionBegin;
     PetscCall(mpiaij_preallocate(A, d, d_rows, o, o_rows));
     PetscCall(convert_blocks(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole matrix on each rank is written into one that is there without a word (3.18). */
+static PetscErrorCode MatCreateSubMatrices_MPIAIJSpry(Mat A, PetscInt count, const IS rows[], const IS cols[],
+                                                      MatReuse reuse, Mat *made[])
+{
+    PetscFunctionBegin;
+    PetscCall(spry_mpiaij.create_submatrices(A, count, rows, cols, reuse, made));
+    for (PetscInt k = 0; k < count && reuse == MAT_REUSE_MATRIX; k++) {
+        PetscBool ours;
+        PetscCall(PetscObjectTypeCompare((PetscObject)(*made)[k], MATSEQAIJSPRY, &ours));
+        if (ours) PetscCall(tell_new_values((*made)[k]));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -377,6 +422,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     if (!mpiaij_preallocate)
         PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", &mpiaij_preallocate));
     operations = spry_mpiaij; /* products are mpiaij's, on blocks that are ours */
+    operations.create_submatrices = MatCreateSubMatrices_MPIAIJSpry;
     operations.destroy = MatDestroy_MPIAIJSpry;
     operations.view = MatView_MPIAIJSpry;
     operations.convert = MatConvert_AIJSpry;

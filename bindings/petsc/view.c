@@ -26,7 +26,7 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
     if (!slot->plan) {
         if (slot->calls || slot->refusal[0])
             PetscCall(PetscViewerASCIISynchronizedPrintf(viewer,
-                                                         "%sSpry: %" PetscInt_FMT
+                                                         "%sSpry: %" PetscInt64_FMT
                                                          " %s so far, by PETSc's own code%s%s\n",
                                                          before, slot->calls, products, slot->refusal[0] ? ": " : "",
                                                          slot->refusal));
@@ -36,13 +36,13 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
     if (info.upload_us > 0)
         PetscCall(PetscSNPrintf(transfer, sizeof transfer, " (%.0f of them transfer)", info.upload_us));
     if (slot->updates)
-        PetscCall(PetscSNPrintf(updates, sizeof updates, ", new values %" PetscInt_FMT " times", slot->updates));
+        PetscCall(PetscSNPrintf(updates, sizeof updates, ", new values %" PetscInt64_FMT " times", slot->updates));
     if (plans->filled_rows)
         PetscCall(PetscSNPrintf(filled, sizeof filled,
                                 ", over the %" PetscInt_FMT " of %" PetscInt_FMT " rows that have entries",
                                 plans->filled, plans->rows));
     PetscCall(PetscViewerASCIISynchronizedPrintf(viewer,
-                                                 "%sSpry: %" PetscInt_FMT
+                                                 "%sSpry: %" PetscInt64_FMT
                                                  " %s, format %s, kernel %s on %s: %s; reads %" PetscInt64_FMT
                                                  " bytes, owns %" PetscInt64_FMT ", set-up %.0f us%s%s%s\n",
                                                  before, slot->calls, products, info.format, info.kernel,

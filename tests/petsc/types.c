@@ -1,158 +1,14 @@
 /*
  * A program of PETSc that does everything with aij and with aijspry and compares: products before and after values and
- * structure change, of duplicates, of matrices converted to and from other types, of rectangular ones and of ranks
- * without rows, sparse products with their structure kept, or changed by the program in between, mixed products,
- * solves. It runs on any number of ranks and ends with an error where two results differ. The plug-in is loaded by
- * PETSC_OPTIONS, as a user loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has such.
+ * structure change, of duplicates, of stored values, of matrices converted to and from other types, of rectangular
+ * ones and of ranks without rows, sparse products with their structure kept, mixed products, solves. It runs on any
+ * number of ranks and ends with an error where two results differ. The plug-in is loaded by PETSC_OPTIONS, as a user
+ * loads it. With -vectors cuda its vectors are a GPU's, where this PETSc has such.
  */
+#include "compare.h"
 #include <petscksp.h>
 
-#if PETSC_VERSION_LT(3, 19, 0)
-#define PETSC_SUCCESS 0
-#endif
-
 enum { PRODUCTS = 5, ROUNDS = 40 }; /* enough products for every stage of planning */
-
-/* ---- comparing ---- */
-static PetscErrorCode same_vectors(Vec expected, Vec found, const char what[])
-{
-    PetscReal distance, norm;
-    Vec difference;
-    PetscFunctionBegin;
-    PetscCall(VecDuplicate(expected, &difference));
-    PetscCall(VecWAXPY(difference, -1, expected, found));
-    PetscCall(VecNorm(difference, NORM_INFINITY, &distance));
-    PetscCall(VecNorm(expected, NORM_INFINITY, &norm));
-    PetscCall(VecDestroy(&difference));
-    PetscCheck(distance <= 1e-12 * (1 + norm), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: results differ by %g", what,
-               (double)distance);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode same_matrices(Mat expected, Mat found, const char what[])
-{
-    PetscReal distance, norm;
-    Mat difference;
-    MatInfo infos[2];
-    PetscFunctionBegin;
-    PetscCall(MatGetInfo(expected, MAT_GLOBAL_SUM, &infos[0]));
-    PetscCall(MatGetInfo(found, MAT_GLOBAL_SUM, &infos[1]));
-    PetscCheck(infos[0].nz_used == infos[1].nz_used, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: %g entries, expected %g",
-               what, infos[1].nz_used, infos[0].nz_used);
-    PetscCall(MatConvert(found, MATAIJ, MAT_INITIAL_MATRIX, &difference));
-    PetscCall(MatAXPY(difference, -1, expected, DIFFERENT_NONZERO_PATTERN));
-    PetscCall(MatNorm(difference, NORM_FROBENIUS, &distance));
-    PetscCall(MatNorm(expected, NORM_FROBENIUS, &norm));
-    PetscCall(MatDestroy(&difference));
-    PetscCheck(distance <= 1e-12 * (1 + norm), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: results differ by %g", what,
-               (double)distance);
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- matrices ---- */
-
-/* rows x cols with `per_row` entries a row at places that follow from `seed`; rank `empty` has no rows. */
-static PetscErrorCode fill(Mat A, PetscInt per_row, PetscInt seed)
-{
-    PetscInt begin, end, cols;
-    PetscFunctionBegin;
-    PetscCall(MatGetSize(A, NULL, &cols));
-    PetscCall(MatGetOwnershipRange(A, &begin, &end));
-    for (PetscInt i = begin; i < end; i++) {
-        if (i % 7 != 3) /* some rows are empty */
-            for (PetscInt k = 0; k < per_row; k++)
-                PetscCall(MatSetValue(A, i, (i * 3 + k * k * 5 + seed * (k + 1)) % cols,
-                                      (PetscScalar)(1 + (i + 2 * k + seed) % 9), INSERT_VALUES));
-        if (i < cols) PetscCall(MatSetValue(A, i, i, (PetscScalar)(20 + seed), INSERT_VALUES));
-    }
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The last of several ranks has no rows, and of a square matrix no columns. */
-static PetscErrorCode make(MatType type, PetscInt rows, PetscInt cols, PetscInt per_row, PetscInt seed, Mat *A)
-{
-    const PetscInt sizes[2] = {rows, cols};
-    PetscMPIInt rank, ranks;
-    PetscInt mine[2];
-    char vectors[64];
-    PetscBool named;
-    PetscFunctionBegin;
-    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-    for (int d = 0; d < 2; d++) {
-        const PetscInt sharers = ranks > 1 ? ranks - 1 : 1;
-        mine[d] = rank == ranks - 1 && ranks > 1 ? 0 : sizes[d] / sharers + (rank < sizes[d] % sharers);
-    }
-    PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-    PetscCall(MatSetSizes(*A, mine[0], mine[1], rows, cols));
-    PetscCall(MatSetType(*A, type));
-    PetscCall(PetscOptionsGetString(NULL, NULL, "-vectors", vectors, sizeof vectors, &named));
-    if (named) PetscCall(MatSetVecType(*A, vectors));
-    PetscCall(MatSeqAIJSetPreallocation(*A, 12, NULL));
-    PetscCall(MatMPIAIJSetPreallocation(*A, 12, NULL, 12, NULL));
-    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-    PetscCall(fill(*A, per_row, seed));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-typedef struct Pair {
-    Mat aij, ours;
-} Pair;
-
-static PetscErrorCode pair_make(Pair *p, PetscInt rows, PetscInt cols, PetscInt seed)
-{
-    PetscFunctionBegin;
-    PetscCall(make(MATAIJ, rows, cols, 6, seed, &p->aij));
-    PetscCall(make("aijspry", rows, cols, 6, seed, &p->ours));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode pair_destroy(Pair *p)
-{
-    PetscFunctionBegin;
-    PetscCall(MatDestroy(&p->aij));
-    PetscCall(MatDestroy(&p->ours));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All products with vectors, `rounds` times. */
-static PetscErrorCode same_products(Mat aij, Mat ours, int rounds, const char what[])
-{
-    Vec x, y[2], tx, ty[2];
-    PetscFunctionBegin;
-    PetscCall(MatCreateVecs(aij, &x, &y[0]));
-    PetscCall(MatCreateVecs(aij, &ty[0], &tx));
-    PetscCall(VecDuplicate(y[0], &y[1]));
-    PetscCall(VecDuplicate(ty[0], &ty[1]));
-    PetscCall(VecSetRandom(x, NULL));
-    PetscCall(VecSetRandom(tx, NULL));
-    for (int round = 0; round < rounds; round++) {
-        PetscCall(MatMult(aij, x, y[0]));
-        PetscCall(MatMult(ours, x, y[1]));
-        PetscCall(same_vectors(y[0], y[1], what));
-        PetscCall(MatMultTranspose(aij, tx, ty[0]));
-        PetscCall(MatMultTranspose(ours, tx, ty[1]));
-        PetscCall(same_vectors(ty[0], ty[1], what));
-        PetscCall(MatMultAdd(aij, x, tx, y[0]));
-        PetscCall(MatMultAdd(ours, x, tx, y[1]));
-        PetscCall(same_vectors(y[0], y[1], what));
-        PetscCall(MatMultAdd(aij, x, y[0], y[0]));
-        PetscCall(MatMultAdd(ours, x, y[1], y[1]));
-        PetscCall(same_vectors(y[0], y[1], what));
-        PetscCall(MatMultTransposeAdd(aij, tx, x, ty[0]));
-        PetscCall(MatMultTransposeAdd(ours, tx, x, ty[1]));
-        PetscCall(same_vectors(ty[0], ty[1], what));
-    }
-    for (int k = 0; k < 2; k++) {
-        PetscCall(VecDestroy(&y[k]));
-        PetscCall(VecDestroy(&ty[k]));
-    }
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&tx));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* ---- cases ---- */
 static PetscErrorCode values_and_structure_change(void)
@@ -226,15 +82,68 @@ static PetscErrorCode duplicates_and_conversions(void)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode multiply(MatProductType type, Mat A, Mat B, MatReuse reuse, Mat *C)
+/* Values that are stored, lost and retrieved. */
+static PetscErrorCode retrieved_values(void)
 {
+    Pair p;
     PetscFunctionBegin;
-    switch (type) {
-    case MATPRODUCT_AB: PetscCall(MatMatMult(A, B, reuse, PETSC_DEFAULT, C)); break;
-    case MATPRODUCT_AtB: PetscCall(MatTransposeMatMult(A, B, reuse, PETSC_DEFAULT, C)); break;
-    case MATPRODUCT_ABt: PetscCall(MatMatTransposeMult(A, B, reuse, PETSC_DEFAULT, C)); break;
-    default: PetscCall(MatPtAP(A, B, reuse, PETSC_DEFAULT, C)); break;
+    PetscCall(pair_make(&p, 150, 150, 3));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatSetOption(k ? p.ours : p.aij, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+        PetscCall(MatStoreValues(k ? p.ours : p.aij));
+        PetscCall(MatZeroEntries(k ? p.ours : p.aij));
     }
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "values lost"));
+    PetscCall(MatRetrieveValues(p.aij));
+    PetscCall(MatRetrieveValues(p.ours));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "values retrieved"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that loses all its entries, and gets others. */
+static PetscErrorCode emptied_matrix(void)
+{
+    Pair p;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 150, 150, 3));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "filled"));
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatResetPreallocation(k ? p.ours : p.aij));
+        PetscCall(MatAssemblyBegin(k ? p.ours : p.aij, MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(k ? p.ours : p.aij, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "emptied"));
+    PetscCall(MatSetOption(p.aij, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetOption(p.ours, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(fill(p.aij, 4, 6));
+    PetscCall(fill(p.ours, 4, 6));
+    PetscCall(same_products(p.aij, p.ours, PRODUCTS, "filled again"));
+    PetscCall(pair_destroy(&p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole matrix on each rank, brought there again after it changed. */
+static PetscErrorCode whole_matrices(void)
+{
+    Pair p;
+    IS all;
+    Mat *copies[2];
+    PetscFunctionBegin;
+    PetscCall(pair_make(&p, 90, 90, 2));
+    PetscCall(ISCreateStride(PETSC_COMM_SELF, 90, 0, 1, &all));
+    PetscCall(MatCreateSubMatrices(p.aij, 1, &all, &all, MAT_INITIAL_MATRIX, &copies[0]));
+    PetscCall(MatCreateSubMatrices(p.ours, 1, &all, &all, MAT_INITIAL_MATRIX, &copies[1]));
+    for (int turn = 0; turn < 3; turn++) {
+        PetscCall(same_products(copies[0][0], copies[1][0], PRODUCTS, "the whole matrix on each rank"));
+        PetscCall(MatScale(p.aij, 0.5));
+        PetscCall(MatScale(p.ours, 0.5));
+        PetscCall(MatCreateSubMatrices(p.aij, 1, &all, &all, MAT_REUSE_MATRIX, &copies[0]));
+        PetscCall(MatCreateSubMatrices(p.ours, 1, &all, &all, MAT_REUSE_MATRIX, &copies[1]));
+    }
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroySubMatrices(1, &copies[k]));
+    PetscCall(ISDestroy(&all));
+    PetscCall(pair_destroy(&p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,83 +193,6 @@ static PetscErrorCode sparse_products(void)
         PetscCall(MatDestroy(&mixed));
         PetscCall(MatDestroy(&expected));
         PetscCall(MatDestroy(&found));
-        PetscCall(pair_destroy(&a));
-        PetscCall(pair_destroy(&b));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* C gets entries that the product does not have; they become zero, and all others what they were. */
-static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair *b)
-{
-    const Mat left[] = {a->aij, a->ours}, right[] = {b->aij, b->ours};
-    Mat C[2];
-    PetscFunctionBegin;
-    for (int k = 0; k < 2; k++) {
-        PetscInt rows, cols;
-        PetscCall(multiply(type, left[k], right[k], MAT_INITIAL_MATRIX, &C[k]));
-        PetscCall(MatGetSize(C[k], &rows, &cols));
-        for (PetscInt i = 0; i < rows; i += 3) PetscCall(MatSetValue(C[k], i, (i * 5 + 1) % cols, 7, ADD_VALUES));
-        PetscCall(MatAssemblyBegin(C[k], MAT_FINAL_ASSEMBLY));
-        PetscCall(MatAssemblyEnd(C[k], MAT_FINAL_ASSEMBLY));
-        for (int turn = 0; turn < 2; turn++) {
-            PetscCall(MatScale(left[k], 0.5));
-            PetscCall(multiply(type, left[k], right[k], MAT_REUSE_MATRIX, &C[k]));
-        }
-    }
-    PetscCall(same_matrices(C[0], C[1], "C with more entries"));
-    PetscCall(same_products(C[0], C[1], 1, "C with more entries"));
-    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&C[k]));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A loses rows: there is a place for all that is left. Then it gets more than there is a place for, an error. */
-static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
-{
-    const PetscInt rows[] = {3, 4, 5};
-    PetscErrorCode code;
-    PetscReal distance, norm;
-    Mat C, anew;
-    PetscInt cols;
-    PetscFunctionBegin;
-    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &C));
-    PetscCall(MatZeroRows(A, 3, rows, 1, NULL, NULL));
-    PetscCall(multiply(type, A, B, MAT_REUSE_MATRIX, &C));
-    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &anew));
-    PetscCall(MatNorm(anew, NORM_FROBENIUS, &norm));
-    PetscCall(MatAXPY(anew, -1, C, DIFFERENT_NONZERO_PATTERN));
-    PetscCall(MatNorm(anew, NORM_FROBENIUS, &distance));
-    PetscCheck(distance <= 1e-12 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A with fewer entries: results differ by %g",
-               (double)distance);
-    PetscCall(MatDestroy(&anew));
-    PetscCall(MatGetSize(A, NULL, &cols));
-    for (PetscInt j = 0; j < cols; j++) PetscCall(MatSetValue(A, 4, j, 1, INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    code = multiply(type, A, B, MAT_REUSE_MATRIX, &C);
-    PetscCall(PetscPopErrorHandler());
-    PetscCheck(code == PETSC_ERR_ARG_INCOMP, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               "a product that C has no place for ended with %d", (int)code);
-    PetscCall(MatDestroy(&C));
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode changed_products(void)
-{
-    static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
-    static const PetscInt per_row[] = {3, 3, 1, 12}; /* short rows of P take another way than long ones */
-    PetscMPIInt ranks;
-    PetscFunctionBegin;
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-    if (ranks > 1) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc's own products, which have their own rules */
-    for (int k = 0; k < 4; k++) {
-        Pair a, b;
-        PetscCall(pair_make(&a, 120, 120, 4));
-        PetscCall(make(MATAIJ, 120, 60, per_row[k], 5, &b.aij));
-        PetscCall(make("aijspry", 120, 60, per_row[k], 5, &b.ours));
-        PetscCall(more_places(types[k], &a, &b));
-        PetscCall(another_operand(types[k], a.ours, b.ours));
         PetscCall(pair_destroy(&a));
         PetscCall(pair_destroy(&b));
     }
@@ -495,9 +327,11 @@ int main(int argc, char **argv)
     PetscCall(values_and_structure_change());
     PetscCall(shapes());
     PetscCall(duplicates_and_conversions());
+    PetscCall(retrieved_values());
+    PetscCall(emptied_matrix());
+    PetscCall(whole_matrices());
     PetscCall(other_types());
     PetscCall(sparse_products());
-    PetscCall(changed_products());
     PetscCall(mixed_products());
     PetscCall(dense_products());
     PetscCall(solves());

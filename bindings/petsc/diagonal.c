@@ -1,0 +1,151 @@
+/*
+ * Whether a square product of two has an entry in each place of its diagonal, found out from the structure of its
+ * operands before anything is multiplied. Who has whole diagonals himself is done with after a search in each row.
+ * Rows have to be sorted: entries of others may be overlooked, so that the answer is false where it could be true.
+ */
+#include "spry_petsc.h"
+
+typedef struct Structure {
+    PetscInt rows, cols;
+    const PetscInt *offsets, *columns;
+} Structure;
+
+static PetscErrorCode structure_of(Mat A, Structure *s)
+{
+    PetscScalar *values;
+    PetscFunctionBegin;
+    PetscCall(MatGetLocalSize(A, &s->rows, &s->cols));
+    PetscCall(MatSeqAIJGetCSRAndMemType(A, &s->offsets, &s->columns, &values, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool has(const Structure *s, PetscInt row, PetscInt column)
+{
+    PetscInt low = s->offsets[row], high = s->offsets[row + 1];
+    while (low < high) {
+        const PetscInt middle = low + (high - low) / 2;
+        if (s->columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (PetscBool)(low < s->offsets[row + 1] && s->columns[low] == column);
+}
+
+/* C = A*B: an entry (i, k) of A whose row of B has column i. */
+static PetscBool of_product(const Structure *a, const Structure *b)
+{
+    for (PetscInt i = 0; i < a->rows; i++) {
+        PetscInt k = a->offsets[i];
+        if (i < a->cols && has(a, i, i) && has(b, i, i)) continue;
+        while (k < a->offsets[i + 1] && !has(b, a->columns[k], i)) k++;
+        if (k == a->offsets[i + 1]) return PETSC_FALSE;
+    }
+    return PETSC_TRUE;
+}
+
+/* The next column from *p and *q on that row `row` of both has; -1: none. */
+static PetscInt next_common(const Structure *a, const Structure *b, PetscInt row, PetscInt *p, PetscInt *q)
+{
+    while (*p < a->offsets[row + 1] && *q < b->offsets[row + 1]) {
+        const PetscInt left = a->columns[*p], right = b->columns[*q];
+        *p += left <= right;
+        *q += right <= left;
+        if (left == right) return left;
+    }
+    return -1;
+}
+
+/* C = A*B^T: a column that row i of both has. */
+static PetscBool of_transposed_right(const Structure *a, const Structure *b)
+{
+    for (PetscInt i = 0; i < a->rows; i++) {
+        PetscInt p = a->offsets[i], q = b->offsets[i];
+        if (next_common(a, b, i, &p, &q) < 0) return PETSC_FALSE;
+    }
+    return PETSC_TRUE;
+}
+
+/* C = A^T*B: a row of both that has column i. */
+static PetscErrorCode of_transposed_left(const Structure *a, const Structure *b, PetscBool *whole)
+{
+    PetscInt found = 0, column;
+    PetscBool *seen;
+    PetscFunctionBegin;
+    PetscCall(PetscCalloc1(a->cols, &seen));
+    for (PetscInt row = 0; row < a->rows && found < a->cols; row++) {
+        PetscInt p = a->offsets[row], q = b->offsets[row];
+        while ((column = next_common(a, b, row, &p, &q)) >= 0) {
+            found += !seen[column];
+            seen[column] = PETSC_TRUE;
+        }
+    }
+    *whole = (PetscBool)(found == a->cols);
+    PetscCall(PetscFree(seen));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether an entry (i, J) of P and an entry (i, k) of A meet one (k, J) of P. */
+static PetscBool meets(const Structure *a, const Structure *p, PetscInt i, PetscInt J)
+{
+    for (PetscInt k = a->offsets[i]; k < a->offsets[i + 1]; k++)
+        if (has(p, a->columns[k], J)) return PETSC_TRUE;
+    return PETSC_FALSE;
+}
+
+/* C = P^T*A*P: where A has (i, i), each entry (i, J) of P makes one of C's diagonal. What is left then is looked for
+   along columns of P, up to the first that is missing. */
+static PetscErrorCode of_galerkin(const Structure *a, const Structure *p, PetscBool *whole)
+{
+    PetscBool *seen;
+    PetscInt *last, *next, missing = p->cols;
+    PetscFunctionBegin;
+    PetscCall(PetscCalloc1(p->cols, &seen));
+    for (PetscInt i = 0; i < p->rows && missing; i++) {
+        if (!has(a, i, i)) continue;
+        for (PetscInt e = p->offsets[i]; e < p->offsets[i + 1]; e++) {
+            missing -= !seen[p->columns[e]];
+            seen[p->columns[e]] = PETSC_TRUE;
+        }
+    }
+    *whole = PETSC_TRUE;
+    if (missing) { /* the entries of each column in a chain: last[J], next[...], ..., -1; their rows beside them */
+        const PetscInt entries = p->offsets[p->rows];
+        PetscInt *rows;
+        PetscCall(PetscMalloc3(p->cols, &last, entries, &next, entries, &rows));
+        for (PetscInt J = 0; J < p->cols; J++) last[J] = -1;
+        for (PetscInt i = 0; i < p->rows; i++)
+            for (PetscInt e = p->offsets[i]; e < p->offsets[i + 1]; e++) {
+                rows[e] = i;
+                next[e] = last[p->columns[e]];
+                last[p->columns[e]] = e;
+            }
+        for (PetscInt J = 0; J < p->cols && *whole; J++) {
+            PetscInt e = last[J];
+            if (seen[J]) continue;
+            while (e >= 0 && !meets(a, p, rows[e], J)) e = next[e];
+            if (e < 0) *whole = PETSC_FALSE;
+        }
+        PetscCall(PetscFree3(last, next, rows));
+    }
+    PetscCall(PetscFree(seen));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpryDiagonalIsWhole(Mat A, Mat B, MatProductType type, PetscBool *whole)
+{
+    Structure a, b;
+    PetscInt rows, cols;
+    PetscFunctionBegin;
+    PetscCall(structure_of(A, &a));
+    PetscCall(structure_of(B, &b));
+    rows = type == MATPRODUCT_AtB ? a.cols : type == MATPRODUCT_PtAP ? b.cols : a.rows;
+    cols = type == MATPRODUCT_ABt ? b.rows : b.cols;
+    *whole = PETSC_TRUE;
+    if (rows != cols) PetscFunctionReturn(PETSC_SUCCESS);
+    if (type == MATPRODUCT_AB) *whole = of_product(&a, &b);
+    if (type == MATPRODUCT_ABt) *whole = of_transposed_right(&a, &b);
+    if (type == MATPRODUCT_AtB) PetscCall(of_transposed_left(&a, &b, whole));
+    if (type == MATPRODUCT_PtAP) PetscCall(of_galerkin(&a, &b, whole));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,175 @@
+/*
+ * Sparse products of one process that are reused after the program changed C or an operand, and products without their
+ * whole diagonal, compared with those of aij and with products made anew. Over several ranks products are PETSc's own,
+ * with rules of their own. It ends with an error where two results differ.
+ */
+#include "compare.h"
+
+/* C gets entries that the product does not have; they become zero, and all others what they were. */
+static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair *b)
+{
+    const Mat left[] = {a->aij, a->ours}, right[] = {b->aij, b->ours};
+    Mat C[2];
+    PetscFunctionBegin;
+    for (int k = 0; k < 2; k++) {
+        PetscInt rows, cols;
+        PetscCall(multiply(type, left[k], right[k], MAT_INITIAL_MATRIX, &C[k]));
+        PetscCall(MatGetSize(C[k], &rows, &cols));
+        for (PetscInt i = 0; i < rows; i += 3) PetscCall(MatSetValue(C[k], i, (i * 5 + 1) % cols, 7, ADD_VALUES));
+        PetscCall(MatAssemblyBegin(C[k], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(C[k], MAT_FINAL_ASSEMBLY));
+        for (int turn = 0; turn < 2; turn++) {
+            PetscCall(MatScale(left[k], 0.5));
+            PetscCall(multiply(type, left[k], right[k], MAT_REUSE_MATRIX, &C[k]));
+        }
+    }
+    PetscCall(same_matrices(C[0], C[1], "C with more entries"));
+    PetscCall(same_products(C[0], C[1], 1, "C with more entries"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&C[k]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A loses rows: there is a place for all that is left. Then it gets more than there is a place for, an error. */
+static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
+{
+    const PetscInt rows[] = {3, 4, 5};
+    PetscErrorCode code;
+    PetscReal distance, norm;
+    Mat C, anew;
+    PetscInt cols;
+    PetscFunctionBegin;
+    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &C));
+    PetscCall(MatZeroRows(A, 3, rows, 1, NULL, NULL));
+    PetscCall(multiply(type, A, B, MAT_REUSE_MATRIX, &C));
+    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &anew));
+    PetscCall(MatNorm(anew, NORM_FROBENIUS, &norm));
+    PetscCall(MatAXPY(anew, -1, C, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatNorm(anew, NORM_FROBENIUS, &distance));
+    PetscCheck(distance <= 1e-12 * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A with fewer entries: results differ by %g",
+               (double)distance);
+    PetscCall(MatDestroy(&anew));
+    PetscCall(MatGetSize(A, NULL, &cols));
+    for (PetscInt j = 0; j < cols; j++) PetscCall(MatSetValue(A, 4, j, 1, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    code = multiply(type, A, B, MAT_REUSE_MATRIX, &C);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(code == PETSC_ERR_ARG_INCOMP, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "a product that C has no place for ended with %d", (int)code);
+    PetscCall(MatDestroy(&C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A takes the data of other matrices, twice, so that its arrays may lie where they lay. B is full, and C with it. */
+static PetscErrorCode replaced_operand(MatProductType type)
+{
+    Mat A, B, C, anew;
+    PetscFunctionBegin;
+    PetscCall(make("aijspry", 120, 120, 3, 1, &A));
+    PetscCall(make("aijspry", 120, 60, 0, 1, &B));
+    for (PetscInt i = 0; i < 120; i++)
+        for (PetscInt j = 0; j < 60; j++)
+            PetscCall(MatSetValue(B, i, j, (PetscScalar)(1 + (i + j) % 5), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &C));
+    for (PetscInt turn = 2; turn < 12; turn += 2) {
+        for (PetscInt seed = turn; seed < turn + 2; seed++) {
+            Mat other;
+            PetscCall(make("aijspry", 120, 120, 3, seed, &other));
+            PetscCall(MatHeaderReplace(A, &other));
+        }
+        PetscCall(multiply(type, A, B, MAT_REUSE_MATRIX, &C));
+        PetscCall(multiply(type, A, B, MAT_INITIAL_MATRIX, &anew));
+        PetscCall(same_products(anew, C, 1, "with another matrix's data"));
+        PetscCall(MatDestroy(&anew));
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row i has entries in columns i + shift and i + shift + 7, where there are such; with `skip` some rows have none. */
+static PetscErrorCode make_shifted(MatType type, PetscInt shift, PetscInt skip, Mat *A)
+{
+    enum { SIZE = 60 };
+    PetscFunctionBegin;
+    PetscCall(MatCreate(PETSC_COMM_SELF, A));
+    PetscCall(MatSetSizes(*A, SIZE, SIZE, SIZE, SIZE));
+    PetscCall(MatSetType(*A, type));
+    PetscCall(MatSeqAIJSetPreallocation(*A, 2, NULL));
+    for (PetscInt i = 0; i < SIZE; i++)
+        for (PetscInt j = i + shift; j <= i + shift + 7; j += 7)
+            if (j >= 0 && j < SIZE && (!skip || i % skip))
+                PetscCall(MatSetValue(*A, i, j, (PetscScalar)(1 + i % 7 + j % 3), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products that have their whole diagonal, though operands have not, are ours; others are PETSc's. */
+static PetscErrorCode products_and_diagonals(MatProductType type)
+{
+    static const PetscInt cases[][4] = {{0, 0, 0, 0},  {1, 0, 1, 0}, {3, 0, -3, 0}, {-10, 0, 3, 0}, {1, 0, 0, 0},
+                                        {-7, 0, 0, 0}, {0, 0, 0, 4}, {0, 3, 0, 0},  {-7, 0, 0, 5},  {-3, 0, -4, 0}};
+    PetscFunctionBegin;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Mat A[2], B[2], C[2];
+        PetscObject ours;
+        PetscBool missing;
+        for (int t = 0; t < 2; t++) {
+            PetscCall(make_shifted(t ? "seqaijspry" : MATSEQAIJ, cases[k][0], cases[k][1], &A[t]));
+            PetscCall(make_shifted(t ? "seqaijspry" : MATSEQAIJ, cases[k][2], cases[k][3], &B[t]));
+            PetscCall(multiply(type, A[t], B[t], MAT_INITIAL_MATRIX, &C[t]));
+        }
+        PetscCall(same_matrices(C[0], C[1], "with and without a diagonal"));
+        if (type == MATPRODUCT_ABt) { /* PETSc's code would fail */
+            Mat mixed;
+            PetscCall(multiply(type, A[0], B[1], MAT_INITIAL_MATRIX, &mixed));
+            PetscCall(same_matrices(C[0], mixed, "aij and ours"));
+            PetscCall(MatDestroy(&mixed));
+        }
+        PetscCall(MatMissingDiagonal(C[0], &missing, NULL));
+        PetscCall(PetscObjectQuery((PetscObject)C[1], "__spry_product__", &ours));
+        PetscCheck(missing == !ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, case %d: a diagonal that is %s, done by %s",
+                   MatProductTypes[type], (int)k, missing ? "not whole" : "whole", ours ? "Spry" : "PETSc");
+        for (int t = 0; t < 2; t++) {
+            PetscCall(MatDestroy(&A[t]));
+            PetscCall(MatDestroy(&B[t]));
+            PetscCall(MatDestroy(&C[t]));
+        }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode changed_products(void)
+{
+    static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
+    static const PetscInt per_row[] = {3, 3, 1, 12}; /* short rows of P take another way than long ones */
+    PetscFunctionBegin;
+    for (int k = 0; k < 4; k++) {
+        Pair a, b;
+        PetscCall(pair_make(&a, 120, 120, 4));
+        PetscCall(make(MATAIJ, 120, 60, per_row[k], 5, &b.aij));
+        PetscCall(make("aijspry", 120, 60, per_row[k], 5, &b.ours));
+        PetscCall(more_places(types[k], &a, &b));
+        PetscCall(another_operand(types[k], a.ours, b.ours));
+        PetscCall(replaced_operand(types[k]));
+        PetscCall(products_and_diagonals(types[k]));
+        PetscCall(pair_destroy(&a));
+        PetscCall(pair_destroy(&b));
+    }
+    PetscCall(products_and_diagonals(MATPRODUCT_ABt));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(changed_products());
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all results are the same\n"));
+    PetscCall(PetscFinalize());
+    return 0;
+}
