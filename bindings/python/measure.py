@@ -50,7 +50,7 @@ def beside(title, theirs, ours, count=7):
         for name, call in calls.items():
             rounds[name].append(seconds(call))
     base = statistics.median(rounds["SciPy"])
-    ratios = []
+    ratios = []  # in the order of the calls
     for name, times in rounds.items():
         middle = statistics.median(times)
         ratios.append(base / middle)
@@ -75,7 +75,7 @@ def of_vectors(A, count=7):
     one = beside("A @ x", lambda: A @ x, {
         f"plan @ x, {plan.info.format}": lambda: plan @ x,
         f"plan.run, {plan.info.format}": lambda: plan.run(x, y),
-        "plan @ x, csr": lambda: csr @ x,
+        "csr alone": lambda: csr @ x,
         "patched": patched(lambda: A @ x),
     }, count)
     plan @ X
