@@ -100,10 +100,17 @@ def of_square(A, count=7):
     return {"spgemm": square[1], "spgemm_plan.run": square[3]}
 
 
+def matrix_of(name, folder):
+    """Of the list, or of a file in FOLDER."""
+    if name in MESH and name != "G3_circuit":
+        return spry.generate(name)
+    return spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz"))
+
+
 def of_mesh(folder):
     found = {}
     for name in MESH:
-        A = spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz")) if name == "G3_circuit" else spry.generate(name)
+        A = matrix_of(name, folder)
         print(f"{name}: {A.shape[0]} rows, {A.nnz} entries")
         ratios = of_vectors(A, 3)
         if name in SMALLER:

@@ -6,24 +6,15 @@ turns; the median of nine rounds, microseconds, and CuPy's time over it.
 """
 
 import argparse
-import pathlib
 import statistics
 import time
 
 import cupy
 import cupyx.scipy.sparse
 import numpy as np
+from measure import MESH, matrix_of
 
 import spry
-
-MESH = ("grid5", "grid7", "grid27", "fem3", "road", "rgg21", "G3_circuit")
-
-
-def matrix_of(name, folder):
-    if name not in MESH or name == "G3_circuit":
-        return spry.mmread(pathlib.Path(folder, f"{name}.mtx.gz"))
-    return spry.generate(name)
-
 
 def batch(call, calls=50):
     start = time.perf_counter()

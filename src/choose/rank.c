@@ -106,17 +106,21 @@ static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_requ
     static const struct {
         const char *format;
         double beside;
-    } others[] = {{"sell", 1.5}, {"bsr", 1.5}, {"packed", 3}};
+        int one_by_one; /* 1: rows, too, go one by one where that takes less */
+    } others[] = {{"sell", 1.5, 1}, {"bsr", 1.5, 1}, {"packed", 3, 0}};
     const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
     const int in_place = taken == EITHER_WAY && !q->row_major;
     const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
     double beside = in_place ? IN_PLACE : 1;
+    int one_by_one = 1;
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (strcmp(e->format, others[k].format) == 0) beside = others[k].beside;
-    const int goes_one_by_one = !(q->row_major && strcmp(e->format, "packed") == 0); /* where that takes less */
+        if (strcmp(e->format, others[k].format) == 0) {
+            beside = others[k].beside;
+            one_by_one = others[k].one_by_one || !q->row_major;
+        }
     const double bytes = matrix * passes / columns + vectors;
     const double us = e->us * (beside * bytes + moved) / (matrix + vectors);
-    e->us = columns * (goes_one_by_one ? fmin(e->us, us) : us);
+    e->us = columns * (one_by_one ? fmin(e->us, us) : us);
     e->bytes = columns * (bytes + moved);
 }
 

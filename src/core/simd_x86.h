@@ -140,7 +140,17 @@ static inline __m256 spryi_sum_rows_ps(const __m256 row[8])
 }
 
 /* In place: lane r of column[j] = lane j of row[r]. */
-static inline void spryi_transpose_ps(__m256 v[8])
+static inline __attribute__((always_inline)) void spryi_transpose_pd(__m256d v[4])
+{
+    const __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
+    const __m256d c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    v[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    v[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    v[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+static inline __attribute__((always_inline)) void spryi_transpose_ps(__m256 v[8])
 {
     __m256 t[8], u[8];
     for (int i = 0; i < 8; i += 2) {

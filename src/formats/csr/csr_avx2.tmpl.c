@@ -87,7 +87,7 @@ static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t en
             VEC v[LANES];
             int columns = length - j < LANES ? (int)(length - j) : LANES;
             for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
-            SPRYI_TYPED(transpose)(v);
+            TRANSPOSE(v);
             for (int c = 0; c < LANES; c++)
                 if (c < columns)
                     sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);

@@ -51,22 +51,6 @@ static inline __m256 sum_rows_f32(const __m256 row[8])
     return spryi_sum_rows_ps(row);
 }
 
-/* In place: lane r of v[j] = lane j of the old v[r]. */
-static inline void transpose_f64(__m256d v[4])
-{
-    __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
-    __m256d c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
-    v[0] = _mm256_permute2f128_pd(a, c, 0x20);
-    v[1] = _mm256_permute2f128_pd(b, d, 0x20);
-    v[2] = _mm256_permute2f128_pd(a, c, 0x31);
-    v[3] = _mm256_permute2f128_pd(b, d, 0x31);
-}
-
-static inline void transpose_f32(__m256 v[8])
-{
-    spryi_transpose_ps(v);
-}
-
 /* Names for code that is instantiated by type: LANES numbers a register, 4 of f64 or 8 of f32. */
 typedef __m256d vec_f64, four_f64;
 typedef __m256 vec_f32;
@@ -84,6 +68,7 @@ typedef __m128 four_f32;
 #define SET1(s) SPRYI_MM256(set1)(s)
 #define ZERO() SPRYI_MM256(setzero)()
 #define GATHER(x, Aj) SPRYI_TYPED(gather)(x, Aj, sizeof(SPRY_J) == 8)
+#define TRANSPOSE SPRYI_JOIN(spryi_transpose, SPRYI_TYPED(SPRYI_PS))
 #define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
 
 /* The plain loops, which patterns and mixed types use; then this level's. */

@@ -12,7 +12,7 @@
  * and of the tracks.
  * Source: this library; as on the GPU (runs_cuda.cu).
  */
-#ifndef SPRY_V
+#ifndef SPRYI_TEMPLATE
 #include "spgemm/cpu/row_runs.h"
 
 /* ---- staging ---------------------------------------------------------------------------------------- */

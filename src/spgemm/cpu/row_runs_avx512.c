@@ -8,27 +8,5 @@
  */
 #include "spgemm/cpu/value_vectors_avx512.h"
 
-#include "spgemm/cpu/row_runs.tmpl.h"
-#define SPRYI_TEMPLATE "spgemm/cpu/row_runs.tmpl.h"
-#include "core/instantiate.h"
-
-static void fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx)
-{
-    if (job->type == SPRY_F64)
-        fill_run_f64_32_32(job, run, i, Cj, Cx);
-    else
-        fill_run_f32_32_32(job, run, i, Cj, Cx);
-}
-
-static void finish(void)
-{
-    _mm_sfence();
-}
-
-const spryi_run_functions spryi_runs_avx512 = {
-    .bytes = 64,
-    .find = find_run,
-    .order = order_run,
-    .fill = fill_run,
-    .finish = finish,
-};
+#define RUN_FUNCTIONS spryi_runs_avx512
+#include "spgemm/cpu/row_runs_level.h"

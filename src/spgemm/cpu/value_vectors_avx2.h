@@ -2,6 +2,7 @@
 #ifndef SPRYI_SPGEMM_VALUE_VECTORS_H
 #define SPRYI_SPGEMM_VALUE_VECTORS_H
 
+#include "core/simd_x86.h"
 #include "spgemm/cpu/row_primitives.h"
 
 #define SPRYI_PASTE_(a, b) a##b
@@ -16,7 +17,8 @@
 #define OF(operation) SPRYI_OF(operation, SPRYI_PASTE(SPRYI_SUFFIX_, SPRYI_TYPE_TAG))
 #define LOAD_UPTO(n, from) SPRYI_PASTE(spryi_load_, SPRYI_TYPE_TAG)((n), (from)) /* the first n lanes, others 0 */
 #define STORE_UPTO(n, to, vector) SPRYI_PASTE(spryi_store_, SPRYI_TYPE_TAG)((n), (to), (vector))
-#define TRANSPOSE(r) SPRYI_PASTE(spryi_transpose_, SPRYI_TYPE_TAG)(r) /* of a square of LANES vectors, in place */
+/* Of a square of LANES vectors, in place. */
+#define TRANSPOSE SPRYI_PASTE(spryi_transpose, SPRYI_PASTE(SPRYI_SUFFIX_, SPRYI_TYPE_TAG))
 
 typedef __m256 spryi_vector_f32;
 typedef __m256d spryi_vector_f64;
@@ -67,35 +69,6 @@ static inline void spryi_store_f32(int n, float *to, __m256 v)
         to += 2;
     }
     if (n & 1) _mm_store_ss(to, part);
-}
-
-static inline __attribute__((always_inline)) void spryi_transpose_f64(__m256d r[4])
-{
-    const __m256d a = _mm256_unpacklo_pd(r[0], r[1]), b = _mm256_unpackhi_pd(r[0], r[1]);
-    const __m256d c = _mm256_unpacklo_pd(r[2], r[3]), d = _mm256_unpackhi_pd(r[2], r[3]);
-    r[0] = _mm256_permute2f128_pd(a, c, 0x20);
-    r[1] = _mm256_permute2f128_pd(b, d, 0x20);
-    r[2] = _mm256_permute2f128_pd(a, c, 0x31);
-    r[3] = _mm256_permute2f128_pd(b, d, 0x31);
-}
-
-static inline __attribute__((always_inline)) void spryi_transpose_f32(__m256 r[8])
-{
-    __m256d q[8];
-    for (int k = 0; k < 8; k += 4) {
-        const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[k], r[k + 1]));
-        const __m256d b = _mm256_castps_pd(_mm256_unpacklo_ps(r[k + 2], r[k + 3]));
-        const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[k], r[k + 1]));
-        const __m256d d = _mm256_castps_pd(_mm256_unpackhi_ps(r[k + 2], r[k + 3]));
-        q[k] = _mm256_unpacklo_pd(a, b);
-        q[k + 1] = _mm256_unpackhi_pd(a, b);
-        q[k + 2] = _mm256_unpacklo_pd(c, d);
-        q[k + 3] = _mm256_unpackhi_pd(c, d);
-    }
-    for (int e = 0; e < 4; e++) {
-        r[e] = _mm256_castpd_ps(_mm256_permute2f128_pd(q[e], q[4 + e], 0x20));
-        r[4 + e] = _mm256_castpd_ps(_mm256_permute2f128_pd(q[e], q[4 + e], 0x31));
-    }
 }
 
 #endif

@@ -284,6 +284,5 @@ static PyType_Spec spec = {"spry._core.Matrix", sizeof(SpryMatrix), 0, Py_TPFLAG
 
 int spry_python_add_matrix(PyObject *module)
 {
-    spry_python_matrix_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return spry_python_matrix_type ? PyModule_AddObjectRef(module, "Matrix", (PyObject *)spry_python_matrix_type) : -1;
+    return spry_python_add_type(module, "Matrix", &spec, &spry_python_matrix_type);
 }

@@ -112,6 +112,17 @@ static PyObject *held_bytes(PyObject *module, PyObject *unused)
     return PyLong_FromLongLong(bytes);
 }
 
+int spry_python_add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **kept)
+{
+    PyObject *const type = PyType_FromSpec(spec);
+    const int failed = !type || PyModule_AddObjectRef(module, name, type) < 0;
+    if (kept)
+        *kept = (PyTypeObject *)type;
+    else
+        Py_XDECREF(type);
+    return failed ? -1 : 0;
+}
+
 PyObject *spry_python_new(PyTypeObject *type)
 {
     const allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);

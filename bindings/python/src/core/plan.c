@@ -438,8 +438,7 @@ static PyType_Spec spec = {"spry._core.Plan", sizeof(Plan), 0,
 
 int spry_python_add_plan(PyObject *module)
 {
-    plan_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return plan_type ? PyModule_AddObjectRef(module, "Plan", (PyObject *)plan_type) : -1;
+    return spry_python_add_type(module, "Plan", &spec, &plan_type);
 }
 
 /* ---- a product without a plan to keep ---- */

@@ -274,10 +274,7 @@ static PyType_Spec cg_plan_spec = {"spry._core.CgPlan", sizeof(CgPlan), 0,
 
 int spry_python_add_cg_plan(PyObject *module)
 {
-    PyObject *const type = PyType_FromSpec(&cg_plan_spec);
-    const int failed = !type || PyModule_AddObjectRef(module, "CgPlan", type) < 0;
-    Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return spry_python_add_type(module, "CgPlan", &cg_plan_spec, NULL);
 }
 
 /* ---- PageRank ---- */

@@ -235,10 +235,7 @@ static PyType_Spec spec = {"spry._core.SpgemmPlan", sizeof(SpgemmPlan), 0,
 
 int spry_python_add_spgemm(PyObject *module)
 {
-    PyObject *const type = PyType_FromSpec(&spec);
-    const int failed = !type || PyModule_AddObjectRef(module, "SpgemmPlan", type) < 0;
-    Py_XDECREF(type);
-    return failed ? -1 : 0;
+    return spry_python_add_type(module, "SpgemmPlan", &spec, NULL);
 }
 
 PyMethodDef spry_python_spgemm_functions[] = {

@@ -39,15 +39,15 @@
 
 /* ---- fields.c ---- */
 typedef enum spry_field_kind {
-    SPRY_FIELD_INT,    /* int, also an enum */
-    SPRY_FIELD_BOOL,   /* int that is 0 or 1 */
-    SPRY_FIELD_INT64,  /* int64_t */
-    SPRY_FIELD_DOUBLE, /* double */
-    SPRY_FIELD_STRING, /* const char *; None is NULL */
+    SPRY_FIELD_INT,     /* int, also an enum */
+    SPRY_FIELD_BOOL,    /* int that is 0 or 1 */
+    SPRY_FIELD_INT64,   /* int64_t */
+    SPRY_FIELD_DOUBLE,  /* double */
+    SPRY_FIELD_STRING,  /* const char *; None is NULL */
     SPRY_FIELD_POINTER, /* void *, by its number */
-    SPRY_FIELD_TEXT,   /* char[] */
-    SPRY_FIELD_TYPE,   /* spry_type, by its name: "f64" */
-    SPRY_FIELD_VERDICT /* spry_verdict, by its text */
+    SPRY_FIELD_TEXT,    /* char[] */
+    SPRY_FIELD_TYPE,    /* spry_type, by its name: "f64" */
+    SPRY_FIELD_VERDICT  /* spry_verdict, by its text */
 } spry_field_kind;
 
 /* A field of a struct, by the name that Python sees. Tables end with a name of NULL. */
@@ -96,6 +96,9 @@ PyObject *spry_python_call(const char *module, const char *name, const char *for
 
 /* The CUDA plug-in of contexts that are made from then on; NULL: where the library looks for it. */
 extern char *spry_python_plugin;
+
+/* Makes the type of a spec and gives it to the module under a name; *kept, which may be NULL, refers to it, too. */
+int spry_python_add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **kept);
 
 /* An object of a type of the extension, cleared; and the memory of one that is gone, for its type's dealloc. */
 PyObject *spry_python_new(PyTypeObject *type);
@@ -159,7 +162,8 @@ int spry_python_view_operand(spry_operand *operand, PyObject *given, const char 
 /* ---- matrix.c ---- */
 typedef struct SpryMatrix {
     PyObject_HEAD spry_matrix *matrix;
-    PyObject *offsets, *indices, *values, *row_indices; /* borrowed: arrays of NumPy, or views; NULL: the library's own */
+    PyObject *offsets, *indices, *values,
+        *row_indices; /* borrowed: arrays of NumPy, or views; NULL: the library's own */
 } SpryMatrix;
 
 extern PyTypeObject *spry_python_matrix_type;

@@ -115,8 +115,14 @@ def _of_home(home, A, name, as_csr) -> Source:
     return source.for_gpu() if home.device else source
 
 
+def source_for(A, device) -> Source:
+    """The source of A for work on a device, by its name; None: where A is."""
+    source = source_of(A)
+    return source if device in (None, "cpu") else source.for_gpu()
+
+
 def host_source_of(A, name="A") -> Source:
-    """The same for what only matrices in host memory have."""
+    """The source of A for what only matrices in host memory have."""
     source = source_of(A, name)
     if source.home.device:
         raise TypeError(f"{name} is in a GPU's memory: {name}.get() of CuPy and {name}.cpu() of PyTorch copy it")

@@ -81,6 +81,11 @@ def check_conversion(found, wanted, name, hint=""):
                         f"exactly{hint}")
 
 
+def device_number(name):
+    """The library's number of a device by its name; None stays None, the default."""
+    return None if name is None else _core.device_number(name)
+
+
 def check_shape(found, wanted):
     if tuple(found) != tuple(wanted):
         raise InvalidError(f"values has shape {tuple(found)}, expected {tuple(wanted)}")
@@ -215,11 +220,7 @@ class OnGpu:
         if found != dtype:
             check_conversion(found, dtype, name)
             x = self.converted(x, dtype)
-        layout = _lay_out(shape, self.strides(x))
-        if layout is None:
-            x = self.contiguous(x)
-            layout = _lay_out(shape, self.strides(x))
-        return x, self.view(x, layout)
+        return self._viewed(x, shape)
 
     def result(self, x_view, dimensions, length, dtype):
         """(y, its view): a new array for a result beside x, as many columns in the same order."""
@@ -230,7 +231,7 @@ class OnGpu:
         if by_rows:
             y, layout = self.empty((length, columns), dtype), (length, columns, columns, 1)
         else:
-            y, layout = self.transposed(self.empty((columns, length), dtype)), (length, columns, 1, max(length, 1))
+            y, layout = self.empty((columns, length), dtype).T, (length, columns, 1, max(length, 1))
         return y, self.view(y, layout)
 
     def target(self, out, dimensions, x_view, length, dtype):
@@ -243,11 +244,24 @@ class OnGpu:
             raise TypeError(f"out holds {self.dtype(out)}, expected {dtype}")
         if self.shape(out) != shape:
             raise InvalidError(f"out has shape {self.shape(out)}, expected {shape}")
-        layout = _lay_out(shape, self.strides(out))
+        return self._viewed(out, shape)
+
+    def _viewed(self, array, shape):
+        """(array, its view), or a contiguous copy and the copy's where the library does not take the strides."""
+        layout = _lay_out(shape, self.strides(array))
         if layout is None:
-            out = self.contiguous(out)
-            layout = _lay_out(shape, self.strides(out))
-        return out, self.view(out, layout)
+            array = self.contiguous(array)
+            layout = _lay_out(shape, self.strides(array))
+        return array, self.view(array, layout)
+
+    def copy_values(self, target, values):
+        values = self.from_any(values)
+        check_shape(self.shape(values), self.shape(target))
+        check_conversion(self.dtype(values), self.dtype(target), "values")
+        self.copy_into(target, values)
+
+    def check(self, x, name):
+        """Refuses what this library has and products have not."""
 
 
 class CuPy(OnGpu):
@@ -296,9 +310,6 @@ class CuPy(OnGpu):
         with self.here():
             return self.cupy.ones(length)
 
-    def transposed(self, array):
-        return array.T
-
     def contiguous(self, array):
         with self.here():
             return self.cupy.array(array, order="C", copy=True)
@@ -312,9 +323,6 @@ class CuPy(OnGpu):
         with self.here():
             return self.cupy.array(array, order="F", copy=True)
 
-    def check(self, x, name):
-        pass
-
     def from_any(self, x):
         with self.here():
             return self.cupy.asarray(x)
@@ -322,12 +330,6 @@ class CuPy(OnGpu):
     def copy_into(self, target, values):
         with self.here():
             target[...] = values
-
-    def copy_values(self, target, values):
-        values = self.from_any(values)
-        check_shape(values.shape, target.shape)
-        check_conversion(values.dtype, target.dtype, "values")
-        self.copy_into(target, values)
 
     def taken(self, shown):
         """An array on the memory of a view."""
@@ -339,14 +341,14 @@ class CuPy(OnGpu):
         return self.cupy.ndarray((length,), dtype, self.cupy.cuda.MemoryPointer(memory, 0))
 
     def parts(self, A, name):
-        """(layout, first, indices, values, A as converted, "" or what it was converted from)"""
+        """(layout, offsets, indices, values, what it was converted from, or "")"""
         converted = ""
         if A.format not in ("csr", "csc"):
             converted, A = A.format, A.tocsr()
         return (CSR if A.format == "csr" else CSC), A.indptr, A.indices, A.data, converted
 
     def to_csr(self, A):
-        return A.tocsr() if getattr(A, "format", "") != "csr" else A
+        return A if A.format == "csr" else A.tocsr()
 
     def compressed(self, layout, shape, values, indices, offsets, sorted_and_unique):
         import cupyx.scipy.sparse
@@ -407,9 +409,6 @@ class Torch(OnGpu):
     def ones(self, length):
         return self.torch.ones(length, dtype=self.torch.float64, device=self.place)
 
-    def transposed(self, array):
-        return array.T
-
     def contiguous(self, array):
         return array.clone(memory_format=self.torch.contiguous_format)
 
@@ -428,12 +427,6 @@ class Torch(OnGpu):
         return self.torch.as_tensor(x, device=self.place)
 
     def copy_into(self, target, values):
-        target.copy_(values)
-
-    def copy_values(self, target, values):
-        values = self.from_any(values)
-        check_shape(self.shape(values), self.shape(target))
-        check_conversion(self.dtype(values), self.dtype(target), "values")
         target.copy_(values)
 
     def taken(self, shown):

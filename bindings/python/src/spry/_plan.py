@@ -5,9 +5,9 @@ import weakref
 import numpy as np
 
 from . import _core
-from ._arrays import Source, source_of, type_of
+from ._arrays import Source, source_for, type_of
 from ._errors import InvalidError
-from ._homes import adopt, give_back, home_of
+from ._homes import adopt, device_number, give_back, home_of
 from ._threads import checked, interruptible
 
 _TRANSPOSED = 1  # spry_op
@@ -93,9 +93,7 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     OutOfMemoryError, Error
         No memory; over memory_limit, not supported.
     """
-    source = source_of(A)
-    if device not in (None, "cpu"):
-        source = source.for_gpu()
+    source = source_for(A, device)
     vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
@@ -113,8 +111,8 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
         "memory_limit_bytes": memory_limit,
         "columns": columns,
         "row_major": True if order == "C" and columns is not None and columns > 1 else None,
-        "device": _device_number(device),
-        "vector_device": _device_number(vector_device),
+        "device": device_number(device),
+        "vector_device": device_number(vector_device),
         "op": _TRANSPOSED if source.transposed else None,
     }
     options = {name: value for name, value in options.items() if value is not None}
@@ -122,10 +120,6 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     if hasattr(A, "tocsr") and not source.converted_from:
         made._origin = weakref.ref(A)
     return made
-
-
-def _device_number(name):
-    return None if name is None else _core.device_number(name)
 
 
 class Plan(_core.Plan):

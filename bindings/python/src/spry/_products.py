@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._arrays import common_home, csr_of, same_values, source_of
 from ._errors import InvalidError
-from ._homes import CSR
+from ._homes import CSR, device_number
 from ._plan import Info
 from ._threads import checked, interruptible
 
@@ -82,7 +82,7 @@ def _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, ker
         "threads": checked(threads) or None,
         "memory_limit_bytes": memory_limit,
         "kernel": kernel,
-        "device": None if device is None else _core.device_number(device),
+        "device": device_number(device),
     }
     return {name: value for name, value in options.items() if value is not None}
 

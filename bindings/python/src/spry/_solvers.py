@@ -3,8 +3,9 @@
 import numpy as np
 
 from . import _core
-from ._arrays import source_of
+from ._arrays import source_for
 from ._errors import InvalidError
+from ._homes import device_number
 from ._plan import Info, Plan
 from ._threads import of_call
 
@@ -58,11 +59,11 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
     precond = _preconditioner(M, ", or an operator")
-    source = _source(A, device)
+    source = source_for(A, device)
     matrix = _square(source, threads, check)
 
     def iterate(x, right, is_f32, options):
-        options.update(precond=precond, **_place(source, device))
+        options.update(precond=precond, device=device_number(device))
         return _core.cg(matrix, x, right, is_f32, options, of_call(threads))
 
     return _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output)
@@ -118,7 +119,7 @@ def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, che
     InvalidError
         A is not symmetric, its diagonal is not positive; an unknown name.
     """
-    return CgPlan(_source(A, device), M, columns, format, device, threads, check)
+    return CgPlan(source_for(A, device), M, columns, format, device, threads, check)
 
 
 class CgPlan:
@@ -181,14 +182,9 @@ def _square(source, threads, check):
     return source.matrix(of_call(threads), check=check)
 
 
-def _source(A, device):
-    source = source_of(A)
-    return source if device in (None, "cpu") else source.for_gpu()
-
-
 def _place(source, device):
     """Where a solver works."""
-    return {"device": None if device is None else _core.device_number(device), "stream": source.home.stream()}
+    return {"device": device_number(device), "stream": source.home.stream()}
 
 
 def _columns(vectors, source, name, copy=False):
@@ -238,7 +234,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     info : int
         0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
     """
-    source = _source(_with_numbers(A), device)
+    source = source_for(_with_numbers(A), device)
     matrix = _square(source, threads, check)
     norms = {1: 0, 2: 1, np.inf: 2}
     directions = {"row_to_column": int(source.transposed), "column_to_row": int(not source.transposed)}
