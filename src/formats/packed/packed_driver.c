@@ -8,6 +8,7 @@
 #ifndef SPRY_FN
 #include "formats/packed/packed_driver.h"
 #include "core/bisect.h"
+#include "core/cpu_features.h"
 
 enum { CHUNK_COST = 32768 };
 
@@ -39,6 +40,14 @@ int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
     const spryi_packed *s = storage;
     const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count * SPRYI_PACKED_SUMS;
     return numbers * (int64_t)spry_type_bytes(vector_type);
+}
+
+int spryi_packed_streams_y(const spryi_packed *s, int64_t number_bytes)
+{
+    enum { LEAST = 2 << 20 };
+    const int64_t y = s->a.rows * number_bytes, x = s->a.cols * number_bytes, cache = spryi_cache_bytes(3);
+    if (y >= SPRYI_PACKED_STREAM_BYTES) return 1;
+    return y >= LEAST && cache > 0 && s->slots * (int64_t)spry_type_bytes(s->a.value_type) + x + y > cache;
 }
 
 /* A kernel's product; args come first, so that their address is this one's. */

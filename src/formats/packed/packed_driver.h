@@ -21,6 +21,12 @@ enum { SPRYI_PACKED_SUMS = 8 }; /* of a piece */
         SPRYI_PLAIN_ROWS(SPRYI_PACKED_PANELS_ROW, name) SPRYI_MIXED_ROWS(SPRYI_PACKED_PANELS_ROW, name)                \
     }
 
+/*
+ * 1: y, whose numbers have so many bytes, is written past the caches where it is not read: it would not stay there, as
+ * it is large, or matrix and vectors do not fit into the last cache.
+ */
+int spryi_packed_streams_y(const spryi_packed *s, int64_t number_bytes);
+
 extern const spryi_run_table spryi_packed_runs_t; /* the transposed product */
 
 /* Bytes: sums of pieces, or the windows of the transposed product. */

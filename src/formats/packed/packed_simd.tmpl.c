@@ -39,12 +39,26 @@ typedef struct SPRY_FN(target) {
 
 /* ---- y ------------------------------------------------------------------------------------------------- */
 
+/* Results of a slice past the caches, to where malloc put y: its large blocks are never aligned to 32. */
+static __attribute__((noinline)) void SPRY_FN(stream_lanes)(SPRY_V *y, const VEC *results)
+{
+    const __m128i *from = (const __m128i *)results;
+    for (int q = 0; q < (int)(SPRYI_PACKED_LANES * sizeof *y / sizeof *from); q++)
+        _mm_stream_si128((__m128i *)y + q, _mm_load_si128(from + q));
+}
+
 INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
 {
     SPRY_V *y = t->y + p->row;
     const VEC alpha = SET1(t->alpha);
     if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(VEC) == 0) {
         EACH_VECTOR for (int v = 0; v < VECTORS; v++) STREAM(y + v * LANES, MUL(alpha, sum[v]));
+        return;
+    }
+    if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(__m128i) == 0) {
+        VEC results[VECTORS]; /* sums, whose address nobody takes, stay in registers */
+        EACH_VECTOR for (int v = 0; v < VECTORS; v++) results[v] = MUL(alpha, sum[v]);
+        SPRY_FN(stream_lanes)(y, results);
         return;
     }
     EACH_VECTOR for (int v = 0; v < VECTORS; v++)
@@ -349,7 +363,7 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
 {
     const spryi_packed *s = args->storage;
     SPRY_FN(target) t = {args->y, *(const SPRY_V *)args->alpha, *(const SPRY_V *)args->beta, 0};
-    t.stream = t.beta == 0 && s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_PACKED_STREAM_BYTES;
+    t.stream = t.beta == 0 && spryi_packed_streams_y(s, sizeof(SPRY_V));
     const SPRY_FN(target) *to = &t;
     __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
     for (int64_t k = begin; k < end; k++) {

@@ -11,7 +11,7 @@
 #include "spry_python.h"
 
 /* Bytes of a result from which it stays with the plan for the next one. */
-enum { LARGE_RESULT = 32 << 20 };
+enum { LARGE_RESULT = 1 << 20 };
 
 /* Entries and rows, of all columns, from which a product lasts much longer than the lock takes to be released. */
 enum { LARGE_PRODUCT = 8192 };
