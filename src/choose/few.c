@@ -6,7 +6,7 @@
 #include "choose/few.h"
 
 #include "core/context.h"
-#include "core/device.h"
+#include "core/error.h"
 #include "core/row_lengths.h"
 #include "formats/csr/csr.h"
 
@@ -14,41 +14,38 @@
 #include <string.h>
 
 /* Of CSR in host memory, by rows at equal distances with some behind them, and by one of the longest. */
-static spryi_row_sums sample_rows(const spry_arrays *csr)
+static spryi_row_look sample_rows(const spry_arrays *csr)
 {
     enum { PLACES = 64, ROWS = 7 /* whose offsets share a line of the cache */ };
     const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
-    spryi_row_sums sums = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
+    spryi_row_look look = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
     double seen = 0;
     for (int64_t n = 0; n < places; n++) {
         const int64_t first = spryi_range_of_rows(csr->rows, n, places);
         const int64_t end = first + ROWS < csr->rows ? first + ROWS : csr->rows;
         for (int64_t i = first; i < end; i++) {
             const double length = (double)spryi_row_length(csr, i);
-            sums.longest = fmax(sums.longest, length);
-            sums.squares += length * length;
+            look.longest = fmax(look.longest, length);
+            look.squares += length * length;
         }
         seen += (double)(end - first);
     }
-    sums.squares *= (double)csr->rows / seen;
-    return sums;
+    look.squares *= (double)csr->rows / seen;
+    return look;
 }
 
-/* Of all rows where the arrays lie on a device, which takes one pass over the offsets. */
+/* Of all rows where the arrays lie on a device, which takes one pass over the offsets, if none was made before. */
 static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
-    const spryi_device *d = spryi_device_at(A->context, a->device);
     const double mean = rows->mean;
-    spryi_row_sums sums;
-    if (a->device == 0) {
-        sums = sample_rows(a);
-    } else {
-        const spry_status status = d->ops->sum_rows(d, &sums, a, NULL);
-        if (status != SPRY_OK) return status;
-    }
-    rows->longest = sums.longest;
-    rows->deviation = sqrt(fmax(sums.squares / ((double)a->rows * mean * mean) - 1, 0));
+    spryi_row_look look;
+    if (a->device == 0)
+        look = sample_rows(a);
+    else
+        SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 0, NULL));
+    rows->longest = look.longest;
+    rows->deviation = sqrt(fmax(look.squares / ((double)a->rows * mean * mean) - 1, 0));
     rows->body_deviation = rows->deviation * fmin(mean, 1); /* rows that are empty keep nobody waiting */
     return SPRY_OK;
 }

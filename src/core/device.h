@@ -91,10 +91,6 @@ typedef struct spryi_vector_map {
     void *stream;
 } spryi_vector_map;
 
-typedef struct spryi_row_sums {
-    double longest, squares;
-} spryi_row_sums;
-
 /* Pieces of an array in the device's memory, packed into host memory. */
 enum { SPRYI_PIECE_BYTES = 64 };
 typedef struct spryi_gather {
@@ -130,16 +126,12 @@ typedef struct spryi_device_ops {
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
     /*
-     * Of the row offsets of CSR in the device's memory: the longest row and the sum of the squared lengths. Waits.
-     * NULL: in host memory.
+     * Of CSR in the device's memory how long rows are and, where `checked`, whether offsets and indices are those of a
+     * matrix; else look->sound is 1. Waits. NULL: in host memory.
      */
-    spry_status (*sum_rows)(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err);
+    spry_status (*look_at_rows)(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr, int checked,
+                                spry_error *err);
     spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* the same */
-    /*
-     * *sound: whether offsets and indices of CSR in the device's memory are those of a matrix. Waits. NULL: the host
-     * looks at a copy.
-     */
-    spry_status (*look_at_structure)(const spryi_device *device, int *sound, const spry_arrays *csr, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
     /* Returns when the work of all streams is done. In host memory there are none: NULL. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);

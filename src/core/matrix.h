@@ -11,6 +11,12 @@
 /* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
 typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
 
+/* How long the rows of CSR are: the longest, and the sum of the squared lengths. sound: they are those of a matrix. */
+typedef struct spryi_row_look {
+    double longest, squares;
+    int sound;
+} spryi_row_look;
+
 /*
  * Reference counted: a plan that borrows arrays of an owned matrix keeps it alive.
  * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
@@ -48,6 +54,8 @@ struct spry_matrix {
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: a's arrays are the matrix; else they are NULL, and a tells sizes and types */
     spryi_source source;
+    spryi_row_look look; /* of arrays on a device, once `looked` is 1 */
+    _Atomic int looked;  /* 2: a thread is writing it */
 };
 #endif
 
@@ -71,6 +79,9 @@ spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix
 struct spryi_device;
 spry_status spryi_fetch_array(const struct spryi_device *device, const void **array, int64_t count, size_t size,
                               spry_error *err);
+
+/* Looks at the rows of a matrix on a device, which is kept: a later look that checks nothing need not be made. */
+spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err);
 
 /* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
 spry_status spryi_matrix_fetch(const struct spryi_device *device, spry_matrix **host, const spry_matrix *A,

@@ -434,6 +434,22 @@ static spry_status fetch(const spryi_device *device, void **host, const void *ar
     return device->ops->copy(device, *host, array, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
 }
 
+spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err)
+{
+    const spryi_device *device = A->context->device_at(A->context, A->a.device);
+    spry_matrix *kept = (spry_matrix *)A; /* as all matrices are made: it notes what it is, and does not change */
+    int none = 0;
+    if (!checked && atomic_load(&kept->looked) == 1) {
+        *look = A->look;
+        return SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(device->ops->look_at_rows(device, look, &A->a, checked, err));
+    if (!look->sound || !atomic_compare_exchange_strong(&kept->looked, &none, 2)) return SPRY_OK;
+    kept->look = *look;
+    atomic_store(&kept->looked, 1);
+    return SPRY_OK;
+}
+
 /*
  * CSR, as all in device memory is. The device says whether all is well; of what is not, a copy on the host tells where.
  */
@@ -443,9 +459,9 @@ static spry_status check_on_device(const spry_matrix *A, spry_error *err)
     void *offsets = NULL, *indices = NULL;
     spry_arrays a = A->a;
     const spryi_device *device = A->context->device_at(A->context, a.device);
-    int sound = 0;
-    if (device->ops->look_at_structure) SPRYI_OK_OR_RETURN(device->ops->look_at_structure(device, &sound, &a, err));
-    if (sound) return SPRY_OK;
+    spryi_row_look look;
+    SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 1, err));
+    if (look.sound) return SPRY_OK;
     SPRYI_TRY(fetch(device, &offsets, a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
     SPRYI_TRY(fetch(device, &indices, a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));

@@ -70,10 +70,8 @@ extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/cuda/
 /* memory.cu: the plug-in's device memory. */
 spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                spry_error *err);
-spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
-                               spry_error *err); /* row_sums.cu */
-spry_status spry_cuda_look_at_structure(const spryi_device *device, int *sound, const spry_arrays *csr,
-                                        spry_error *err); /* structure.cu */
+spry_status spry_cuda_look_at_rows(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr,
+                                   int checked, spry_error *err); /* row_look.cu */
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err); /* gather.cu */
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err);

@@ -235,8 +235,7 @@ static spryi_device_ops make_ops(void)
     ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
-    ops.sum_rows = spry_cuda_sum_rows;
-    ops.look_at_structure = spry_cuda_look_at_structure;
+    ops.look_at_rows = spry_cuda_look_at_rows;
     ops.gather = spry_cuda_gather;
     ops.synchronize = synchronize;
     ops.finish = finish;

@@ -1,0 +1,105 @@
+/*
+ * How long rows are, of offsets that lie on the device: the longest, and the sum of the squares; where it is asked for,
+ * whether offsets and indices are those of a matrix, too. One pass: threads take rows, then entries, in turns; a block
+ * joins what its threads have found in registers and shared memory and writes it to host memory, where the blocks'
+ * words are joined. It moves offsets, and indices that are looked at, once; for offsets alone the launch and the wait
+ * take longer. Where and what is wrong is not told: the host looks for that.
+ */
+#include "device/cuda/kernels.h"
+#include "device/cuda/reduce.cuh"
+
+enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 1056 };
+
+/* Of longer rows the square counts as if they were so long: sums stay below 2^64. */
+static const long long MOST_SQUARED = 1 << 20;
+
+typedef struct row_words {
+    unsigned long long longest, squares;
+    int bad;
+} row_words;
+
+static __device__ void join_block(unsigned long long longest, unsigned long long squares, int bad, row_words *words)
+{
+    __shared__ unsigned long long scratch[THREADS / 32], longest_of_warp[THREADS / 32];
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const unsigned long long other = __shfl_down_sync(0xffffffffu, longest, lanes);
+        longest = other > longest ? other : longest;
+    }
+    if (threadIdx.x % 32 == 0) longest_of_warp[threadIdx.x / 32] = longest;
+    bad = __syncthreads_or(bad); /* all warps have written */
+    squares = sum_of_block<THREADS>(squares, scratch);
+    if (threadIdx.x != 0) return;
+    for (int w = 1; w < THREADS / 32; w++) longest = longest_of_warp[w] > longest ? longest_of_warp[w] : longest;
+    words[blockIdx.x] = row_words{longest, squares, bad};
+}
+
+/* Aj NULL: offsets are not checked either. */
+template <typename P, typename I> static __global__ void __launch_bounds__(THREADS)
+    look_at_rows_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
+                        row_words *words)
+{
+    const int64_t step = (int64_t)gridDim.x * THREADS, first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    unsigned long long longest = 0, squares = 0;
+    int bad = Aj && first == 0 && (Ap[0] != 0 || Ap[rows] != nnz);
+#pragma unroll 4
+    for (int64_t i = first; i < rows; i += step) {
+        const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
+        bad |= length < 0;
+        longest = (unsigned long long)length > longest ? (unsigned long long)length : longest;
+        squares += (unsigned long long)(cut * cut);
+    }
+#pragma unroll 4
+    for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
+    join_block(longest, squares, bad, words);
+}
+
+template <typename P> static void start_of_offsets(const spry_arrays *a, int checked, int blocks, row_words *words)
+{
+    const P *const offsets = (const P *)a->offsets;
+    if (a->index_type == SPRY_I32)
+        look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int32_t *)a->indices : NULL, a->rows,
+                                                 a->cols, a->nnz, words);
+    else
+        look_at_rows_kernel<<<blocks, THREADS>>>(offsets, checked ? (const int64_t *)a->indices : NULL, a->rows,
+                                                 a->cols, a->nnz, words);
+}
+
+/* The words of blocks are in host memory when it returns. */
+static cudaError_t look_at_rows(const spry_arrays *csr, int checked, int blocks, row_words *words)
+{
+    if (csr->offset_type == SPRY_I32)
+        start_of_offsets<int32_t>(csr, checked, blocks, words);
+    else
+        start_of_offsets<int64_t>(csr, checked, blocks, words);
+    const cudaError_t code = cudaGetLastError();
+    return code == cudaSuccess ? cudaStreamSynchronize(NULL) : code;
+}
+
+static int blocks_for(const spry_arrays *csr, int checked)
+{
+    const int64_t longest = checked && csr->nnz > csr->rows ? csr->nnz : csr->rows;
+    const int64_t wanted = ceil_div(longest, checked ? 4 * THREADS : THREADS);
+    const int64_t most = checked ? MOST_CHECKING : MOST_BLOCKS;
+    return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
+
+spry_status spry_cuda_look_at_rows(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr,
+                                   int checked, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    const int blocks = blocks_for(csr, checked);
+    void *answers = NULL;
+    *look = (spryi_row_look){0, 0, 1};
+    if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
+    cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&answers);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "look at the rows");
+    code = look_at_rows(csr, checked, blocks, (row_words *)answers);
+    for (int b = 0; b < blocks && code == cudaSuccess; b++) {
+        const row_words *of_block = (const row_words *)answers + b;
+        look->longest = (double)of_block->longest > look->longest ? (double)of_block->longest : look->longest;
+        look->squares += (double)of_block->squares;
+        look->sound &= !of_block->bad;
+    }
+    spry_cuda_give_host_block();
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "look at the rows");
+}
