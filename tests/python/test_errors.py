@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse
+from numpy.lib.stride_tricks import as_strided
 
 import spry
 
@@ -66,10 +67,12 @@ def test_values_with_gaps_are_refused():
 
 
 OPTIONS = [
-    ({"format": "round"}, spry.InvalidError, "round"),
+    ({"format": "round"}, spry.InvalidError, 'no format "round" is known, expected one of .*csr, .*sell'),
     ({"format": 3}, TypeError, "format is 3, a string was expected"),
     ({"kernel": "csr_slow_cpu"}, spry.InvalidError, "csr_slow_cpu"),
     ({"device": "tpu"}, spry.Error, "tpu"),
+    ({"device": 3}, TypeError, "device is 3, expected a name"),
+    ({"vector_device": 3}, TypeError, "vector_device is 3, expected a name"),
     ({"dtype": "i4"}, TypeError, "dtype is int32, expected float64 or float32"),
     ({"order": "A"}, spry.InvalidError, "order is 'A'"),
     ({"threads": 0}, ValueError, "threads is 0, expected 1 or more"),
@@ -123,6 +126,7 @@ OUTS = [
     (np.zeros((2, 1)), ValueError, r"out has shape \(2, 1\), expected \(2,\)"),
     (np.broadcast_to(np.zeros(1), 2), ValueError, "read-only"),
     (np.frombuffer(b"\0" * 16), ValueError, "read-only"),
+    (as_strided(np.zeros(1), (2,), (0,)), spry.InvalidError, r"out has strides \(0,\): several of its entries are one"),
 ]
 
 
@@ -132,12 +136,34 @@ def test_outs(out, error, message):
         spry.plan(csr()).run(np.ones(2), out)
 
 
+@pytest.mark.parametrize("shape, strides, shared", [
+    ((2, 3), (24, 0), True),
+    ((2, 3), (0, 8), True),
+    ((2, 3), (8, 8), True),
+    ((2, 3), (16, 8), True),
+    ((2, 3), (8, 24), False),
+    ((2, 3), (64, 16), False),
+    ((2, 3), (24, 16), False),  # 0 16 32 and 24 40 56: between one another, but apart
+])
+def test_outs_whose_entries_share_memory(shape, strides, shared):
+    plan, x = spry.plan(csr()), np.arange(6.0).reshape(2, 3)
+    memory = np.zeros(64)
+    out = as_strided(memory[7:], shape, strides)
+    if shared:
+        with pytest.raises(spry.InvalidError, match="several of its entries are one number in memory"):
+            plan.run(x, out)
+        assert (memory == 0).all()
+    else:
+        assert (plan.run(x, out) == plan @ x).all() and (out == plan @ x).all()
+
+
 def test_results_over_operands():
     A, x = csr(), np.ones(2)
     plan = spry.plan(A, format="csr")
-    with pytest.raises(spry.InvalidError, match="x and y overlap"):
+    with pytest.raises(spry.InvalidError, match="x and out overlap") as caught:
         plan.run(x, x)
-    with pytest.raises(spry.InvalidError, match="A's values and y overlap"):
+    assert caught.value.argument == "out"
+    with pytest.raises(spry.InvalidError, match="A's values and out overlap"):
         plan.run(x, A.data[:2])
 
 
