@@ -124,13 +124,30 @@ spry_status spryi_zip_open_member(spryi_zip *zip, const char *name, int64_t *byt
         status = fail(zip, "cannot be opened: the archive is damaged, or memory is out", err);
     } else {
         *bytes = zip->left = (int64_t)info.uncompressed_size;
+        const int as_it_is = info.compression_method == 0 && info.compressed_size == info.uncompressed_size;
+        zip->stored = as_it_is ? (int64_t)unzGetCurrentFileZStreamPos64(zip->archive) : 0;
+        zip->sum = crc32(0, NULL, 0);
+        zip->wanted = info.crc;
     }
     if (status != SPRY_OK) zip->member = NULL;
     return status;
 }
 
+/* Bytes without compression are read in one piece: minizip copies them one by one. */
+static spry_status read_stored(spryi_zip *zip, void *to, int64_t bytes, spry_error *err)
+{
+    zip->at = zip->stored;
+    if (bytes > zip->left || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes)
+        return fail(zip, "is cut short", err);
+    zip->sum = crc32_z(zip->sum, to, (z_size_t)bytes);
+    zip->stored += bytes;
+    zip->left -= bytes;
+    return SPRY_OK;
+}
+
 spry_status spryi_zip_read(spryi_zip *zip, void *to, int64_t bytes, spry_error *err)
 {
+    if (zip->stored > 0) return read_stored(zip, to, bytes, err);
     char *at = to;
     while (bytes > 0) {
         const int got = unzReadCurrentFile(zip->archive, at, (unsigned)(bytes < MOST_READ ? bytes : MOST_READ));
@@ -145,7 +162,9 @@ spry_status spryi_zip_read(spryi_zip *zip, void *to, int64_t bytes, spry_error *
 spry_status spryi_zip_close_member(spryi_zip *zip, spry_error *err)
 {
     const int result = unzCloseCurrentFile(zip->archive);
-    const spry_status status = result == UNZ_OK ? SPRY_OK : fail(zip, "is damaged: its check sum does not hold", err);
+    const int holds = zip->stored == 0 || zip->left > 0 || zip->sum == zip->wanted;
+    const spry_status status = result == UNZ_OK && holds ? SPRY_OK
+                                                         : fail(zip, "is damaged: its check sum does not hold", err);
     zip->member = NULL;
     return status;
 }

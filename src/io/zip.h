@@ -13,6 +13,9 @@ typedef struct spryi_zip {
     void *archive;          /* minizip's; it takes some kilobytes from malloc */
     const char *member;     /* that is open, NULL: none */
     int64_t left;           /* bytes of it that were not read yet */
+    int64_t stored;         /* where they begin in the file, of a member without compression; 0: minizip reads them */
+    unsigned long sum;      /* check sum of the bytes of such a member that were read ... */
+    unsigned long wanted;   /* ... and of all of them */
     int number;             /* errno of a read that failed, 0: none */
 } spryi_zip;
 

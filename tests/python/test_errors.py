@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse
+from numpy.lib.stride_tricks import as_strided
 
 import spry
 
@@ -66,18 +67,23 @@ def test_values_with_gaps_are_refused():
 
 
 OPTIONS = [
-    ({"format": "round"}, spry.InvalidError, "round"),
+    ({"format": "round"}, spry.InvalidError, 'no format "round" is known, expected one of .*csr, .*sell'),
     ({"format": 3}, TypeError, "format is 3, a string was expected"),
     ({"kernel": "csr_slow_cpu"}, spry.InvalidError, "csr_slow_cpu"),
     ({"device": "tpu"}, spry.Error, "tpu"),
+    ({"device": 3}, TypeError, "device is 3, expected a name"),
+    ({"vector_device": 3}, TypeError, "vector_device is 3, expected a name"),
     ({"dtype": "i4"}, TypeError, "dtype is int32, expected float64 or float32"),
     ({"order": "A"}, spry.InvalidError, "order is 'A'"),
     ({"threads": 0}, ValueError, "threads is 0, expected 1 or more"),
     ({"threads": 5000}, ValueError, "5000"),
     ({"memory_limit": 1, "format": "sell"}, spry.Error, "1"),
     ({"expected_calls": -1}, spry.InvalidError, "-1"),
-    ({"expected_calls": 1.5}, TypeError, "float"),
-    ({"columns": 2**70}, OverflowError, "int"),
+    ({"expected_calls": 1.5}, TypeError, "expected_calls is 1.5, expected a whole number, or None"),
+    ({"expected_updates": "a"}, TypeError, "expected_updates is 'a', expected a whole number"),
+    ({"memory_limit": 1e9}, TypeError, "memory_limit is 1000000000.0, expected a whole number"),
+    ({"threads": 1.5}, TypeError, "threads is 1.5, expected a whole number"),
+    ({"columns": 2**70}, OverflowError, "columns is 1180591620717411303424, an int of 64 bits does not hold it"),
     ({"speed": 1}, TypeError, "speed"),
 ]
 
@@ -123,6 +129,7 @@ OUTS = [
     (np.zeros((2, 1)), ValueError, r"out has shape \(2, 1\), expected \(2,\)"),
     (np.broadcast_to(np.zeros(1), 2), ValueError, "read-only"),
     (np.frombuffer(b"\0" * 16), ValueError, "read-only"),
+    (as_strided(np.zeros(1), (2,), (0,)), spry.InvalidError, r"out has strides \(0,\): several of its entries are one"),
 ]
 
 
@@ -132,13 +139,94 @@ def test_outs(out, error, message):
         spry.plan(csr()).run(np.ones(2), out)
 
 
+@pytest.mark.parametrize("shape, strides, shared", [
+    ((2, 3), (24, 0), True),
+    ((2, 3), (0, 8), True),
+    ((2, 3), (8, 8), True),
+    ((2, 3), (16, 8), True),
+    ((2, 3), (8, 24), False),
+    ((2, 3), (64, 16), False),
+    ((2, 3), (24, 16), False),  # 0 16 32 and 24 40 56: between one another, but apart
+])
+def test_outs_whose_entries_share_memory(shape, strides, shared):
+    plan, x = spry.plan(csr()), np.arange(6.0).reshape(2, 3)
+    memory = np.zeros(64)
+    out = as_strided(memory[7:], shape, strides)
+    if shared:
+        with pytest.raises(spry.InvalidError, match="several of its entries are one number in memory"):
+            plan.run(x, out)
+        assert (memory == 0).all()
+    else:
+        assert (plan.run(x, out) == plan @ x).all() and (out == plan @ x).all()
+
+
 def test_results_over_operands():
     A, x = csr(), np.ones(2)
     plan = spry.plan(A, format="csr")
-    with pytest.raises(spry.InvalidError, match="x and y overlap"):
+    with pytest.raises(spry.InvalidError, match="x and out overlap") as caught:
         plan.run(x, x)
-    with pytest.raises(spry.InvalidError, match="A's values and y overlap"):
+    assert caught.value.argument == "out"
+    with pytest.raises(spry.InvalidError, match="A's values and out overlap"):
         plan.run(x, A.data[:2])
+
+
+SQUARE = csr(indices=(0, 0, 1), data=(2.0, -1.0, 2.0))
+
+WHOLE_NUMBERS = [
+    ("memory_limit", lambda n: spry.spgemm(csr(), csr(), memory_limit=n)),
+    ("threads", lambda n: spry.spgemm(csr(), csr(), threads=n)),
+    ("memory_limit", lambda n: spry.generate("grid5", x=3, y=3, memory_limit=n)),
+    ("memory_limit", lambda n: spry.mmread("none.mtx", memory_limit=n)),
+    ("maxiter", lambda n: spry.cg(SQUARE, np.ones(2), maxiter=n)),
+    ("columns", lambda n: spry.cg_plan(SQUARE, columns=n)),
+    ("max_iter", lambda n: spry.pagerank(csr(), max_iter=n)),
+    ("threads", spry.set_num_threads),
+    ("least_entries", lambda n: spry.patch_scipy(least_entries=n)),
+    ("index_base", lambda n: spry.mmread("none.csv", index_base=n)),
+]
+
+
+@pytest.mark.parametrize("name, call", WHOLE_NUMBERS)
+def test_whole_numbers(name, call):
+    for wrong in (1.5, 2.0, "a"):
+        with pytest.raises(TypeError, match=f"{name} is {wrong!r}, expected a whole number"):
+            call(wrong)
+    with pytest.raises(spry.InvalidError, match=rf"{name} is -3, expected \d or more"):
+        call(-3)
+
+
+def test_names_of_arguments(tmp_path):
+    """Those of Python, where the library has others."""
+    cases = [
+        (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "entry 1 of personalization", "personalization"),
+        (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "entries of personalization sum to 0",
+         "personalization"),
+        (lambda: spry.pagerank(csr(), x0=-np.ones(2)), r"entry 1 of x0 \(counted from 1\)", None),
+        (lambda: spry.generate("grid5", x=300, y=300, memory_limit=100), "memory_limit is 100$", "memory_limit"),
+        (lambda: spry.spgemm(csr(), csr(), memory_limit=10), "the limit is 10", "memory_limit"),
+    ]
+    for call, message, argument in cases:
+        with pytest.raises(spry.Error, match=message) as caught:
+            call()
+        assert argument in (None, caught.value.argument)
+    path = tmp_path / "memory_limit_bytes.txt"  # the name of a file stays as it is
+    path.write_text("0 1\n")
+    with pytest.raises(spry.BadFileError, match=r"memory_limit_bytes.txt:1: .*; .*read it with index_base=0"):
+        spry.mmread(path, index_base=1)
+    with pytest.raises(spry.InvalidError, match="mmread: index_base is 2, expected 0 or 1"):
+        spry.mmread(path, index_base=2)
+
+
+def test_a_gpu_without_the_plug_in(monkeypatch):
+    monkeypatch.delenv("SPRY_CUDA_PLUGIN", raising=False)
+    message = "device cuda cannot be used: no CUDA plug-in: libspry-cuda.so: cannot open shared object file"
+    for installed, hint in ((False, "; pip install spry-cuda13 brings it"), (True, "")):
+        monkeypatch.setattr(spry._errors, "_plugin_is_installed", lambda found=installed: found)
+        assert str(spry._errors.exception_of(40, message, "device", 0, 0, "", 0)) == message + hint
+    if not any(device["kind"] == "cuda" and device["available"] for device in spry.devices()):
+        monkeypatch.setattr(spry._errors, "_plugin_is_installed", lambda: False)
+        with pytest.raises(spry.Error, match="device cuda"):
+            spry.plan(csr(), device="cuda")
 
 
 RUNS = [

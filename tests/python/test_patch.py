@@ -39,6 +39,12 @@ def counted(monkeypatch):
     return calls
 
 
+def test_least_entries_are_looked_at_in_the_call():
+    for wrong in ("a", 1.5, None):
+        with pytest.raises(TypeError, match=f"least_entries is {wrong!r}, expected a whole number"):
+            spry.patch_scipy(least_entries=wrong)
+
+
 def test_off_without_and_after(grid, counted):
     before = methods()
     with spry.patch_scipy(least_entries=0):

@@ -91,6 +91,13 @@ def test_update_refuses_other_sizes_and_types(grid):
         plan.update(np.ones(grid.nnz, complex))
 
 
+def test_update_refuses_a_matrix(grid):
+    plan = spry.plan(grid)
+    for matrix in (grid, grid.tobsr()):
+        with pytest.raises(TypeError, match="values is a matrix, scipy.sparse.*, expected the array .*, as A.data"):
+            plan.update(matrix)
+
+
 def test_info(grid):
     plan = spry.plan(grid, format="sell:c=4", threads=1)
     assert (plan.info.format, plan.info["device"], plan.info.threads) == ("sell", "cpu", 1)
@@ -165,6 +172,21 @@ def test_eigenvalues_of_scipy(grid):
     ours = scipy.sparse.linalg.eigsh(spry.plan(grid), k=3, return_eigenvectors=False)
     theirs = np.linalg.eigvalsh(grid.toarray())[-3:]
     assert np.abs(np.sort(ours) - theirs).max() < 1e-10
+
+
+def test_matrix_exponential_of_scipy(grid, rng):
+    """SciPy knows an operator by its class, so that a plan is wrapped."""
+    plan, x = spry.plan(grid), rng.standard_normal(grid.shape[0])
+    operator = scipy.sparse.linalg.aslinearoperator(plan)
+    wanted = scipy.sparse.linalg.expm_multiply(grid, x)
+    given = scipy.sparse.linalg.expm_multiply(operator, x, traceA=grid.trace())
+    np.testing.assert_allclose(given, wanted, rtol=1e-9)
+    with pytest.raises(AttributeError, match=r"no attribute 'trace': scipy.sparse.linalg.aslinearoperator\(plan\)"):
+        scipy.sparse.linalg.expm_multiply(plan, x)
+    with pytest.raises(TypeError, match=r"no sums and differences: scipy.sparse.linalg.aslinearoperator\(plan\)"):
+        scipy.sparse.linalg.expm_multiply(plan, x, traceA=1.0)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'$"):
+        plan.nothing
 
 
 def test_update_sees_another_array_of_values(rng):

@@ -191,6 +191,23 @@ def test_cg_plan_of_new_values(grid, rng):
     assert plan.solve(b)[1] == 0
 
 
+def test_cg_plan_sees_another_array_of_values(grid, rng):
+    b = rng.standard_normal(400)
+    plan = spry.cg_plan(grid)
+    for _ in range(2):
+        grid.data = grid.data * 2
+        plan.update()
+        np.testing.assert_allclose(grid @ plan.solve(b, rtol=1e-10)[0], b, atol=1e-8)
+    with pytest.raises(TypeError, match="values is a matrix"):
+        plan.update(grid)
+    grid.data = grid.data[:-1]
+    with pytest.raises(spry.InvalidError, match="values has shape"):
+        plan.update()
+    converted = spry.cg_plan(spry.generate("laplace5", x=4, y=4).tobsr((2, 2)))
+    with pytest.raises(spry.InvalidError, match="a copy of a bsr matrix"):
+        converted.update()
+
+
 def test_cg_plan_refuses(grid):
     with pytest.raises(spry.InvalidError, match="symmetric"):
         spry.cg_plan(scipy.sparse.csr_array(np.triu(np.ones((3, 3)))))

@@ -143,6 +143,30 @@ def test_plan_keeps_its_arrays(grid):
     assert again.info.run_us > 0
 
 
+def test_plan_sees_other_arrays_of_values(grid):
+    A, B = grid, grid.copy()
+    plan = spry.spgemm_plan(A, B)
+    for matrix in (A, B, A):
+        matrix.data = matrix.data * 2
+        plan.update()
+        assert spgemm_error(plan.run(), A, B) <= 1
+    squared = spry.spgemm_plan(A, A)
+    A.data = A.data / 4
+    squared.update()
+    assert spgemm_error(squared.run(), A, A) <= 1
+    with pytest.raises(TypeError, match="b is a matrix, .*, expected the array of its values, as A.data"):
+        plan.update(b=B)
+
+
+def test_plan_of_copies_sees_no_changes(grid):
+    for other, name in ((grid.tobsr((2, 2)), "bsr"), (grid.astype("f4"), "float32")):
+        plan = spry.spgemm_plan(grid, other)
+        with pytest.raises(spry.InvalidError, match=f"a copy of a {name} matrix"):
+            plan.update()
+        plan.update(b=2 * other.tocsr().data)
+        assert abs(plan.run() - 2 * grid @ grid).max() == 0
+
+
 def test_plan_values_are_looked_at(grid):
     plan = spry.spgemm_plan(grid, grid)
     with pytest.raises(spry.InvalidError, match="out"):

@@ -11,6 +11,7 @@
 typedef struct Watch {
     PyThreadState *state; /* of the thread, while it has no lock */
     double looked;        /* seconds, when signals were last looked at */
+    PyObject *asked;      /* a function that tells whether to end, or NULL; borrowed */
 } Watch;
 
 static double seconds(void)
@@ -20,7 +21,16 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The library's observer: 1 where a signal's handler has raised an exception, which stays set. */
+/* 1: `asked` says that nobody waits for the result, or raises an exception. */
+static int is_left(PyObject *asked)
+{
+    PyObject *const answer = asked ? PyObject_CallNoArgs(asked) : NULL;
+    const int left = answer ? PyObject_IsTrue(answer) != 0 : asked != NULL;
+    Py_XDECREF(answer);
+    return left;
+}
+
+/* The library's observer: 1 where a signal's handler has raised an exception, which stays set, or nobody waits. */
 static int watch(void *user, int64_t iteration, double residual)
 {
     (void)iteration, (void)residual;
@@ -29,7 +39,7 @@ static int watch(void *user, int64_t iteration, double residual)
     if (now - w->looked < 0.05) return 0;
     w->looked = now;
     PyEval_RestoreThread(w->state);
-    const int stop = PyErr_CheckSignals() < 0;
+    const int stop = PyErr_CheckSignals() < 0 || is_left(w->asked);
     w->state = PyEval_SaveThread();
     return stop;
 }
@@ -59,11 +69,15 @@ static void drop_vectors(Call *call)
     Py_XDECREF((PyObject *)call->b.array);
 }
 
-/* Takes the vectors and lets the lock go; -1, with the lock, where they are refused. right may be None. */
-static int begin(Call *call, PyObject *into, PyObject *right, int is_f32, int64_t length, const char *name)
+/*
+ * Takes the vectors and lets the lock go; -1, with the lock, where they are refused. right may be None, and so may
+ * asked, which may be NULL, too.
+ */
+static int begin(Call *call, PyObject *into, PyObject *right, int is_f32, int64_t length, const char *name,
+                 PyObject *asked)
 {
     const spry_type type = is_f32 ? SPRY_F32 : SPRY_F64;
-    *call = (Call){.watch = {.looked = seconds()}};
+    *call = (Call){.watch = {.looked = seconds(), .asked = asked == Py_None ? NULL : asked}};
     if (take_vector(&call->x, into, type, length, "x") < 0 ||
         (right != Py_None && take_vector(&call->b, right, type, length, name) < 0)) {
         drop_vectors(call);
@@ -128,14 +142,16 @@ static const spry_field cg_fields[] = {
     RESULT(INT64, columns_converged), SPRY_FIELDS_END,
 };
 
-PyDoc_STRVAR(cg_doc, "cg(A, x, b, is_f32, options, threads) -> dict\n\nSolves A*x = b into the array x.");
+PyDoc_STRVAR(cg_doc, "cg(A, x, b, is_f32, options, threads, asked=None) -> dict\n\n"
+                     "Solves A*x = b into the array x. asked() is true: ends early.");
 
 static PyObject *cg(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *matrix, *into, *right, *dict;
+    PyObject *matrix, *into, *right, *dict, *asked = NULL;
     int is_f32, threads;
-    if (!PyArg_ParseTuple(args, "O!OOpOi", spry_python_matrix_type, &matrix, &into, &right, &is_f32, &dict, &threads))
+    if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &right, &is_f32, &dict, &threads,
+                          &asked))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
     spry_cg_options options = SPRY_INIT(spry_cg_options);
@@ -146,7 +162,7 @@ static PyObject *cg(PyObject *module, PyObject *args)
     options.observe = watch;
     options.user = &call.watch;
     if (!context || spry_python_options(&options, cg_options, dict) < 0 ||
-        begin(&call, into, right, is_f32, spry_matrix_rows(A), "b") < 0)
+        begin(&call, into, right, is_f32, spry_matrix_rows(A), "b", asked) < 0)
         return NULL;
     const spry_const_vector b = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_cg(context, call.x.vector, &result, A, b, &options, &err);
@@ -228,7 +244,8 @@ static PyObject *cg_plan_run(PyObject *self, PyObject *args)
     options.observe = watch;
     options.user = &call.watch;
     if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p) ||
-        spry_python_options(&options, cg_options, dict) < 0 || begin(&call, into, right, is_f32, p->rows, "b") < 0)
+        spry_python_options(&options, cg_options, dict) < 0 ||
+        begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0)
         return NULL;
     p->running = 1; /* as the lock is let go, nobody looks before it is taken again */
     const spry_const_vector b = spry_vector_as_const(call.b.vector);
@@ -309,16 +326,16 @@ static const spry_field pagerank_fields[] = {
     SPRY_FIELDS_END,
 };
 
-PyDoc_STRVAR(pagerank_doc, "pagerank(A, x, personalised or None, is_f32, options, threads) -> dict\n\n"
-                           "Writes the ranks of a graph's nodes into the array x.");
+PyDoc_STRVAR(pagerank_doc, "pagerank(A, x, personalization or None, is_f32, options, threads, asked=None) -> dict\n\n"
+                           "Writes the ranks of a graph's nodes into the array x. asked() is true: ends early.");
 
 static PyObject *pagerank(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *matrix, *into, *personalised, *dict;
+    PyObject *matrix, *into, *personalised, *dict, *asked = NULL;
     int is_f32, threads;
-    if (!PyArg_ParseTuple(args, "O!OOpOi", spry_python_matrix_type, &matrix, &into, &personalised, &is_f32, &dict,
-                          &threads))
+    if (!PyArg_ParseTuple(args, "O!OOpOi|O", spry_python_matrix_type, &matrix, &into, &personalised, &is_f32, &dict,
+                          &threads, &asked))
         return NULL;
     const spry_matrix *const A = ((SpryMatrix *)matrix)->matrix;
     spry_pagerank_options options = SPRY_INIT(spry_pagerank_options);
@@ -329,7 +346,7 @@ static PyObject *pagerank(PyObject *module, PyObject *args)
     options.observe = watch;
     options.user = &call.watch;
     if (!context || spry_python_options(&options, pagerank_options, dict) < 0 ||
-        begin(&call, into, personalised, is_f32, spry_matrix_rows(A), "personalised") < 0)
+        begin(&call, into, personalised, is_f32, spry_matrix_rows(A), "personalization", asked) < 0)
         return NULL;
     if (personalised != Py_None) options.personalised = spry_vector_as_const(call.b.vector);
     const spry_status status = spry_pagerank(context, call.x.vector, &result, A, &options, &err);

@@ -101,6 +101,26 @@ static PyObject *generators(PyObject *module, PyObject *unused)
     return list;
 }
 
+PyDoc_STRVAR(formats_doc, "formats() -> list of names\n\nThe formats that plans may have.");
+
+static PyObject *formats(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *const list = PyList_New(0);
+    for (int f = 0; list && f < spry_format_count(); f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        spry_error err;
+        PyObject *const name = spry_format_get_info(&info, f, &err) == SPRY_OK ? PyUnicode_FromString(info.name)
+                                                                               : spry_python_fail(&err);
+        const int failed = !name || PyList_Append(list, name) < 0;
+        Py_XDECREF(name);
+        if (!failed) continue;
+        Py_DECREF(list);
+        return NULL;
+    }
+    return list;
+}
+
 #define DEVICE(kind, member) SPRY_FIELD(spry_device_info, kind, member)
 
 PyDoc_STRVAR(devices_doc, "devices() -> list of dicts\n\nThe CPU, and GPUs, or the reason why there is none to use.");
@@ -287,6 +307,7 @@ PyMethodDef spry_python_tool_functions[] = {
     {"read_bytes", read_bytes, METH_VARARGS, read_bytes_doc},
     {"generate", generate, METH_VARARGS, generate_doc},
     {"generators", generators, METH_NOARGS, generators_doc},
+    {"formats", formats, METH_NOARGS, formats_doc},
     {"devices", devices, METH_NOARGS, devices_doc},
     {"device_number", device_number, METH_O, device_doc},
     {"synchronize", synchronize, METH_VARARGS, synchronize_doc},

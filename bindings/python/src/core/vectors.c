@@ -145,6 +145,9 @@ int spry_python_target(spry_operand *operand, PyObject *given, const spry_operan
         operand->array = array;
         return 0;
     }
+    PyObject *const checked = spry_python_call("spry._vectors", "check_target", "(O)", given);
+    if (!checked) return -1;
+    Py_DECREF(checked);
     operand->array = (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER);
     return operand->array ? !lay_out(&operand->vector, operand->array, type) : -1;
 }

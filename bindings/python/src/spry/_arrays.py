@@ -1,6 +1,7 @@
 """Matrices of SciPy, CuPy and PyTorch as the library's, and back. Arrays are borrowed and adopted, never copied, but
 where it says so."""
 
+import weakref
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,7 +101,10 @@ def _of_home(home, A, name, as_csr) -> Source:
         raise TypeError(f"{name} is dense, expected a sparse matrix: {name}.to_sparse_csr() makes one of a tensor")
     if len(A.shape) != 2:
         raise InvalidError(f"{name} has {len(A.shape)} dimensions, expected 2")
-    layout, first, indices, values, converted_from = home.parts(home.to_csr(A) if as_csr else A, name)
+    csr = home.to_csr(A) if as_csr else A
+    layout, first, indices, values, converted_from = home.parts(csr, name)
+    if csr is not A:
+        converted_from = str(getattr(A, "format", "") or A.layout).removeprefix("torch.sparse_")
     check_values(home.dtype(values), name)
     if len(home.shape(values)) != 1:
         raise TypeError(f"{name} has blocks of values: {name}.to_sparse_csr() makes a matrix of numbers of it")
@@ -136,6 +140,13 @@ def common_home(a: Source, b: Source):
     if a.home is not b.home:
         raise TypeError("A and B are of two libraries or in two memories, expected both in one")
     return a.home
+
+
+def refuse_matrix(values, name="values"):
+    """TypeError where a matrix stands for its values."""
+    if hasattr(values, "tocsr") or str(getattr(values, "layout", "")).startswith("torch.sparse"):
+        of = "A.values()" if hasattr(values, "layout") else "A.data"
+        raise TypeError(f"{name} is a matrix, {_type_name(values)}, expected the array of its values, as {of}")
 
 
 def type_of(dtype) -> str:
@@ -181,8 +192,30 @@ def _is_array(A):
 def same_values(a: Source, b: Source) -> tuple[Source, Source]:
     """Both with values of one type, of which the wider; the other's are copied."""
     wider = np.result_type(a.dtype, b.dtype)
-    widened = [s if s.dtype == wider else s.with_values(s.home.converted(s.values, wider)) for s in (a, b)]
-    return widened[0], widened[1]
+    return _widened(a, wider), _widened(b, wider)
+
+
+def _widened(source, dtype):
+    if source.dtype == dtype:
+        return source
+    return replace(source, values=source.home.converted(source.values, dtype),
+                   converted_from=source.converted_from or source.dtype.name)
+
+
+def origin_of(A, source: Source):
+    """A weak reference to the matrix whose arrays the source has; None: it has others, or A keeps them for ever."""
+    return weakref.ref(A) if hasattr(A, "tocsr") and getattr(A, "data", None) is source.values else None
+
+
+def later_values(source: Source, origin, call="values"):
+    """A.data where that is another array by now than the source's, else None. InvalidError of a converted matrix."""
+    A = origin() if origin is not None else None
+    if A is not None and A.data is not source.values:
+        return A.data
+    if source.converted_from:
+        raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its changes: "
+                           f"update({call}) takes values in the order of its tocsr()")
+    return None
 
 
 def csr_of(matrix: _core.Matrix, home=HOST, canonical=False):

@@ -10,6 +10,10 @@ All are spry.Error, a RuntimeError, and what Python calls such an error besides:
 """
 
 
+import os
+import re
+
+
 class Error(RuntimeError):
     """What the library refused, or failed to do.
 
@@ -60,8 +64,47 @@ _CLASSES = {
 }
 
 
+# What the library calls otherwise than the arguments of Python.
+_ARGUMENTS = {"memory_limit_bytes": "memory_limit", "personalised": "personalization", "y": "out"}
+_TEXTS = (
+    (re.compile(r"\bmemory_limit_bytes\b"), "memory_limit"),
+    (re.compile(r"\bpersonalised\b"), "personalization"),
+    (re.compile(r" and y overlap$"), " and out overlap"),
+    (re.compile(r"^(pagerank: .*entr.* of) x\b"), r"\1 x0"),
+    (re.compile(r"^(read|write): "), r"mm\1: "),
+    (re.compile(r"read with base 0 \(index_base\)"), "read it with index_base=0"),
+)
+
+
 def exception_of(status, message, argument, value, limit, path, line):
     """The exception of a spry_error, for the extension to raise."""
-    error = _CLASSES.get(status, Error)(message)
-    error.argument, error.value, error.limit, error.path, error.line = argument, value, limit, path, line
+    error = _CLASSES.get(status, Error)(with_hints(_in_python(message, path)))
+    error.argument = _ARGUMENTS.get(argument, argument)
+    error.value, error.limit, error.path, error.line = value, limit, path, line
     return error
+
+
+def _in_python(message, path):
+    """The message with Python's names of arguments. A file's name, where it begins with one, stays as it is."""
+    begin = len(path) if path and message.startswith(path) else 0
+    text = message[begin:]
+    for pattern, replacement in _TEXTS:
+        text = pattern.sub(replacement, text)
+    return message[:begin] + text
+
+
+def with_hints(message):
+    """The message, and what helps: the formats that there are, the package that brings GPUs."""
+    from . import _core
+
+    if re.match(r'no format "', message):
+        return f"{message}, expected one of {', '.join(_core.formats())}"
+    if "no CUDA plug-in: " in message and not os.environ.get("SPRY_CUDA_PLUGIN") and not _plugin_is_installed():
+        return f"{message}; pip install spry-cuda13 brings it"
+    return message
+
+
+def _plugin_is_installed():
+    import importlib.util
+
+    return importlib.util.find_spec("spry_cuda13") is not None

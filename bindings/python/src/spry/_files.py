@@ -5,13 +5,14 @@ import os
 from . import _core
 from ._arrays import csr_of, host_source_of, type_of
 from ._errors import InvalidError
+from ._numbers import whole
 from ._threads import interruptible
 
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": 2}
 
 
 def _read_options(dtype, memory_limit, **more):
-    return {"value_type": type_of(dtype), "memory_limit_bytes": memory_limit, **more}
+    return {"value_type": type_of(dtype), "memory_limit_bytes": whole(memory_limit, "memory_limit"), **more}
 
 
 def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None, drop_duplicates=False,
@@ -25,11 +26,11 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     dtype : float64 or float32
         Values are rounded to it correctly. A pattern's entries are 1.
     memory_limit : int, optional
-        The most bytes that reading may hold at once, for files from elsewhere.
+        The most bytes that reading may hold at once, for files from elsewhere, 1 or more; None: no limit.
     name : str, optional
         Of an opened file, for messages and edge lists.
     index_base : int, optional
-        Of edge lists: the number of the first node; None: 0.
+        Of edge lists: the number of the first node, 0 or 1; None: 0.
     drop_duplicates : bool
         The first entry at a position counts; without it their sum.
     undirected : bool
@@ -39,7 +40,8 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     -------
     csr_array
         Rows sorted, both halves of a symmetric matrix, without the zeros of a dense file. A container has its own
-        layout (csr, csc, coo), and its arrays are the mapped file's, read-only.
+        layout (csr, csc, coo), and its arrays are the mapped file's, read-only. While they are in use nobody may cut
+        that file short: the system ends a process that reads what is gone with SIGBUS.
 
     Raises
     ------
@@ -52,7 +54,8 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     KeyboardInterrupt
         At once; a thread reads on to the end and forgets it.
     """
-    options = _read_options(dtype, memory_limit, index_base=index_base, drop_duplicates=bool(drop_duplicates),
+    base = whole(index_base, "index_base", least=0)
+    options = _read_options(dtype, memory_limit, index_base=base, drop_duplicates=bool(drop_duplicates),
                             undirected=bool(undirected))
     if hasattr(source, "read"):
         name = name or str(getattr(source, "name", "a file"))
@@ -102,6 +105,8 @@ def generate(name, *, dtype=float, memory_limit=None, **parameters):
     InvalidError
         There is no such generator, or parameter.
     """
+    if not isinstance(name, str):
+        raise TypeError(f'name is {name!r}, expected a name of spry.generators(), as "grid5"')
     spec = ",".join([name, *(f"{key}={value}" for key, value in parameters.items())])
     return csr_of(interruptible(_core.generate, spec, _read_options(dtype, memory_limit)))
 

@@ -14,7 +14,8 @@ import sys
 import numpy as np
 
 from . import _core
-from ._errors import Error, InvalidError
+from ._errors import Error, InvalidError, with_hints
+from ._vectors import refuse_shared
 
 CSR, COO, CSC = 1, 2, 3
 
@@ -81,9 +82,13 @@ def check_conversion(found, wanted, name, hint=""):
                         f"exactly{hint}")
 
 
-def device_number(name):
+def device_number(name, argument="device"):
     """The library's number of a device by its name; None stays None, the default."""
-    return None if name is None else _core.device_number(name)
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise TypeError(f'{argument} is {name!r}, expected a name, as "cpu" or "cuda", or None')
+    return _core.device_number(name)
 
 
 def check_shape(found, wanted):
@@ -99,7 +104,7 @@ def _device(ordinal):
         if d["available"] and d["ordinal"] == ordinal:
             return d["device"]
     reason = found[0]["reason"] if found else "the library has no GPUs"
-    raise Error(f"GPU {ordinal} cannot be used: {reason or 'the library does not list it'}")
+    raise Error(with_hints(f"GPU {ordinal} cannot be used: {reason or 'the library does not list it'}"))
 
 
 def _lay_out(shape, strides):
@@ -244,6 +249,7 @@ class OnGpu:
             raise TypeError(f"out holds {self.dtype(out)}, expected {dtype}")
         if self.shape(out) != shape:
             raise InvalidError(f"out has shape {self.shape(out)}, expected {shape}")
+        refuse_shared(shape, self.strides(out))
         return self._viewed(out, shape)
 
     def _viewed(self, array, shape):

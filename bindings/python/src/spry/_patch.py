@@ -18,6 +18,7 @@ from . import _core
 from ._arrays import csr_of
 from ._errors import Error
 from ._homes import CSR
+from ._numbers import whole
 
 TESTED = ("1.13", "1.15", "1.17", "1.18")
 _METHODS = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
@@ -34,7 +35,6 @@ _originals: dict[str, object] = {}
 _least = LEAST_ENTRIES
 
 
-@contextlib.contextmanager
 def patch_scipy(*, least_entries=LEAST_ENTRIES):
     """Within the with block, products of csr matrices of scipy.sparse are Spry's, in all threads.
 
@@ -49,7 +49,16 @@ def patch_scipy(*, least_entries=LEAST_ENTRIES):
     ------
     Error
         This version of SciPy was not tried. Tried are those that spry._patch.TESTED names.
+    TypeError, InvalidError
+        least_entries is no whole number; it is below 0.
     """
+    if least_entries is None:
+        raise TypeError("least_entries is None, expected a whole number")
+    return _patched(whole(least_entries, "least_entries", least=0))
+
+
+@contextlib.contextmanager
+def _patched(least_entries):
     global _least
     cls = _class_to_patch()
     with _lock:

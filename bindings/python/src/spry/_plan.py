@@ -5,15 +5,19 @@ import weakref
 import numpy as np
 
 from . import _core
-from ._arrays import Source, source_for, type_of
+from ._arrays import Source, later_values, origin_of, refuse_matrix, source_for, type_of
 from ._errors import InvalidError
 from ._homes import adopt, device_number, give_back, home_of
-from ._threads import checked, interruptible
+from ._numbers import whole
+from ._threads import checked, interruptible, lasts_long
 
 _TRANSPOSED = 1  # spry_op
 _NUMBERS = {"f32": np.float32, "f64": np.float64}
+
 # Entries from which planning may last so long that Ctrl-C should be seen meanwhile.
 _LONG = 2_000_000
+# What SciPy's expm_multiply and others need, which know an operator by its class.
+_OPERATOR = "scipy.sparse.linalg.aslinearoperator(plan) has them; expm_multiply takes it, with traceA=A.trace()"
 
 
 class Info(dict):
@@ -97,28 +101,25 @@ def plan(A, *, expected_calls=None, format=None, device=None, threads=None, chec
     vectors = type_of(source.dtype if dtype is None else dtype)
     if order not in ("C", "F"):
         raise InvalidError(f'order is {order!r}, expected "C" or "F"')
-    for name, number in (("memory_limit", memory_limit), ("columns", columns), ("expected_calls", expected_calls)):
-        if number is not None and number < 1:
-            raise InvalidError(f"{name} is {number}, expected 1 or more, or None")
+    columns = whole(columns, "columns")
     options = {
         "format": format,
         "kernel": kernel,
         "ordering": ordering,
         "policy": policy,
         "vector_type": vectors,
-        "expected_calls": expected_calls,
-        "expected_updates": expected_updates,
-        "memory_limit_bytes": memory_limit,
+        "expected_calls": whole(expected_calls, "expected_calls"),
+        "expected_updates": whole(expected_updates, "expected_updates", least=0),
+        "memory_limit_bytes": whole(memory_limit, "memory_limit"),
         "columns": columns,
         "row_major": True if order == "C" and columns is not None and columns > 1 else None,
         "device": device_number(device),
-        "vector_device": device_number(vector_device),
+        "vector_device": device_number(vector_device, "vector_device"),
         "op": _TRANSPOSED if source.transposed else None,
     }
     options = {name: value for name, value in options.items() if value is not None}
     made = Plan._make(source, options, checked(threads), check)
-    if hasattr(A, "tocsr") and not source.converted_from:
-        made._origin = weakref.ref(A)
+    made._origin = origin_of(A, source)
     return made
 
 
@@ -146,8 +147,7 @@ class Plan(_core.Plan):
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
         matrix = source.matrix(threads, check=check)
-        lasts = source.nnz >= _LONG and not source.home.device  # a GPU needs milliseconds
-        make = (lambda *args: interruptible(cls, *args)) if lasts else cls
+        make = (lambda *args: interruptible(cls, *args)) if lasts_long(source, _LONG) else cls
         plan = make(matrix, options, threads, source.home.stream(), check)
         plan._check = check
         plan._vector_device = max(options.get("vector_device", source.home.device), 0)
@@ -221,26 +221,25 @@ class Plan(_core.Plan):
         Parameters
         ----------
         values : array of nnz entries, optional
-            In the order of A.data, whose place this array takes from then on; None: A.data, whose numbers have changed
-            in place, or which is another array by now. Where info.values_in_place is true the plan sees a change in
-            place without an update.
+            No matrix. In the order of A.data, whose place this array takes from then on; None: A.data, whose numbers
+            have changed in place, or which is another array by now. Where info.values_in_place is true the plan sees a
+            change in place without an update.
 
         Raises
         ------
         InvalidError
             Of a matrix that was converted: the plan has no arrays of it that may have changed.
+        TypeError
+            values is a matrix, or holds numbers that A's type does not hold exactly.
         Error
             Another thread uses the plan.
         """
         source, matrix = self._source, None
         original = self._parent() if self._parent is not None else None
         plans = [plan for plan in (self, self._transposed, original) if plan is not None]
-        A = self._origin() if self._origin is not None else None
-        if values is None and A is not None and any(plan._source.values is not A.data for plan in plans):
-            values = A.data
-        if values is None and source.converted_from:
-            raise InvalidError(f"the plan has a copy of a {source.converted_from} matrix, which sees none of its "
-                               "changes: update(values) takes the values of A.tocsr()")
+        if values is None:
+            later = (later_values(plan._source, self._origin) for plan in plans)
+            values = next((found for found in later if found is not None), None)
         if values is not None:
             source = source.with_values(_values_like(source, values))
             matrix = source.matrix(self._threads)
@@ -305,6 +304,16 @@ class Plan(_core.Plan):
         """A @ x."""
         return self @ x
 
+    def __getattr__(self, name):
+        """Of what is not there: SciPy's functions look for it where they take a plan for an array."""
+        hint = f": {_OPERATOR}" if name == "trace" else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
+    def __add__(self, other):
+        raise TypeError(f"a plan has no sums and differences: {_OPERATOR}")
+
+    __sub__ = __radd__ = __rsub__ = __add__
+
     def __array__(self, *args, **kwargs):
         raise TypeError("a plan is no array: plan @ numpy.eye(n) has the entries of its matrix")
 
@@ -321,6 +330,7 @@ class Plan(_core.Plan):
 
 def _values_like(source: Source, values):
     """As an array of the source's home, a copy where it is in another memory."""
+    refuse_matrix(values)
     home, wanted = source.home, source.dtype
     array = home.from_any(values)
     found, shape = home.dtype(array), tuple(home.shape(array))

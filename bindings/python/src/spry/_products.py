@@ -3,9 +3,10 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_home, csr_of, same_values, source_of
+from ._arrays import common_home, csr_of, later_values, origin_of, refuse_matrix, same_values, source_of
 from ._errors import InvalidError
 from ._homes import CSR, device_number
+from ._numbers import whole
 from ._plan import Info
 from ._threads import checked, interruptible
 
@@ -23,7 +24,7 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
         As for spry.plan, both of one library. Where one holds float32 and the other float64, the first is converted.
         On a GPU what is no csr is converted, too, and nothing is transposed.
     memory_limit : int, optional
-        The most bytes that operands, result and workspace may take together.
+        The most bytes that operands, result and workspace may take together, 1 or more; None: no limit.
     threads : int, optional
         At most so many; None: as many as there are. The result is the same bits for any number.
     transpose_a, transpose_b : bool
@@ -80,7 +81,7 @@ def _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, ker
         "op_a": int(bool(transpose_a)),
         "op_b": int(bool(transpose_b)),
         "threads": checked(threads) or None,
-        "memory_limit_bytes": memory_limit,
+        "memory_limit_bytes": whole(memory_limit, "memory_limit"),
         "kernel": kernel,
         "device": device_number(device),
     }
@@ -92,16 +93,20 @@ def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, tra
     """A product that is repeated with new values in the same structures: C's structure is found once.
 
     The plan borrows A's and B's arrays, which keep their structure while it lives. Of what is converted (formats but
-    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. It reads the arrays that A and
-    B had then: a new array in A.data's place goes in by update(a=A.data). Parameters as of spry.spgemm.
+    csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. It reads the arrays that A
+    and B had then: after another array took A.data's place say update(). Parameters as of spry.spgemm.
     """
     a, b = _sources(A, B)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
-    return SpgemmPlan(a, b, options, check)
+    made = SpgemmPlan(a, b, options, check)
+    made._origins = origin_of(A, a), origin_of(B, b)
+    return made
 
 
 class SpgemmPlan:
     """C = alpha * A @ B, again and again; spry.spgemm_plan makes one. One thread at a time runs it."""
+
+    _origins = None, None  # what A and B were, whose arrays of values may be others by now
 
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
@@ -135,9 +140,27 @@ class SpgemmPlan:
         return home.compressed(CSR, self.shape, values, self._indices, self._indptr, sorted_and_unique=True)
 
     def update(self, a=None, b=None) -> None:
-        """Writes new values into the arrays that the plan reads: A.data and B.data, which change, or copies of them."""
-        for source, values in ((self._a, a), (self._b, b)):
+        """Writes new values into the arrays that the plan reads: A.data and B.data, which change, or copies of them.
+
+        Parameters
+        ----------
+        a, b : array of as many values as A and B have, optional
+            No matrices. Where neither is given, the values are those of A.data and B.data, where these are other arrays
+            by now: their numbers go into the arrays that A.data and B.data were when the plan was made.
+
+        Raises
+        ------
+        InvalidError
+            Values of another shape; neither is given, and A or B was converted: the plan has a copy of it.
+        TypeError
+            Matrices in the place of their values, or values that the plan's type does not hold exactly.
+        """
+        if a is None and b is None:
+            a, b = (later_values(*of) for of in zip((self._a, self._b), self._origins, ("a=values", "b=values"),
+                                                    strict=True))
+        for source, values, name in ((self._a, a, "a"), (self._b, b, "b")):
             if values is not None:
+                refuse_matrix(values, name)
                 source.home.copy_values(source.values[: source.nnz], values)
 
     @property

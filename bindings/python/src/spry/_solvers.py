@@ -3,11 +3,12 @@
 import numpy as np
 
 from . import _core
-from ._arrays import source_for
+from ._arrays import later_values, origin_of, refuse_matrix, source_for
 from ._errors import InvalidError
 from ._homes import device_number
+from ._numbers import whole
 from ._plan import Info, Plan
-from ._threads import of_call
+from ._threads import interruptible, lasts_long, of_call
 
 _TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
 _PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
@@ -64,7 +65,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
 
     def iterate(x, right, is_f32, options):
         options.update(precond=precond, device=device_number(device))
-        return _core.cg(matrix, x, right, is_f32, options, of_call(threads))
+        return _call(_core.cg, source, matrix, x, right, is_f32, options, of_call(threads))
 
     return _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output)
 
@@ -77,8 +78,7 @@ def _preconditioner(M, others=""):
 
 def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
     """What cg gives, by iterate(x, b, is_f32, options), which writes x and tells the result."""
-    if maxiter is not None and maxiter < 1:
-        raise InvalidError(f"maxiter is {maxiter}, expected 1 or more, or None")
+    maxiter = whole(maxiter, "maxiter")
     if not (rtol >= 0 and atol >= 0):
         raise InvalidError(f"rtol is {rtol}, atol is {atol}, expected numbers from 0 on")
     right = _columns(b, source, "b")
@@ -118,17 +118,24 @@ def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, che
     ------
     InvalidError
         A is not symmetric, its diagonal is not positive; an unknown name.
+    KeyboardInterrupt
+        At once; a thread goes on to the end and forgets the plan.
     """
-    return CgPlan(source_for(A, device), M, columns, format, device, threads, check)
+    made = CgPlan(source_for(A, device), M, whole(columns, "columns"), format, device, threads, check)
+    made._origin = origin_of(A, made._source)
+    return made
 
 
 class CgPlan:
     """A system that is solved again and again; spry.cg_plan makes one. One thread at a time uses it."""
 
+    _origin = None  # what the plan was made of, whose array of values may be another by now
+
     def __init__(self, source, M, columns, format, device, threads, check=False):
         self._source, self._made = source, (M, columns, format, device, threads)
         options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device)}
-        self._plan = _core.CgPlan(_square(source, threads, check), options, of_call(threads))
+        make = (lambda *args: interruptible(_core.CgPlan, *args)) if lasts_long(source) else _core.CgPlan
+        self._plan = make(_square(source, threads, check), options, of_call(threads))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -143,16 +150,26 @@ class CgPlan:
         return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
 
     def update(self, values=None) -> None:
-        """For new values in the same structure: written into A.data here, or there already where values is None.
+        """For new values in the same structure.
 
-        The plan reads the array that A.data was when it was made: a new one there goes in by update(A.data).
+        Parameters
+        ----------
+        values : array of nnz entries, optional
+            No matrix. In the order of A.data. None: A.data, whose numbers have changed in place, or which is another
+            array by now. The plan reads the array that A.data was when it was made: other numbers are written there.
 
         Raises
         ------
         InvalidError
-            The new A cannot be solved with; until the next update the plan does not run.
+            The new A cannot be solved with; until the next update the plan does not run. Of a matrix that was
+            converted, without values: the plan has no arrays of it that may have changed.
+        TypeError
+            values is a matrix, or holds numbers that A's type does not hold exactly.
         """
+        if values is None:
+            values = later_values(self._source, self._origin)
         if values is not None:
+            refuse_matrix(values)
             self._source.home.copy_values(self._source.values[: self._source.nnz], values)
         self._source.home.complete()
         self._plan.update()
@@ -180,6 +197,11 @@ def _square(source, threads, check):
     if source.shape[0] != source.shape[1]:
         raise InvalidError(f"A is {source.shape[0]} x {source.shape[1]}, expected a square matrix")
     return source.matrix(of_call(threads), check=check)
+
+
+def _call(solve, source, *args):
+    """A call of a solver, whose set-up sees no Ctrl-C: where that lasts, another thread makes the call."""
+    return interruptible(solve, *args, asks=True) if lasts_long(source) else solve(*args)
 
 
 def _place(source, device):
@@ -215,7 +237,7 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     tol : float, optional
         Ends when the norm of a step is at most this; None: 1e-8, of float32 1e-6. norm is 1, 2 or numpy.inf.
     max_iter : int, optional
-        None: 200.
+        1 or more; None: 200.
     personalization : (n,), optional
         v, which is divided by its sum; None: the same for all.
     x0 : (n,), optional
@@ -233,6 +255,15 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         Ranks, of sum 1 (less with dangling="drop").
     info : int
         0: converged; above 0: iterations after which it had not; -1: infinities or NaN came up.
+
+    Raises
+    ------
+    InvalidError
+        A number, a name or a weight out of range; sizes that do not fit.
+    TypeError
+        As spry.plan.
+    KeyboardInterrupt
+        Some hundredths of a second after Ctrl-C, or at the end of an iteration.
     """
     source = source_for(_with_numbers(A), device)
     matrix = _square(source, threads, check)
@@ -241,21 +272,22 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     options = {
         "alpha": float(alpha),
         "tolerance": None if tol is None else tol if tol > 0 else _TOLERANCE_ZERO,
-        "max_iterations": max_iter,
+        "max_iterations": whole(max_iter, "max_iter"),
         "norm": _one_of(norms, norm, "norm"),
         "edges": _one_of(directions, edges, "edges"),
         "zero_columns": _one_of({"teleport": 0, "refuse": 1, "drop": 2}, dangling, "dangling"),
         "start_from_x": x0 is not None,
         **_place(source, device),
     }
-    if tol is not None and not tol >= 0 or max_iter is not None and max_iter < 1:
-        raise InvalidError(f"tol is {tol}, max_iter is {max_iter}, expected 0 or more, and 1 or more, or None")
+    if tol is not None and not tol >= 0:
+        raise InvalidError(f"tol is {tol}, expected 0 or more, or None")
     if not 0 < alpha < 1:
         raise InvalidError(f"alpha is {alpha}, expected a number between 0 and 1")
     home, dtype = source.home, source.dtype
     x = home.empty(source.shape[0], dtype) if x0 is None else _columns(x0, source, "x0", copy=True)
     v = None if personalization is None else home.shown(_columns(personalization, source, "personalization"))
-    result = Info(_core.pagerank(matrix, home.shown(x), v, dtype == np.float32, options, of_call(threads)))
+    result = Info(_call(_core.pagerank, source, matrix, home.shown(x), v, dtype == np.float32, options,
+                        of_call(threads)))
     if result.verdict == "zero column":
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1

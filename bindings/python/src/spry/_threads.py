@@ -1,10 +1,9 @@
 """How many threads products use, for threadpoolctl, too; and long calls that Ctrl-C ends."""
 
-import operator
 import threading
 
 from . import _core
-from ._errors import InvalidError
+from ._numbers import whole
 
 
 def get_num_threads() -> int:
@@ -17,17 +16,12 @@ def set_num_threads(threads: int | None) -> None:
 
     Results are the same bits for any number of threads.
     """
-    checked(threads)
-    _core.set_threads(threads or 0)
+    _core.set_threads(checked(threads))
 
 
 def checked(threads):
     """The argument `threads` of a call, as the extension takes it."""
-    if threads is None:
-        return 0
-    if threads < 1:
-        raise InvalidError(f"threads is {threads}, expected 1 or more, or None")
-    return operator.index(threads)
+    return whole(threads, "threads") or 0
 
 
 def of_call(threads):
@@ -36,19 +30,26 @@ def of_call(threads):
     return min(checked(threads) or limit, limit)
 
 
-def interruptible(call, *args):
+def lasts_long(source, least=200_000):
+    """Whether work on its entries may last so long that Ctrl-C should be seen meanwhile; a GPU needs milliseconds."""
+    return source.nnz >= least and not source.home.device
+
+
+def interruptible(call, *args, asks=False):
     """call(*args), a call of the library that cannot be stopped, so that Ctrl-C comes through.
 
     Another thread makes it while this one waits. After Ctrl-C it goes on to its end by itself, and its result is
-    thrown away.
+    thrown away. With `asks` the call takes one argument more: a function that it asks, a few times in a second where
+    it can, whether it shall end early.
     """
     if threading.current_thread() is not threading.main_thread():
         return call(*args)  # signals come to the main thread alone
-    done, result, failure = threading.Event(), [], []
+    done, left, result, failure = threading.Event(), threading.Event(), [], []
+    given = (*args, left.is_set) if asks else args
 
     def work():
         try:
-            result.append(call(*args))
+            result.append(call(*given))
         except BaseException as error:
             failure.append(error)
         finally:
@@ -58,7 +59,11 @@ def interruptible(call, *args):
         threading.Thread(target=work, name="spry", daemon=True).start()
     except RuntimeError:  # Python is about to end
         return call(*args)
-    done.wait()
+    try:
+        done.wait()
+    except BaseException:
+        left.set()
+        raise
     if failure:
         raise failure.pop()
     return result.pop()

@@ -20,6 +20,8 @@ def reorder(A, method="rcm", *, check=True):
     -------
     (m,) array of int64
     """
+    if not isinstance(method, str):
+        raise TypeError(f'method is {method!r}, expected a name, as "rcm"')
     matrix = host_source_of(A).matrix(check=check)
     rows, _ = interruptible(_core.order, matrix, method)
     return rows

@@ -1,5 +1,7 @@
 """Vectors that the library does not take as they are: converted where that loses nothing, refused otherwise."""
 
+import math
+
 import numpy as np
 
 from ._errors import InvalidError
@@ -21,6 +23,26 @@ def as_operand(x, dtype: str, name: str) -> np.ndarray:
     if array.ndim not in (1, 2):
         raise InvalidError(f"{name} has {array.ndim} dimensions, expected 1, or 2 for a block of columns")
     return np.require(np.ascontiguousarray(array), requirements="A")
+
+
+def check_target(out: np.ndarray) -> None:
+    """Refuses an array to be written where two of its entries are one number in memory."""
+    refuse_shared(out.shape, out.strides)
+
+
+def refuse_shared(shape, strides):
+    """The same by the lengths of one or two dimensions and their strides, in one unit."""
+    long = [(length, abs(int(stride))) for length, stride in zip(shape, strides, strict=True) if length > 1]
+    if 0 in shape or not long:
+        return
+    shared = any(stride == 0 for _, stride in long)
+    if not shared and len(long) == 2:
+        (m, a), (n, b) = long
+        common = math.gcd(a, b)
+        shared = b // common < m and a // common < n  # as many steps along one lead where so many of the other do
+    if shared:
+        raise InvalidError(f"out has strides {tuple(strides)}: several of its entries are one number in memory, as "
+                           "numpy.broadcast_to makes them; expected an array of its own for each")
 
 
 def _other_plan(found, dtype):
