@@ -179,7 +179,7 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
 }
 
 /*
- * An array for the result. malloc takes blocks of 32 MB and more from the system each time, which clears them: that is
+ * An array for the result. malloc may take large blocks from the system each time, which clears their pages: that is
  * as long as a good part of the product. So the last two such results stay with the plan, and serve again once nobody
  * else refers to them. Two, since of y = plan @ x the old y is there while the new one is made.
  */

@@ -127,7 +127,7 @@ class Plan(_core.Plan):
     """A matrix made ready for products; spry.plan makes one.
 
     plan @ x multiplies with a vector or a block of columns, x @ plan with the transpose. Several threads may multiply
-    at once. Plans are pickled by their arrays and options, and planned anew. Of results of 32 MB and more a plan keeps
+    at once. Plans are pickled by their arrays and options, and planned anew. Of results of 1 MB and more a plan keeps
     the memory of the last two, which serves again when nobody refers to them any more.
     """
 
