@@ -105,10 +105,8 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscCall(operands_of(C, &p->operands));
     *made = p;
     if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
-    if (at_once) {
-        PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    if (at_once) PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
+    if (p->galerkin) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(SpryMatrixBorrow(A, (PetscBool)(type == MATPRODUCT_AtB), &p->left));
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
     if (type == MATPRODUCT_PtAP) PetscCall(SpryMatrixBorrow(B, PETSC_TRUE, &p->transposed));
@@ -116,7 +114,7 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C's structure as the product has it; its values too, where they are there already for the present operands. */
+/* C's structure as the product has it. */
 static PetscErrorCode product_structure(const Product *p, spry_arrays *structure)
 {
     PetscFunctionBegin;
@@ -150,9 +148,8 @@ static PetscErrorCode product_get(Mat C, Product **found)
     PetscCall(operands_of(C, &now));
     if (!p || structure_changed(&now, &p->operands)) {
         PetscCall(product_make(C, &p));
-    } else if (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1]) {
-        if (p->first) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
-        if (p->galerkin) SpryGalerkinForget(p->galerkin);
+    } else if (p->first && (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1])) {
+        SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
     }
     p->operands = now;
     *found = p;
@@ -319,26 +316,44 @@ static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What C carries, or NULL where C misses a part of its diagonal. What is done at once tells that when it is made. */
+static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p)
+{
+    Mat A, B;
+    PetscBool at_once = PETSC_FALSE, whole = PETSC_FALSE, fails = PETSC_FALSE;
+    PetscFunctionBegin;
+    *p = NULL;
+    PetscCall(MatProductGetMats(C, &A, &B, NULL));
+    if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
+    if (at_once) PetscCall(product_make(C, p));
+    if (*p && (*p)->galerkin) {
+        if (!SpryGalerkinHasDiagonal((*p)->galerkin)) *p = NULL;
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
+    PetscCall(petsc_fails(type, A, B, &fails));
+    if (!whole && !fails)
+        *p = NULL;
+    else if (!*p)
+        PetscCall(product_make(C, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_Spry(Mat C)
 {
     spry_arrays structure;
     Product *p = NULL;
     MatProductType type;
     PetscInt rows, cols;
-    PetscBool whole, fails = PETSC_FALSE;
-    Mat A, B;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(MatProductGetType(C, &type));
-    PetscCall(MatProductGetMats(C, &A, &B, NULL));
-    PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
-    PetscCall(petsc_fails(type, A, B, &fails));
-    if (!whole && !fails) {
+    PetscCall(make_with_diagonal(C, type, &p));
+    if (!p) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(product_make(C, &p));
     PetscCall(product_structure(p, &structure));
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");

@@ -141,15 +141,15 @@ typedef struct SpryGalerkin SpryGalerkin;
 
 /* Whether it is faster than two products. */
 PETSC_INTERN PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves);
-/* With C's structure and values. *made is to be destroyed on failure, too. */
+/* With C's structure. *made is to be destroyed on failure, too; NULL: a row of C is too long for this. */
 PETSC_INTERN PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made);
 PETSC_INTERN void SpryGalerkinDestroy(SpryGalerkin *galerkin); /* NULL is fine */
-/* C's arrays, rows sorted; values NULL where they are not there for the present operands. */
+/* C's arrays, rows sorted; values NULL until SpryGalerkinFind. */
 PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result);
-PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has other values */
-/* The values into `values`, in the order of C's structure. */
+PETSC_INTERN PetscBool SpryGalerkinHasDiagonal(const SpryGalerkin *galerkin); /* all of C's */
+/* The values of the present operands into `values`, in the order of C's structure. */
 PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);
-/* The values into the arrays that SpryGalerkinResult shows. */
+/* The same into the arrays that SpryGalerkinResult shows. */
 PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
 
 /* Whether each place of the diagonal of a product has an entry; true of one that is not square: diagonal.c */
