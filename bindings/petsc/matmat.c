@@ -105,8 +105,10 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscCall(operands_of(C, &p->operands));
     *made = p;
     if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
-    if (at_once) PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
-    if (p->galerkin) PetscFunctionReturn(PETSC_SUCCESS);
+    if (at_once) {
+        PetscCall(SpryGalerkinCreate(A, B, &p->galerkin));
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(SpryMatrixBorrow(A, (PetscBool)(type == MATPRODUCT_AtB), &p->left));
     PetscCall(SpryMatrixBorrow(B, PETSC_FALSE, &p->right));
     if (type == MATPRODUCT_PtAP) PetscCall(SpryMatrixBorrow(B, PETSC_TRUE, &p->transposed));
@@ -114,13 +116,14 @@ static PetscErrorCode product_make(Mat C, Product **made)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C's structure as the product has it. */
+/* C's structure as the product has it; its values too, where they are there already for the present operands. */
 static PetscErrorCode product_structure(const Product *p, spry_arrays *structure)
 {
+    PetscBool whole;
     PetscFunctionBegin;
     *structure = SPRY_INIT(spry_arrays);
     if (p->galerkin)
-        SpryGalerkinResult(p->galerkin, structure);
+        SpryGalerkinResult(p->galerkin, structure, &whole);
     else
         SpryCall(spry_spgemm_plan_get_structure(p->last, structure, err));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,8 +151,9 @@ static PetscErrorCode product_get(Mat C, Product **found)
     PetscCall(operands_of(C, &now));
     if (!p || structure_changed(&now, &p->operands)) {
         PetscCall(product_make(C, &p));
-    } else if (p->first && (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1])) {
-        SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
+    } else if (now.states[0] != p->operands.states[0] || now.states[1] != p->operands.states[1]) {
+        if (p->first) SpryCall(spry_spgemm_plan_run(p->first, NULL, err));
+        if (p->galerkin) SpryGalerkinForget(p->galerkin);
     }
     p->operands = now;
     *found = p;
@@ -325,17 +329,16 @@ static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p
     *p = NULL;
     PetscCall(MatProductGetMats(C, &A, &B, NULL));
     if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
-    if (at_once) PetscCall(product_make(C, p));
-    if (*p && (*p)->galerkin) {
-        if (!SpryGalerkinHasDiagonal((*p)->galerkin)) *p = NULL;
+    if (at_once) {
+        spry_arrays structure = SPRY_INIT(spry_arrays);
+        PetscCall(product_make(C, p));
+        SpryGalerkinResult((*p)->galerkin, &structure, &whole);
+        if (!whole) *p = NULL; /* PETSc's code goes on, and drops it */
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
     PetscCall(petsc_fails(type, A, B, &fails));
-    if (!whole && !fails)
-        *p = NULL;
-    else if (!*p)
-        PetscCall(product_make(C, p));
+    if (whole || fails) PetscCall(product_make(C, p));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

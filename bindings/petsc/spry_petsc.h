@@ -10,7 +10,7 @@
  * plans.c         when a matrix gets a plan, and when the plan is made again or updated
  * multiply.c      products with vectors
  * matmat.c        sparse products
- * galerkin.c      P^T*A*P at once
+ * galerkin.c      P^T*A*P at once; galerkin_runs.c where rows of P come in runs with the same columns
  * diagonal.c      whether a product has its whole diagonal
  * view.c          what -mat_view tells
  *
@@ -141,15 +141,16 @@ typedef struct SpryGalerkin SpryGalerkin;
 
 /* Whether it is faster than two products. */
 PETSC_INTERN PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves);
-/* With C's structure. *made is to be destroyed on failure, too; NULL: a row of C is too long for this. */
+/* With C's structure, and its values where they cost little then. *made is to be destroyed on failure, too. */
 PETSC_INTERN PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made);
 PETSC_INTERN void SpryGalerkinDestroy(SpryGalerkin *galerkin); /* NULL is fine */
-/* C's arrays, rows sorted; values NULL until SpryGalerkinFind. */
-PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result);
-PETSC_INTERN PetscBool SpryGalerkinHasDiagonal(const SpryGalerkin *galerkin); /* all of C's */
-/* The values of the present operands into `values`, in the order of C's structure. */
+/* C's arrays, rows sorted; values NULL where they are not there for the present operands; whether its diagonal is whole.
+ */
+PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result, PetscBool *whole_diagonal);
+PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has other values */
+/* The values into `values`, in the order of C's structure. */
 PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);
-/* The same into the arrays that SpryGalerkinResult shows. */
+/* The values into the arrays that SpryGalerkinResult shows. */
 PETSC_INTERN PetscErrorCode SpryGalerkinFind(SpryGalerkin *galerkin);
 
 /* Whether each place of the diagonal of a product has an entry; true of one that is not square: diagonal.c */

@@ -198,6 +198,14 @@ static PetscErrorCode products_by_runs(void)
     PetscCall(PetscObjectQuery((PetscObject)C[1], "__spry_product__", &ours));
     PetscCheck(ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "P in runs of rows: PETSc's own product");
     PetscCall(same_numbers(C[0], C[1], "P in runs of rows"));
+    for (int t = 0; t < 2; t++) { /* C gets a place that the product does not have */
+        PetscCall(MatSetValue(C[t], 0, COLS - 1, 7, ADD_VALUES));
+        PetscCall(MatAssemblyBegin(C[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(C[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatScale(t ? a.ours : a.aij, 0.5));
+        PetscCall(MatPtAP(t ? a.ours : a.aij, P[t], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[t]));
+    }
+    PetscCall(same_numbers(C[0], C[1], "P in runs of rows, C with more entries"));
     for (int t = 0; t < 2; t++) { /* infinity stays where it belongs */
         PetscCall(MatSetValue(P[t], 19, 2, (PetscScalar)PETSC_INFINITY * 10, INSERT_VALUES));
         PetscCall(MatAssemblyBegin(P[t], MAT_FINAL_ASSEMBLY));
