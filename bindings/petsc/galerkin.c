@@ -5,39 +5,24 @@
  * later, for new values. A sum is zero again when it has been read.
  *
  * Work: sum over entries p_iJ of |A_i|, and over entries (J,k) of P^T*A of |P_k|, about what two stored products do.
- * Where rows of P are long the library's products are faster, which take several entries at a time. Gustavson, ACM
- * TOMS 4(3), 1978, once behind the other.
+ * Where rows of P are long the library's products are faster, which take several entries at a time; where they come in
+ * runs with the same columns, galerkin_runs.c is. Gustavson, ACM TOMS 4(3), 1978, once behind the other.
  */
-#include "spry_petsc.h"
+#include "galerkin.h"
 
 /* Entries of a row of P up to which this is faster than two products, in the mean. */
 enum { MOST_ENTRIES = 6 };
 
-/* A matrix's arrays. */
-typedef struct Arrays {
-    PetscInt rows, cols;
-    const PetscInt *offsets, *columns;
-    const PetscScalar *values;
-} Arrays;
-
 struct SpryGalerkin {
     Arrays a, p;
+    SpryRuns *runs;                     /* does it all, where rows of P come in runs; what follows is NULL then */
     PetscInt *offsets, *rows, *entries; /* of P^T: row of P and place in P of each entry */
     PetscScalar *middle, *sums;         /* over the columns of A and of C; zero between rows */
     PetscInt *seen, *list;              /* over the columns of A: the last row that had each; the row's columns */
     PetscInt *result_offsets, *result_columns;
     PetscScalar *result_values; /* of the present operands, until they are handed out; else NULL */
+    PetscBool whole_diagonal;
 };
-
-static PetscErrorCode arrays_of(Mat A, Arrays *a)
-{
-    PetscScalar *values;
-    PetscFunctionBegin;
-    PetscCall(MatGetLocalSize(A, &a->rows, &a->cols));
-    PetscCall(MatSeqAIJGetCSRAndMemType(A, &a->offsets, &a->columns, &values, NULL));
-    a->values = values;
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves)
 {
@@ -133,29 +118,6 @@ static PetscErrorCode grow(SpryGalerkin *g, PetscInt used, PetscInt more, PetscI
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of C are short, and their columns come nearly sorted. */
-static PetscErrorCode sort(PetscInt count, PetscInt *list)
-{
-    enum { SHORT = 32 };
-    PetscFunctionBegin;
-    if (count > SHORT) {
-        PetscCall(PetscSortInt(count, list));
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    for (PetscInt k = 1; k < count; k++) {
-        const PetscInt column = list[k];
-        PetscInt at = k;
-        for (; at > 0 && list[at - 1] > column; at--) list[at] = list[at - 1];
-        list[at] = column;
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void nothing_seen(PetscInt *seen, PetscInt count)
-{
-    for (PetscInt k = 0; k < count; k++) seen[k] = -1;
-}
-
 /* Structure and values of C. */
 static PetscErrorCode find_result(SpryGalerkin *g)
 {
@@ -165,6 +127,7 @@ static PetscErrorCode find_result(SpryGalerkin *g)
     PetscCall(PetscMalloc2(rows, &seen, rows + 1, &list));
     nothing_seen(seen, rows);
     nothing_seen(g->seen, g->a.cols);
+    g->whole_diagonal = PETSC_TRUE;
     PetscCall(PetscMalloc1(rows + 1, &g->result_offsets));
     PetscCall(PetscMalloc1(room, &g->result_columns));
     PetscCall(PetscMalloc1(room, &g->result_values));
@@ -172,6 +135,7 @@ static PetscErrorCode find_result(SpryGalerkin *g)
         const PetscInt columns = middle_row(g, row);
         PetscInt count = 0;
         for (PetscInt k = 0; k < columns; k++) count = add_listing(g, g->list[k], row, seen, list, count);
+        if (seen[row] != row) g->whole_diagonal = PETSC_FALSE;
         PetscCall(sort(count, list));
         PetscCall(grow(g, used, count, &room));
         g->result_offsets[row] = used;
@@ -193,6 +157,8 @@ PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made)
     *made = g;
     PetscCall(arrays_of(A, &g->a));
     PetscCall(arrays_of(P, &g->p));
+    if (SpryRunsServe(&g->p)) PetscCall(SpryRunsCreate(&g->a, &g->p, &g->runs));
+    if (g->runs) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscCalloc2(g->a.cols, &g->middle, g->p.cols, &g->sums));
     PetscCall(PetscMalloc2(g->a.cols, &g->seen, g->a.cols + 1, &g->list)); /* one more: written before it is counted */
     PetscCall(transpose(g));
@@ -209,6 +175,7 @@ void SpryGalerkinDestroy(SpryGalerkin *g)
 {
     if (!g) return;
     SpryGalerkinForget(g);
+    SpryRunsDestroy(g->runs);
     (void)PetscFree(g->result_offsets);
     (void)PetscFree(g->result_columns);
     (void)PetscFree2(g->rows, g->entries);
@@ -218,30 +185,50 @@ void SpryGalerkinDestroy(SpryGalerkin *g)
     (void)PetscFree(g);
 }
 
-void SpryGalerkinResult(const SpryGalerkin *g, spry_arrays *result)
+void SpryGalerkinResult(const SpryGalerkin *g, spry_arrays *result, PetscBool *whole_diagonal)
 {
+    result->values = g->result_values;
+    if (g->runs) {
+        SpryRunsResult(g->runs, result, whole_diagonal);
+        return;
+    }
     result->rows = result->cols = g->p.cols;
     result->nnz = g->result_offsets[g->p.cols];
     result->offset_type = result->index_type = SPRY_PETSC_INDEX;
     result->offsets = g->result_offsets;
     result->indices = g->result_columns;
-    result->values = g->result_values;
+    *whole_diagonal = g->whole_diagonal;
 }
 
-PetscErrorCode SpryGalerkinRun(SpryGalerkin *g, PetscScalar *values)
+static void run_by_rows(SpryGalerkin *g, PetscScalar *values)
 {
     const PetscInt *const offsets = g->result_offsets, *const columns = g->result_columns;
-    PetscFunctionBegin;
-    if (g->result_values) {
-        PetscCall(PetscArraycpy(values, g->result_values, offsets[g->p.cols]));
-        SpryGalerkinForget(g);
-        PetscFunctionReturn(PETSC_SUCCESS);
-    }
     nothing_seen(g->seen, g->a.cols);
     for (PetscInt row = 0; row < g->p.cols; row++) {
         const PetscInt count = middle_row(g, row);
         for (PetscInt k = 0; k < count; k++) add(g, g->list[k]);
         for (PetscInt k = offsets[row]; k < offsets[row + 1]; k++) values[k] = take_sum(g, columns[k]);
+    }
+}
+
+static PetscInt entries_of(const SpryGalerkin *g)
+{
+    spry_arrays result = SPRY_INIT(spry_arrays);
+    PetscBool whole;
+    SpryGalerkinResult(g, &result, &whole);
+    return (PetscInt)result.nnz;
+}
+
+PetscErrorCode SpryGalerkinRun(SpryGalerkin *g, PetscScalar *values)
+{
+    PetscFunctionBegin;
+    if (g->result_values) {
+        PetscCall(PetscArraycpy(values, g->result_values, entries_of(g)));
+        SpryGalerkinForget(g);
+    } else if (g->runs) {
+        PetscCall(SpryRunsRun(g->runs, values));
+    } else {
+        run_by_rows(g, values);
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -251,7 +238,7 @@ PetscErrorCode SpryGalerkinFind(SpryGalerkin *g)
     PetscScalar *values;
     PetscFunctionBegin;
     if (g->result_values) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PetscMalloc1(g->result_offsets[g->p.cols], &values));
+    PetscCall(PetscMalloc1(entries_of(g), &values));
     PetscCall(SpryGalerkinRun(g, values));
     g->result_values = values;
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -119,10 +119,11 @@ static PetscErrorCode product_make(Mat C, Product **made)
 /* C's structure as the product has it; its values too, where they are there already for the present operands. */
 static PetscErrorCode product_structure(const Product *p, spry_arrays *structure)
 {
+    PetscBool whole;
     PetscFunctionBegin;
     *structure = SPRY_INIT(spry_arrays);
     if (p->galerkin)
-        SpryGalerkinResult(p->galerkin, structure);
+        SpryGalerkinResult(p->galerkin, structure, &whole);
     else
         SpryCall(spry_spgemm_plan_get_structure(p->last, structure, err));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,26 +320,43 @@ static PetscErrorCode set_block_sizes(Mat C, MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What C carries, or NULL where C misses a part of its diagonal. What is done at once tells that when it is made. */
+static PetscErrorCode make_with_diagonal(Mat C, MatProductType type, Product **p)
+{
+    Mat A, B;
+    PetscBool at_once = PETSC_FALSE, whole = PETSC_FALSE, fails = PETSC_FALSE;
+    PetscFunctionBegin;
+    *p = NULL;
+    PetscCall(MatProductGetMats(C, &A, &B, NULL));
+    if (type == MATPRODUCT_PtAP) PetscCall(SpryGalerkinServes(B, &at_once));
+    if (at_once) {
+        spry_arrays structure = SPRY_INIT(spry_arrays);
+        PetscCall(product_make(C, p));
+        SpryGalerkinResult((*p)->galerkin, &structure, &whole);
+        if (!whole) *p = NULL; /* PETSc's code goes on, and drops it */
+        PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
+    PetscCall(petsc_fails(type, A, B, &fails));
+    if (whole || fails) PetscCall(product_make(C, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_Spry(Mat C)
 {
     spry_arrays structure;
     Product *p = NULL;
     MatProductType type;
     PetscInt rows, cols;
-    PetscBool whole, fails = PETSC_FALSE;
-    Mat A, B;
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(spry_settings.symbolic, C, 0, 0, 0));
     PetscCall(MatProductGetType(C, &type));
-    PetscCall(MatProductGetMats(C, &A, &B, NULL));
-    PetscCall(SpryDiagonalIsWhole(A, B, type, &whole));
-    PetscCall(petsc_fails(type, A, B, &fails));
-    if (!whole && !fails) {
+    PetscCall(make_with_diagonal(C, type, &p));
+    if (!p) {
         PetscCall(symbolic_as_aij(C));
         PetscCall(PetscLogEventEnd(spry_settings.symbolic, C, 0, 0, 0));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCall(product_make(C, &p));
     PetscCall(product_structure(p, &structure));
     PetscCheck(structure.offset_type == SPRY_PETSC_INDEX && structure.index_type == SPRY_PETSC_INDEX, PETSC_COMM_SELF,
                PETSC_ERR_SUP, "the product has more entries than this PETSc's integers count");

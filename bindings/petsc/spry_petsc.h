@@ -10,7 +10,7 @@
  * plans.c         when a matrix gets a plan, and when the plan is made again or updated
  * multiply.c      products with vectors
  * matmat.c        sparse products
- * galerkin.c      P^T*A*P at once
+ * galerkin.c      P^T*A*P at once; galerkin_runs.c where rows of P come in runs with the same columns
  * diagonal.c      whether a product has its whole diagonal
  * view.c          what -mat_view tells
  *
@@ -141,11 +141,12 @@ typedef struct SpryGalerkin SpryGalerkin;
 
 /* Whether it is faster than two products. */
 PETSC_INTERN PetscErrorCode SpryGalerkinServes(Mat P, PetscBool *serves);
-/* With C's structure and values. *made is to be destroyed on failure, too. */
+/* With C's structure, and its values where they cost little then. *made is to be destroyed on failure, too. */
 PETSC_INTERN PetscErrorCode SpryGalerkinCreate(Mat A, Mat P, SpryGalerkin **made);
 PETSC_INTERN void SpryGalerkinDestroy(SpryGalerkin *galerkin); /* NULL is fine */
-/* C's arrays, rows sorted; values NULL where they are not there for the present operands. */
-PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result);
+/* C's arrays, rows sorted; values NULL where they are not there for the present operands; whether its diagonal is whole.
+ */
+PETSC_INTERN void SpryGalerkinResult(const SpryGalerkin *galerkin, spry_arrays *result, PetscBool *whole_diagonal);
 PETSC_INTERN void SpryGalerkinForget(SpryGalerkin *galerkin); /* A or P has other values */
 /* The values into `values`, in the order of C's structure. */
 PETSC_INTERN PetscErrorCode SpryGalerkinRun(SpryGalerkin *galerkin, PetscScalar *values);

@@ -144,6 +144,118 @@ static PetscErrorCode products_and_diagonals(MatProductType type)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each number of C is the other's within rounding, or is no number or infinite as the other's is. */
+static PetscErrorCode same_numbers(Mat expected, Mat found, const char what[])
+{
+    const PetscInt *offsets[2];
+    PetscScalar *values[2];
+    PetscInt rows;
+    PetscFunctionBegin;
+    PetscCall(MatGetSize(expected, &rows, NULL));
+    PetscCall(MatSeqAIJGetCSRAndMemType(expected, &offsets[0], NULL, &values[0], NULL));
+    PetscCall(MatSeqAIJGetCSRAndMemType(found, &offsets[1], NULL, &values[1], NULL));
+    PetscCheck(offsets[0][rows] == offsets[1][rows], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: numbers of entries", what);
+    for (PetscInt k = 0; k < offsets[0][rows]; k++) {
+        const PetscScalar e = values[0][k], f = values[1][k];
+        const PetscBool same = (PetscBool)(e == f || (e != e && f != f) ||
+                                           PetscAbsScalar(e - f) <= 1000 * PETSC_MACHINE_EPSILON * PetscAbsScalar(e));
+        PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, expected %g", what, k,
+                   (double)f, (double)e);
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of P come in runs with the same columns, some of them empty, and rows of A within a run differ. */
+static PetscErrorCode make_runs(MatType type, PetscInt rows, PetscInt cols, Mat *P)
+{
+    PetscFunctionBegin;
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, rows, cols, 3, NULL, P));
+    for (PetscInt i = 0; i < rows; i++)
+        for (PetscInt k = 0; k < i / 8 % 4; k++)
+            PetscCall(MatSetValue(*P, i, (i / 8 + 5 * k) % cols, (PetscScalar)(1 + (i + k) % 7), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(*P, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*P, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatConvert(*P, type, MAT_INPLACE_MATRIX, P));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode products_by_runs(void)
+{
+    enum { ROWS = 4000, COLS = 500 };
+    static const MatType types[] = {MATSEQAIJ, "seqaijspry"};
+    Mat C[2], P[2];
+    PetscObject ours;
+    Pair a;
+    PetscFunctionBegin;
+    PetscCall(pair_make(&a, ROWS, ROWS, 4));
+    for (int t = 0; t < 2; t++) {
+        const Mat A = t ? a.ours : a.aij;
+        PetscCall(make_runs(types[t], ROWS, COLS, &P[t]));
+        PetscCall(MatPtAP(A, P[t], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[t]));
+        PetscCall(MatScale(A, 3));
+        PetscCall(MatPtAP(A, P[t], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[t]));
+    }
+    PetscCall(PetscObjectQuery((PetscObject)C[1], "__spry_product__", &ours));
+    PetscCheck(ours, PETSC_COMM_SELF, PETSC_ERR_PLIB, "P in runs of rows: PETSc's own product");
+    PetscCall(same_numbers(C[0], C[1], "P in runs of rows"));
+    for (int t = 0; t < 2; t++) { /* C gets a place that the product does not have */
+        PetscCall(MatSetValue(C[t], 0, COLS - 1, 7, ADD_VALUES));
+        PetscCall(MatAssemblyBegin(C[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(C[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatScale(t ? a.ours : a.aij, 0.5));
+        PetscCall(MatPtAP(t ? a.ours : a.aij, P[t], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[t]));
+    }
+    PetscCall(same_numbers(C[0], C[1], "P in runs of rows, C with more entries"));
+    for (int t = 0; t < 2; t++) { /* infinity stays where it belongs */
+        PetscCall(MatSetValue(P[t], 19, 2, (PetscScalar)PETSC_INFINITY * 10, INSERT_VALUES));
+        PetscCall(MatAssemblyBegin(P[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(P[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatPtAP(t ? a.ours : a.aij, P[t], MAT_REUSE_MATRIX, PETSC_DEFAULT, &C[t]));
+    }
+    PetscCall(same_numbers(C[0], C[1], "P with infinity"));
+    for (int t = 0; t < 2; t++) {
+        PetscCall(MatDestroy(&C[t]));
+        PetscCall(MatDestroy(&P[t]));
+    }
+    PetscCall(pair_destroy(&a));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One row of A, and of C, has more entries than 16 bits count. */
+static PetscErrorCode long_row(void)
+{
+    enum { SIZE = 66000 };
+    Mat A[2], P[2], C[2];
+    PetscInt *lengths;
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc1(SIZE, &lengths));
+    for (PetscInt i = 0; i < SIZE; i++) lengths[i] = i == 7 ? SIZE : 1;
+    for (int t = 0; t < 2; t++) {
+        PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, SIZE, SIZE, 0, lengths, &A[t]));
+        PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, SIZE, SIZE, 1, NULL, &P[t]));
+        for (PetscInt i = 0; i < SIZE; i++) {
+            PetscCall(MatSetValue(A[t], 7, i, (PetscScalar)(1 + i % 5), INSERT_VALUES));
+            PetscCall(MatSetValue(A[t], i, i, (PetscScalar)(2 + i % 3), INSERT_VALUES));
+            PetscCall(MatSetValue(P[t], i, SIZE - 1 - i, (PetscScalar)(1 + i % 2), INSERT_VALUES));
+        }
+        PetscCall(MatAssemblyBegin(A[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(A[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyBegin(P[t], MAT_FINAL_ASSEMBLY));
+        PetscCall(MatAssemblyEnd(P[t], MAT_FINAL_ASSEMBLY));
+        if (t) PetscCall(MatConvert(A[t], "seqaijspry", MAT_INPLACE_MATRIX, &A[t]));
+        if (t) PetscCall(MatConvert(P[t], "seqaijspry", MAT_INPLACE_MATRIX, &P[t]));
+        PetscCall(MatPtAP(A[t], P[t], MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C[t]));
+    }
+    PetscCall(same_numbers(C[0], C[1], "a long row"));
+    for (int t = 0; t < 2; t++) {
+        PetscCall(MatDestroy(&A[t]));
+        PetscCall(MatDestroy(&P[t]));
+        PetscCall(MatDestroy(&C[t]));
+    }
+    PetscCall(PetscFree(lengths));
+    PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode changed_products(void)
 {
     static const MatProductType types[] = {MATPRODUCT_AB, MATPRODUCT_AtB, MATPRODUCT_PtAP, MATPRODUCT_PtAP};
@@ -169,6 +281,8 @@ int main(int argc, char **argv)
 {
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(changed_products());
+    PetscCall(products_by_runs());
+    PetscCall(long_row());
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all results are the same\n"));
     PetscCall(PetscFinalize());
     return 0;
