@@ -153,16 +153,23 @@ static spry_status copy(const spryi_device *device, void *to, const void *from, 
     return SPRY_OK;
 }
 
-static spry_status sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err)
+static spry_status look_at_rows(const spryi_device *device, spryi_row_look *look, const spry_arrays *csr, int checked,
+                                spry_error *err)
 {
     (void)device, (void)err;
-    *sums = (spryi_row_sums){0};
+    *look = (spryi_row_look){.sound = 1};
     mock_finish();
     mock_open_memory();
     for (int64_t i = 0; i < csr->rows; i++) {
         const double length = (double)spryi_row_length(csr, i);
-        sums->longest = length > sums->longest ? length : sums->longest;
-        sums->squares += length * length;
+        look->longest = length > look->longest ? length : look->longest;
+        look->squares += length * length;
+        look->sound &= length >= 0;
+    }
+    if (checked) look->sound &= spryi_offset_of(csr, 0) == 0 && spryi_offset_of(csr, csr->rows) == csr->nnz;
+    for (int64_t k = 0; checked && k < csr->nnz; k++) {
+        const int64_t column = spryi_index_at(csr->indices, csr->index_type, k);
+        look->sound &= column >= 0 && column < csr->cols;
     }
     mock_close_memory();
     return SPRY_OK;
@@ -550,7 +557,7 @@ const spryi_device_ops mock_ops = {.allocate = allocate,
                                    .release_in_order = release,
                                    .clear = clear_memory,
                                    .copy = copy,
-                                   .sum_rows = sum_rows,
+                                   .look_at_rows = look_at_rows,
                                    .gather = gather,
                                    .synchronize = synchronize,
                                    .finish = finish,

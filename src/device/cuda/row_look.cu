@@ -1,6 +1,6 @@
 /*
  * How long rows are, of offsets that lie on the device: the longest, and the sum of the squares; where it is asked for,
- * whether offsets and indices are those of a matrix, too. One pass: threads take rows, then entries, in turns; a block
+ * whether offsets and indices are those of a matrix, too. One pass: threads take entries, then rows, in turns; a block
  * joins what its threads have found in registers and shared memory and writes it to host memory, where the blocks'
  * words are joined. It moves offsets, and indices that are looked at, once; for offsets alone the launch and the wait
  * take longer. Where and what is wrong is not told: the host looks for that.
@@ -42,14 +42,14 @@ template <typename P, typename I> static __global__ void __launch_bounds__(THREA
     unsigned long long longest = 0, squares = 0;
     int bad = Aj && first == 0 && (Ap[0] != 0 || Ap[rows] != nnz);
 #pragma unroll 4
-    for (int64_t i = first; i < rows; i += step) {
+    for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
+#pragma unroll 4
+    for (int64_t i = first; i < rows; i += step) { /* last: kernels read them next, which then lie in the cache */
         const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
         bad |= length < 0;
         longest = (unsigned long long)length > longest ? (unsigned long long)length : longest;
         squares += (unsigned long long)(cut * cut);
     }
-#pragma unroll 4
-    for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
     join_block(longest, squares, bad, words);
 }
 

@@ -304,10 +304,10 @@ class Plan(_core.Plan):
         """A @ x."""
         return self @ x
 
-    def __getattr__(self, name):
-        """Of what is not there: SciPy's functions look for it where they take a plan for an array."""
-        hint = f": {_OPERATOR}" if name == "trace" else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+    @property
+    def trace(self):
+        """Not there: SciPy's functions look for it where they take a plan for an array."""
+        raise AttributeError(f"a plan has no trace: {_OPERATOR}", name="trace", obj=self)
 
     def __add__(self, other):
         raise TypeError(f"a plan has no sums and differences: {_OPERATOR}")
