@@ -63,6 +63,18 @@ static inline __m256d spryi_four_pd(const double *a, const double *b, const doub
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
 }
 
+/*
+ * So many times 16 bytes past the caches, to where malloc put an array: its large blocks are never aligned to 32. Parts
+ * that follow each other make whole lines, too.
+ */
+static __attribute__((noinline, unused)) void spryi_stream_parts(void *to, const void *from, int parts)
+{
+    __m128i *p = to;
+    const __m128i *q = from;
+    do _mm_stream_si128(p++, _mm_loadu_si128(q++));
+    while (--parts > 0);
+}
+
 /* A sliding window over ones and zeros gives the mask of any count. */
 static inline __m256i spryi_first_lanes_f64(int count)
 {

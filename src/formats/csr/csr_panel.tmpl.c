@@ -37,13 +37,23 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const spryi_csr_job *job, int64_t k, int64
     sums[1] = twice ? ADD(ADD(high[0], high[1]), ADD(high[2], high[3])) : ZERO();
 }
 
+/* Where y is aligned to so much it may be streamed: with AVX2 parts of a register gained nothing. */
+#ifdef __AVX512F__
+#define STREAMED_TO 16
+#else
+#define STREAMED_TO sizeof(VEC)
+#endif
+
 /* All lanes from number i of y on. Whole stores: on some processors those of a mask are microcode. */
 SPRYI_INLINE void SPRY_FN(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
-    if (job->stream_y && (uintptr_t)y % sizeof(VEC) == 0) {
-        STREAM(y, result);
+    if (job->stream_y && (uintptr_t)y % STREAMED_TO == 0) {
+        if (STREAMED_TO < sizeof(VEC) && (uintptr_t)y % sizeof(VEC) != 0)
+            spryi_stream_parts(y, &result, sizeof(VEC) / STREAMED_TO);
+        else
+            STREAM(y, result);
         return;
     }
     if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), LOAD(y), result);
@@ -108,3 +118,4 @@ SPRYI_INLINE void SPRY_FN(panel_piece)(const spryi_csr_job *job, const spryi_csr
 SPRYI_CSR_PANEL_LOOPS(ones, panel, 0)
 #endif
 SPRYI_CSR_PANEL_LOOPS(values, panel, 1)
+#undef STREAMED_TO

@@ -39,26 +39,14 @@ typedef struct SPRY_FN(target) {
 
 /* ---- y ------------------------------------------------------------------------------------------------- */
 
-/* Results of a slice past the caches, to where malloc put y: its large blocks are never aligned to 32. */
-static __attribute__((noinline)) void SPRY_FN(stream_lanes)(SPRY_V *y, const VEC *results)
-{
-    const __m128i *from = (const __m128i *)results;
-    for (int q = 0; q < (int)(SPRYI_PACKED_LANES * sizeof *y / sizeof *from); q++)
-        _mm_stream_si128((__m128i *)y + q, _mm_load_si128(from + q));
-}
-
 INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
 {
     SPRY_V *y = t->y + p->row;
     const VEC alpha = SET1(t->alpha);
-    if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(VEC) == 0) {
-        EACH_VECTOR for (int v = 0; v < VECTORS; v++) STREAM(y + v * LANES, MUL(alpha, sum[v]));
-        return;
-    }
     if (t->stream && p->lanes == UINT32_MAX && (uintptr_t)y % sizeof(__m128i) == 0) {
         VEC results[VECTORS]; /* sums, whose address nobody takes, stay in registers */
         EACH_VECTOR for (int v = 0; v < VECTORS; v++) results[v] = MUL(alpha, sum[v]);
-        SPRY_FN(stream_lanes)(y, results);
+        spryi_stream_parts(y, results, VECTORS * sizeof(VEC) / sizeof(__m128i));
         return;
     }
     EACH_VECTOR for (int v = 0; v < VECTORS; v++)
