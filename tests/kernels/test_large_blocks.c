@@ -1,0 +1,148 @@
+/*
+ * Several columns of so many rows that kernels write y past the caches, which asks for an alignment: y begins at a
+ * number, at 16 and 32 bytes, and at a line of the cache. Values and x are small whole numbers, which add up without
+ * rounding: every result is compared for equality.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spry/spry.h"
+#include "spry/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 263000, COLUMNS = 16, NEAR = 3, NNZ = ROWS * NEAR, LINE = 64 };
+
+static const int columns_of[] = {9, 16}; /* with a rest, and whole registers */
+
+typedef struct numbers {
+    int32_t *offsets, *indices;
+    double *values, *x, *y; /* y: of COLUMNS columns, row by row */
+} numbers;
+
+/* Row i has columns i, and two that lie some way off. */
+static numbers make_numbers(void)
+{
+    numbers n = {malloc((ROWS + 1) * sizeof(int32_t)), malloc(NNZ * sizeof(int32_t)), malloc(NNZ * sizeof(double)),
+                 malloc(sizeof(double) * ROWS * COLUMNS), calloc(ROWS * COLUMNS, sizeof(double))};
+    for (int64_t i = 0; i <= ROWS; i++) n.offsets[i] = (int32_t)(NEAR * i);
+    for (int64_t k = 0; k < NNZ; k++) {
+        n.indices[k] = (int32_t)((k / NEAR + 797 * (k % NEAR)) % ROWS);
+        n.values[k] = (double)(k % 7) - 3;
+    }
+    for (int64_t j = 0; j < ROWS * COLUMNS; j++) n.x[j] = (double)(j % 11) - 5;
+    for (int64_t k = 0; k < NNZ; k++)
+        for (int c = 0; c < COLUMNS; c++)
+            n.y[k / NEAR * COLUMNS + c] += n.values[k] * n.x[(int64_t)n.indices[k] * COLUMNS + c];
+    return n;
+}
+
+static void put(void *array, spry_type type, int64_t k, double number)
+{
+    if (type == SPRY_F64)
+        ((double *)array)[k] = number;
+    else
+        ((float *)array)[k] = (float)number;
+}
+
+static double get(const void *array, spry_type type, int64_t k)
+{
+    return type == SPRY_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
+}
+
+/* Runs with y so many bytes behind a line; nothing is written beside it. */
+static void check_places(const numbers *n, const spry_spmv_plan *plan, const char *kernel, spry_type type, int columns,
+                         const void *x, char *line)
+{
+    const int64_t size = (int64_t)spry_type_bytes(type), bytes = size * ROWS * columns;
+    const int64_t places[] = {size, 16, 32, LINE};
+    for (int p = 0; p < (int)(sizeof places / sizeof *places); p++) {
+        const int64_t place = places[p];
+        spry_error err = SPRY_ERROR_INIT;
+        char *const to = line + place;
+        memset(to - size, 0x5a, (size_t)(bytes + 2 * size));
+        const spry_vector y =
+            {.data = to, .length = ROWS, .columns = columns, .row_stride = columns, .column_stride = 1, .type = type};
+        const spry_const_vector from =
+            {.data = x, .length = ROWS, .columns = columns, .row_stride = COLUMNS, .column_stride = 1, .type = type};
+        if (spry_spmv_plan_run(plan, y, NULL, from, NULL, NULL, &err) != SPRY_OK)
+            fail_msg("%s: %s", kernel, err.message);
+        for (int64_t i = 0; i < ROWS; i++)
+            for (int c = 0; c < columns; c++)
+                if (get(to, type, i * columns + c) != n->y[i * COLUMNS + c])
+                    fail_msg("%s, %d columns, y %d bytes after a line: row %d is wrong", kernel, columns, (int)place,
+                             (int)i);
+        assert_memory_equal(to - size, "ZZZZZZZZ", (size_t)size);
+        assert_memory_equal(to + bytes, "ZZZZZZZZ", (size_t)size);
+    }
+}
+
+/* Every kernel that the processor has of the formats that may write past the caches. */
+static void check_kernels(spry_context *context, const numbers *n, spry_type type, const void *values, const void *x,
+                          char *line)
+{
+    static const char *const formats = "csr sell bsr packed";
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL;
+    arrays.layout = SPRY_CSR;
+    arrays.rows = arrays.cols = ROWS, arrays.nnz = NNZ;
+    arrays.offset_type = arrays.index_type = SPRY_I32;
+    arrays.value_type = type;
+    arrays.offsets = n->offsets, arrays.indices = n->indices, arrays.values = values;
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &arrays, NULL));
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(SPRY_OK, spry_kernel_get_info(context, &kernel, k, NULL));
+        if (!kernel.available || kernel.study || strcmp(kernel.device_kind, "cpu") != 0 ||
+            !strstr(formats, kernel.format))
+            continue;
+        for (int c = 0; c < (int)(sizeof columns_of / sizeof *columns_of); c++) {
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            spry_spmv_plan *plan = NULL;
+            options.format = kernel.format;
+            options.kernel = kernel.name;
+            options.columns = columns_of[c];
+            options.row_major = 1;
+            if (spry_spmv_plan_create(context, &plan, A, &options, NULL) != SPRY_OK) continue;
+            check_places(n, plan, kernel.name, type, columns_of[c], x, line);
+            spry_spmv_plan_destroy(plan);
+        }
+    }
+    spry_matrix_destroy(A);
+}
+
+static void y_from_every_place_on(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    assert_int_equal(SPRY_OK, spry_context_create(&context, NULL, NULL));
+    const numbers n = make_numbers();
+    char *const line = aligned_alloc(LINE, sizeof(double) * ROWS * COLUMNS + 4 * LINE);
+    void *const values = malloc(sizeof(double) * NNZ), *const x = malloc(sizeof(double) * ROWS * COLUMNS);
+    for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+        for (int64_t k = 0; k < NNZ; k++) put(values, (spry_type)type, k, n.values[k]);
+        for (int64_t j = 0; j < ROWS * COLUMNS; j++) put(x, (spry_type)type, j, n.x[j]);
+        check_kernels(context, &n, (spry_type)type, values, x, line);
+    }
+    free(values);
+    free(x);
+    free(line);
+    free(n.offsets);
+    free(n.indices);
+    free(n.values);
+    free(n.x);
+    free(n.y);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(y_from_every_place_on)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
