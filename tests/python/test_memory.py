@@ -96,7 +96,14 @@ def test_a_leak_would_be_seen():
     """What the cycles look at does grow where something is kept, beyond what the heap had free."""
     kept, data = [], spry.generate("laplace5", x=5, y=5).data
     references = sys.getrefcount(data)
-    assert min(growth(lambda: kept.append((data, bytearray(2000)))) for _ in range(3)) > LEAK
+
+    def keep():
+        kept.append((data, bytearray(2000)))
+
+    for _ in range(20):  # tests before may have left tens of megabytes
+        if growth(keep) > LEAK:
+            break
+    assert min(growth(keep) for _ in range(3)) > LEAK
     assert sys.getrefcount(data) > references + CYCLES // 2
 
 
