@@ -136,9 +136,9 @@ spry_status spryi_zip_open_member(spryi_zip *zip, const char *name, int64_t *byt
 /* Bytes without compression are read in one piece: minizip copies them one by one. */
 static spry_status read_stored(spryi_zip *zip, void *to, int64_t bytes, spry_error *err)
 {
+    const int is_there = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
     zip->at = zip->stored;
-    if (bytes > zip->left || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes)
-        return fail(zip, "is cut short", err);
+    if (!is_there || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes) return fail(zip, "is cut short", err);
     zip->sum = crc32_z(zip->sum, to, (z_size_t)bytes);
     zip->stored += bytes;
     zip->left -= bytes;
