@@ -16,6 +16,7 @@ from measure import MESH, matrix_of
 
 import spry
 
+
 def batch(call, calls=50):
     start = time.perf_counter()
     for _ in range(calls):

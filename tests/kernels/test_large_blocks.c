@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "reference.h"
+
 #include "spry/spry.h"
 #include "spry/tools.h"
 
@@ -42,19 +44,6 @@ static numbers make_numbers(void)
     return n;
 }
 
-static void put(void *array, spry_type type, int64_t k, double number)
-{
-    if (type == SPRY_F64)
-        ((double *)array)[k] = number;
-    else
-        ((float *)array)[k] = (float)number;
-}
-
-static double get(const void *array, spry_type type, int64_t k)
-{
-    return type == SPRY_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
-}
-
 /* Runs with y so many bytes behind a line; nothing is written beside it. */
 static void check_places(const numbers *n, const spry_spmv_plan *plan, const char *kernel, spry_type type, int columns,
                          const void *x, char *line)
@@ -74,7 +63,7 @@ static void check_places(const numbers *n, const spry_spmv_plan *plan, const cha
             fail_msg("%s: %s", kernel, err.message);
         for (int64_t i = 0; i < ROWS; i++)
             for (int c = 0; c < columns; c++)
-                if (get(to, type, i * columns + c) != n->y[i * COLUMNS + c])
+                if (number_at(to, type, i * columns + c) != n->y[i * COLUMNS + c])
                     fail_msg("%s, %d columns, y %d bytes after a line: row %d is wrong", kernel, columns, (int)place,
                              (int)i);
         assert_memory_equal(to - size, "ZZZZZZZZ", (size_t)size);
@@ -125,8 +114,8 @@ static void y_from_every_place_on(void **state)
     char *const line = aligned_alloc(LINE, sizeof(double) * ROWS * COLUMNS + 4 * LINE);
     void *const values = malloc(sizeof(double) * NNZ), *const x = malloc(sizeof(double) * ROWS * COLUMNS);
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-        for (int64_t k = 0; k < NNZ; k++) put(values, (spry_type)type, k, n.values[k]);
-        for (int64_t j = 0; j < ROWS * COLUMNS; j++) put(x, (spry_type)type, j, n.x[j]);
+        for (int64_t k = 0; k < NNZ; k++) set_number(values, (spry_type)type, k, n.values[k]);
+        for (int64_t j = 0; j < ROWS * COLUMNS; j++) set_number(x, (spry_type)type, j, n.x[j]);
         check_kernels(context, &n, (spry_type)type, values, x, line);
     }
     free(values);

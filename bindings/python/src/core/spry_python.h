@@ -162,8 +162,8 @@ int spry_python_view_operand(spry_operand *operand, PyObject *given, const char 
 /* ---- matrix.c ---- */
 typedef struct SpryMatrix {
     PyObject_HEAD spry_matrix *matrix;
-    PyObject *offsets, *indices, *values,
-        *row_indices; /* borrowed: arrays of NumPy, or views; NULL: the library's own */
+    /* borrowed: arrays of NumPy, or views; NULL: the library's own */
+    PyObject *offsets, *indices, *values, *row_indices;
 } SpryMatrix;
 
 extern PyTypeObject *spry_python_matrix_type;

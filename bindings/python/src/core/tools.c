@@ -101,22 +101,18 @@ static PyObject *generators(PyObject *module, PyObject *unused)
     return list;
 }
 
-PyDoc_STRVAR(formats_doc, "formats() -> list of names\n\nThe formats that plans may have.");
+PyDoc_STRVAR(formats_doc, "formats() -> list of dicts\n\nThe formats that plans may have, by their names.");
 
 static PyObject *formats(PyObject *module, PyObject *unused)
 {
+    static const spry_field fields[] = {SPRY_FIELD(spry_format_info, STRING, name), SPRY_FIELDS_END};
     (void)module, (void)unused;
-    PyObject *const list = PyList_New(0);
+    PyObject *list = PyList_New(0);
     for (int f = 0; list && f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         spry_error err;
-        PyObject *const name = spry_format_get_info(&info, f, &err) == SPRY_OK ? PyUnicode_FromString(info.name)
-                                                                               : spry_python_fail(&err);
-        const int failed = !name || PyList_Append(list, name) < 0;
-        Py_XDECREF(name);
-        if (!failed) continue;
-        Py_DECREF(list);
-        return NULL;
+        if (spry_format_get_info(&info, f, &err) != SPRY_OK) spry_python_fail(&err);
+        if (PyErr_Occurred() || add(list, &info, fields) < 0) Py_CLEAR(list);
     }
     return list;
 }

@@ -149,6 +149,12 @@ def refuse_matrix(values, name="values"):
         raise TypeError(f"{name} is a matrix, {_type_name(values)}, expected the array of its values, as {of}")
 
 
+def write_values(source: Source, values, name="values"):
+    """Into the array that the source has. TypeError, InvalidError where they are a matrix or do not fit."""
+    refuse_matrix(values, name)
+    source.home.copy_values(source.values[: source.nnz], values)
+
+
 def type_of(dtype) -> str:
     """The library's name of a type of numbers."""
     name = np.dtype(dtype).name

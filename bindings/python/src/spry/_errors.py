@@ -98,7 +98,7 @@ def with_hints(message):
     from . import _core
 
     if re.match(r'no format "', message):
-        return f"{message}, expected one of {', '.join(_core.formats())}"
+        return f"{message}, expected one of {', '.join(f['name'] for f in _core.formats())}"
     if "no CUDA plug-in: " in message and not os.environ.get("SPRY_CUDA_PLUGIN") and not _plugin_is_installed():
         return f"{message}; pip install spry-cuda13 brings it"
     return message

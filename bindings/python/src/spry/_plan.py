@@ -9,7 +9,7 @@ from ._arrays import Source, later_values, origin_of, refuse_matrix, source_for,
 from ._errors import InvalidError
 from ._homes import adopt, device_number, give_back, home_of
 from ._numbers import whole
-from ._threads import checked, interruptible, lasts_long
+from ._threads import attended, checked
 
 _TRANSPOSED = 1  # spry_op
 _NUMBERS = {"f32": np.float32, "f64": np.float64}
@@ -147,8 +147,8 @@ class Plan(_core.Plan):
     @classmethod
     def _make(cls, source: Source, options: dict, threads: int, check=False, parent=None):
         matrix = source.matrix(threads, check=check)
-        make = (lambda *args: interruptible(cls, *args)) if lasts_long(source, _LONG) else cls
-        plan = make(matrix, options, threads, source.home.stream(), check)
+        plan = attended(cls, matrix, options, threads, source.home.stream(), check, entries=source.nnz,
+                        home=source.home, least=_LONG)
         plan._check = check
         plan._vector_device = max(options.get("vector_device", source.home.device), 0)
         plan._workspaces = {}

@@ -3,12 +3,12 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_home, csr_of, later_values, origin_of, refuse_matrix, same_values, source_of
+from ._arrays import common_home, csr_of, later_values, origin_of, same_values, source_of, write_values
 from ._errors import InvalidError
 from ._homes import CSR, device_number
 from ._numbers import whole
 from ._plan import Info
-from ._threads import checked, interruptible
+from ._threads import attended, checked
 
 # Entries from which a product may last so long that Ctrl-C should be seen meanwhile.
 _LONG = 200_000
@@ -52,15 +52,9 @@ def spgemm(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpos
     left, right = _matrices(a, b, check)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
     options.update(drop_zeros=bool(drop_zeros), stream=a.home.stream())
-    lasts = a.nnz + b.nnz >= _LONG and not a.home.device  # a GPU needs milliseconds
-    multiply = _interruptible_spgemm if lasts else _core.spgemm
-    matrix, info = multiply(left, right, options)
+    matrix, info = attended(_core.spgemm, left, right, options, entries=a.nnz + b.nnz, home=a.home, least=_LONG)
     C = csr_of(matrix, common_home(a, b), canonical=True)
     return (C, Info(info)) if full_output else C
-
-
-def _interruptible_spgemm(*args):
-    return interruptible(_core.spgemm, *args)
 
 
 def _sources(A, B):
@@ -111,9 +105,9 @@ class SpgemmPlan:
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
         self._home = common_home(a, b)
-        lasts = a.nnz + b.nnz >= _LONG and not self._home.device
-        made = (*_matrices(a, b, check), {**options, "stream": self._home.stream()})
-        self._plan = interruptible(_core.SpgemmPlan, *made) if lasts else _core.SpgemmPlan(*made)
+        options = {**options, "stream": self._home.stream()}
+        self._plan = attended(_core.SpgemmPlan, *_matrices(a, b, check), options, entries=a.nnz + b.nnz,
+                              home=self._home, least=_LONG)
         rows, cols, self.nnz, indptr, indices, dtype = self._plan.structure()
         self._indptr, self._indices = self._home.taken(indptr), self._home.taken(indices)
         self.shape = (rows, cols)
@@ -160,8 +154,7 @@ class SpgemmPlan:
                                                     strict=True))
         for source, values, name in ((self._a, a, "a"), (self._b, b, "b")):
             if values is not None:
-                refuse_matrix(values, name)
-                source.home.copy_values(source.values[: source.nnz], values)
+                write_values(source, values, name)
 
     @property
     def info(self) -> Info:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from . import _core
-from ._arrays import later_values, origin_of, refuse_matrix, source_for
+from ._arrays import later_values, origin_of, source_for, write_values
 from ._errors import InvalidError
 from ._homes import device_number
 from ._numbers import whole
 from ._plan import Info, Plan
-from ._threads import interruptible, lasts_long, of_call
+from ._threads import attended, of_call
 
 _TOLERANCE_ZERO = -1.0  # a tolerance of 0 would be the library's default
 _PRECONDITIONERS = {None: 0, "jacobi": 1, "block_jacobi": 2, "chebyshev": 3}
@@ -65,7 +65,8 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
 
     def iterate(x, right, is_f32, options):
         options.update(precond=precond, device=device_number(device))
-        return _call(_core.cg, source, matrix, x, right, is_f32, options, of_call(threads))
+        return attended(_core.cg, matrix, x, right, is_f32, options, of_call(threads), entries=source.nnz,
+                        home=source.home, asks=True)
 
     return _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output)
 
@@ -134,8 +135,8 @@ class CgPlan:
     def __init__(self, source, M, columns, format, device, threads, check=False):
         self._source, self._made = source, (M, columns, format, device, threads)
         options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device)}
-        make = (lambda *args: interruptible(_core.CgPlan, *args)) if lasts_long(source) else _core.CgPlan
-        self._plan = make(_square(source, threads, check), options, of_call(threads))
+        self._plan = attended(_core.CgPlan, _square(source, threads, check), options, of_call(threads),
+                              entries=source.nnz, home=source.home)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -169,8 +170,7 @@ class CgPlan:
         if values is None:
             values = later_values(self._source, self._origin)
         if values is not None:
-            refuse_matrix(values)
-            self._source.home.copy_values(self._source.values[: self._source.nnz], values)
+            write_values(self._source, values)
         self._source.home.complete()
         self._plan.update()
 
@@ -197,11 +197,6 @@ def _square(source, threads, check):
     if source.shape[0] != source.shape[1]:
         raise InvalidError(f"A is {source.shape[0]} x {source.shape[1]}, expected a square matrix")
     return source.matrix(of_call(threads), check=check)
-
-
-def _call(solve, source, *args):
-    """A call of a solver, whose set-up sees no Ctrl-C: where that lasts, another thread makes the call."""
-    return interruptible(solve, *args, asks=True) if lasts_long(source) else solve(*args)
 
 
 def _place(source, device):
@@ -286,8 +281,8 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
     home, dtype = source.home, source.dtype
     x = home.empty(source.shape[0], dtype) if x0 is None else _columns(x0, source, "x0", copy=True)
     v = None if personalization is None else home.shown(_columns(personalization, source, "personalization"))
-    result = Info(_call(_core.pagerank, source, matrix, home.shown(x), v, dtype == np.float32, options,
-                        of_call(threads)))
+    result = Info(attended(_core.pagerank, matrix, home.shown(x), v, dtype == np.float32, options, of_call(threads),
+                           entries=source.nnz, home=home, asks=True))
     if result.verdict == "zero column":
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1

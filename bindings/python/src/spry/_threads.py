@@ -30,11 +30,6 @@ def of_call(threads):
     return min(checked(threads) or limit, limit)
 
 
-def lasts_long(source, least=200_000):
-    """Whether work on its entries may last so long that Ctrl-C should be seen meanwhile; a GPU needs milliseconds."""
-    return source.nnz >= least and not source.home.device
-
-
 def interruptible(call, *args, asks=False):
     """call(*args), a call of the library that cannot be stopped, so that Ctrl-C comes through.
 
@@ -67,6 +62,16 @@ def interruptible(call, *args, asks=False):
     if failure:
         raise failure.pop()
     return result.pop()
+
+
+def attended(call, *args, entries, home, least=200_000, asks=False):
+    """call(*args), by interruptible where work on so many entries may last so long that Ctrl-C should be seen.
+
+    On a GPU it needs milliseconds.
+    """
+    if entries < least or home.device:
+        return call(*args)
+    return interruptible(call, *args, asks=asks)
 
 
 def tell_threadpoolctl():
