@@ -120,8 +120,12 @@ static int look(collected *c, const char *path, const variant *v)
     spry_matrix *A = NULL;
     spry_explanation *e = NULL;
     spry_error err = {0};
+    char name[192], step[256];
     c->now = NULL;
     read.value_type = v->values;
+    matrix_name(name, sizeof name, path);
+    snprintf(step, sizeof step, "%s: reading", name);
+    cli_progress(step);
     if (open_matrix(c->request->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
     plan.vector_type = v->vectors;
     o.spmv = &plan;
@@ -309,7 +313,6 @@ static int read_records(collected *c)
         for (int n = 0; n < variants && status == CLI_GO_ON; n++) {
             char name[256];
             matrix_name(name, sizeof name, r->paths[i]);
-            cli_progress(name);
             status = look(c, r->paths[i], &v[n]);
             for (int f = 0; f < r->from->count && status == CLI_GO_ON; f++)
                 status = read_file(c, r->from->items[f], name, v[n].name);
