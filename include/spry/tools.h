@@ -106,10 +106,11 @@ typedef struct spry_storage {
 } spry_storage;
 
 /*
- * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
- * most formats, O(nnz) for bsr and for a container in a format, of which CSR is made; A is sound. options->op,
- * vector_type and device count, kernel and ordering do not: on a GPU the plan owns copies of what it would borrow in
- * host memory. The policy "measure" counts as "cost".
+ * Predicts, without building it, what options->format (a name, or "auto") takes, exactly, but for packed on a CPU,
+ * which takes less where values repeat (docs/formats.md). O(rows) from CSR for most formats, O(nnz) for bsr and for a
+ * container in a format, of which CSR is made; A is sound. options->op, vector_type and device count, kernel and
+ * ordering do not: on a GPU the plan owns copies of what it would borrow in host memory. The policy "measure" counts as
+ * "cost".
  */
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);

@@ -61,7 +61,7 @@ static spryi_work work_of_bsr(const spryi_features *f)
 static spryi_work work_of_packed(const spryi_features *f)
 {
     const double n = (double)f->nnz, b = (double)f->packed.block, gathered = 1 - f->packed.strided;
-    return (spryi_work){.bytes = n * f->packed.bytes + vector_bytes(f),
+    return (spryi_work){.bytes = n * (f->packed.bytes - f->packed.shared) + vector_bytes(f),
                         .sectors = f->slot_sectors * n * gathered / b,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,

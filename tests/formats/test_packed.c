@@ -434,13 +434,113 @@ static void new_values(void **state)
     sketch_free(&k);
 }
 
+/* Rows of five diagonals with holes, of nine where wide; a column in 11 is nobody's. Or rows of 1 to 7 far columns. */
+static sketch repeating(int64_t rows, int near)
+{
+    sketch k = sketch_of(rows, 70000);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t wide = i / 700 == 1 ? 4 : 2;
+        for (int64_t d = -wide; near && d <= wide; d++)
+            if ((i + d) % 11 != 0 && i + d >= 0 && (i % 50 != 0 || d != -1)) {
+                put(&k, i, i + d);
+                k.Ax[k.nnz - 1] = d == 0 ? 6 : -1;
+            }
+        for (int64_t e = 0; !near && e < 1 + i * 5 % 7; e++) {
+            put(&k, i, (i * 37 + e * 9001) % 70000 / 11 * 11 + 1 + e);
+            k.Ax[k.nnz - 1] = 3;
+        }
+    }
+    return k;
+}
+
+/* y of three columns and of the transposed product, of whole numbers: exact. */
+static void multiply_more(const sketch *k, packed_plan *p)
+{
+    enum { COLUMNS = 3 };
+    const size_t most = (size_t)(k->rows > k->cols ? k->rows : k->cols) * COLUMNS;
+    double *x = malloc(most * 8), *y = malloc(most * 8), *expected = calloc(most, 8);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *back = NULL;
+    assert_true(x && y && expected);
+    for (size_t n = 0; n < most; n++) x[n] = (double)(n % 13) - 5;
+    const spry_vector out = {.data = y, .length = k->rows, .type = SPRY_F64, .columns = COLUMNS};
+    const spry_const_vector in = {.data = x, .length = k->cols, .type = SPRY_F64, .columns = COLUMNS};
+    assert_int_equal(spry_spmv_plan_run(p->plan, out, NULL, in, NULL, NULL, NULL), SPRY_OK);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < k->rows; i++) {
+            double sum = 0;
+            for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) sum += k->Ax[e] * x[k->Aj[e] + c * k->cols];
+            if (y[i + c * k->rows] != sum)
+                fail_msg("column %d, row %lld: %g", (int)c, (long long)i, y[i + c * k->rows]);
+        }
+    options.format = "packed";
+    options.op = SPRY_TRANSPOSE;
+    assert_int_equal(spry_spmv_plan_create(p->context, &back, p->A, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_run(back, spry_vector_f64(y, k->cols), NULL, spry_const_vector_f64(x, k->rows),
+                                        NULL, NULL, NULL),
+                     SPRY_OK);
+    for (int64_t i = 0; i < k->rows; i++)
+        for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) expected[k->Aj[e]] += k->Ax[e] * x[i];
+    assert_memory_equal(y, expected, (size_t)k->cols * 8);
+    spry_spmv_plan_destroy(back);
+    free(x);
+    free(y);
+    free(expected);
+}
+
+/*
+ * Slices have values together where coefficients are constant or there are no weights, and no longer where new values
+ * differ. What will be copied to a device has its own.
+ */
+static void shared_values(void **state)
+{
+    (void)state;
+    for (int near = 0; near < 2; near++) {
+        sketch k = repeating(3000, near);
+        double *old = malloc((size_t)k.nnz * 8);
+        assert_non_null(old);
+        memcpy(old, k.Ax, (size_t)k.nnz * 8);
+        packed_plan p = plan_of(&k, NULL);
+        spry_spmv_plan_info few = SPRY_INIT(spry_spmv_plan_info), all = few;
+        if (p.s->slots > k.nnz / 4) fail_msg("near %d: %lld of %lld", near, (long long)p.s->slots, (long long)k.nnz);
+        assert_int_equal(spry_spmv_plan_get_info(p.plan, &few, NULL), SPRY_OK);
+        multiply(&k);
+        multiply_more(&k, &p);
+        for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = e % 5 == 0 ? old[e] : (double)(e % 1021);
+        assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_get_info(p.plan, &all, NULL), SPRY_OK);
+        p.s = p.plan->stored.storage;
+        assert_true(p.s->slots >= k.nnz && few.storage_bytes + 6 * k.nnz < all.storage_bytes);
+        multiply(&k);
+        multiply_more(&k, &p);
+        memcpy(k.Ax, old, (size_t)k.nnz * 8);
+        assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_get_info(p.plan, &all, NULL), SPRY_OK);
+        assert_int_equal(all.storage_bytes, few.storage_bytes);
+        multiply_more(&k, &p);
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        const spryi_build_request copied = {.A = p.A,
+                                            .csr = p.A,
+                                            .options = &options,
+                                            .value_type = SPRY_F64,
+                                            .copied = 1};
+        void *storage = NULL;
+        assert_int_equal(spryi_format_packed.build(p.context, &storage, &copied, NULL), SPRY_OK);
+        assert_true(((const spryi_packed *)storage)->slots >= k.nnz);
+        spryi_format_packed.destroy(p.context, storage);
+        plan_free(&p);
+        free(old);
+        sketch_free(&k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout),    cmocka_unit_test(edge_of_16_bits), cmocka_unit_test(steps_and_holes),
         cmocka_unit_test(blocks),    cmocka_unit_test(long_rows),       cmocka_unit_test(sorting),
         cmocka_unit_test(empty),     cmocka_unit_test(bytes),           cmocka_unit_test(new_values),
-        cmocka_unit_test(automatic), cmocka_unit_test(too_many_steps),
+        cmocka_unit_test(automatic), cmocka_unit_test(too_many_steps),  cmocka_unit_test(shared_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

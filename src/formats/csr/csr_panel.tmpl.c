@@ -73,15 +73,29 @@ SPRYI_INLINE void SPRY_FN(panel_put_rest)(const spryi_csr_job *job, int64_t i, i
     for (int l = 0; l < count; l++) y[l] = lanes[l];
 }
 
+/* Fetches the row of x of entry k. */
+SPRYI_INLINE void SPRY_FN(panel_ask)(const spryi_csr_job *job, int64_t k, int64_t columns)
+{
+    const SPRY_V *row = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride;
+    for (int64_t b = 0; b < columns * (int64_t)sizeof *row; b += 64) spryi_prefetch_near(row, b);
+}
+
+/*
+ * Where rows are short and y is streamed, a row's last column `ahead` rows on is asked for: on meshes the rest of its
+ * row of x is in the caches by then, and memory's prefetchers alone keep too few lines on their way.
+ */
 SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
                                       const int has_values)
 {
     const spryi_csr_job own = *job; /* a copy that no store can change */
     const SPRY_P *Ap = own.offsets;
     const int rest = (int)(columns % LANES);
+    const int64_t ahead = own.stream_y ? spryi_rows_to_ask(end - begin, Ap[end] - Ap[begin]) : 0;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = Ap[i], last = Ap[i + 1], y = i * own.y_stride;
         int64_t c = 0;
+        const int64_t later = Ap[i + ahead < end ? i + ahead : end]; /* no branch, by which the loop would be split */
+        if (later > first) SPRY_FN(panel_ask)(&own, later - 1, columns);
         VEC sums[2];
         for (; c + 2 * LANES <= columns; c += 2 * LANES) {
             SPRY_FN(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);

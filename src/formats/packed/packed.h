@@ -28,10 +28,11 @@
  *               where SORTED, follow the lanes' rows, counted from the group's first, 16 bits each.
  *   FULL      32 lanes that all have `width` entries
  *   PADDED    some lack some, at most one in PADDING_LIMIT: all slots have room for 32 lanes, of values and, unless
- *             DIAGONALS, of indices. The missing ones are zeros, which are never multiplied. That costs bytes, but
- *             lanes need not count who comes before them. The values of FULL and PADDED slices begin at a multiple of
+ *             DIAGONALS, of indices. What lies in holes is never multiplied. That costs bytes, but lanes need not
+ *             count who comes before them. The values of FULL and PADDED slices begin at a multiple of
  *             32.
- *   values    of all slices
+ *   values    of all slices. On CPUs slices of a group share them where one's are what another's begin with: matrices
+ *             of constant coefficients and graphs without weights take nearly none.
  *
  * Rows far longer than the others lie apart as CSR, cut into pieces of SPRYI_PACKED_PIECE entries that are added up in
  * order: long_rows, long_first (the first piece of each), pieces (the first entry of each), long_columns, long_values.
@@ -41,8 +42,8 @@
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010 (SELL); super-rows: Lane and Booth 2022 (CSR-k); diagonals, masks
  * and packed slots: this library.
  *
- * Files: packed_layout.h codes a slice; packed_build.c and packed_group.c make slices of CSR on the host,
- * packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
+ * Files: packed_layout.h codes a slice; packed_build.c, packed_group.c and packed_share.c make slices of CSR on the
+ * host, packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
  * packed_check.c looks at slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
  */
 #ifndef SPRYI_PACKED_H
@@ -122,6 +123,12 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_values_at(const spryi_packed_slice *sli
 {
     return (int64_t)(slice->info >> SPRYI_PACKED_VALUES_SHIFT) << 32 | slice->values;
 }
+SPRYI_PACKED_INLINE void spryi_packed_set_values_at(spryi_packed_slice *slice, int64_t at)
+{
+    slice->values = (uint32_t)at;
+    slice->info = (slice->info & ((1u << SPRYI_PACKED_VALUES_SHIFT) - 1)) | (uint32_t)(at >> 32)
+                                                                                << SPRYI_PACKED_VALUES_SHIFT;
+}
 SPRYI_PACKED_INLINE int spryi_packed_kind_of(const spryi_packed_slice *slice)
 {
     return (int)(slice->info & SPRYI_PACKED_KIND_BITS);
@@ -150,7 +157,8 @@ SPRYI_PACKED_INLINE int spryi_packed_mask_bytes(int width)
 
 /* An estimate of what packed would be, by a sample of the groups of CSR. */
 typedef struct spryi_packed_guess {
-    double bytes;    /* an entry */
+    double bytes;    /* an entry, where slices share no values */
+    double shared;   /* of these on a CPU, those of values that slices share */
     int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices that have no index an entry: of DIAGONALS, or of blocks */
     double strided;  /* share of the slices of DIAGONALS */

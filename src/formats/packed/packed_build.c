@@ -47,8 +47,9 @@ static spry_status measure(spry_context *context, spryi_packed *s, spryi_packed_
     return spryi_packed_set_sizes(s, &p[groups].at, err);
 }
 
+/* share: slices with equal values may have them together (packed_share.c). */
 static spry_status store(spry_context *context, spryi_packed *s, spryi_packed_plan *plans, const spry_arrays *csr,
-                         spry_error *err)
+                         int share, spry_error *err)
 {
     spryi_section arrays[SPRYI_PACKED_ARRAYS];
     spry_status status = SPRY_OK;
@@ -66,8 +67,11 @@ static spry_status store(spry_context *context, spryi_packed *s, spryi_packed_pl
         g.s = s;
         g.at = plans[n].at;
         g.stream = stream;
+        g.share = share;
         spryi_packed_make_slices(&g);
+        plans[n].numbers = g.at.slots - plans[n].at.slots;
     }
+    if (share && s->values) spryi_packed_close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
     s->long_first[s->long_count] = s->piece_count;
     s->pieces[s->piece_count] = s->long_nnz;
@@ -96,7 +100,7 @@ spry_status spryi_packed_build(spry_context *context, spryi_packed *s, const spr
     SPRYI_TRY(measure(context, s, &plans, csr, err));
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
-    SPRYI_TRY(store(context, s, plans, csr, err));
+    SPRYI_TRY(store(context, s, plans, csr, !request->copied, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_make(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
 done:
@@ -132,8 +136,10 @@ spry_status spryi_packed_guess_of(spryi_packed_guess *guess, spryi_column_reader
     const int64_t most = effort == SPRYI_QUICK ? 2 : 32;
     spryi_packed_plan plan;
     spryi_packed_counts sum = {0};
+    spryi_packed_pairs pairs = {0};
     int64_t rows = 0, entries = 0, marked = 0, diagonals = 0;
     int64_t block;
+    const int has_values = !reader->device && csr->values && csr->value_type != SPRY_PATTERN;
     *guess = (spryi_packed_guess){0};
     SPRYI_OK_OR_RETURN(spryi_packed_find_block(reader, &block, err));
     const int64_t groups = spryi_packed_group_count(csr, block), samples = groups < most ? groups : most;
@@ -148,6 +154,8 @@ spry_status spryi_packed_guess_of(spryi_packed_guess *guess, spryi_column_reader
         spryi_packed_group g = sampled_group(&view, block, &plan, p, samples, effort);
         spryi_packed_make_slices(&g);
         add(&sum, &g.at);
+        if (has_values && block == 1) /* holes of blocks are zeros, which seldom repeat */
+            spryi_packed_count_pairs(csr, g.begin, g.end, &pairs);
         rows += g.end - g.begin;
         entries += spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
         for (int n = 0; n < g.taken; n++) {
@@ -158,11 +166,14 @@ spry_status spryi_packed_guess_of(spryi_packed_guess *guess, spryi_column_reader
     }
     if (entries == 0) return SPRY_OK;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
-    const int64_t bytes = (sum.slots + sum.long_nnz) * (int64_t)spry_type_bytes(csr->value_type) +
-                          sum.units * SPRYI_PACKED_INDEX_UNIT + sum.long_nnz * index_bytes +
+    const int64_t value_bytes = (int64_t)spry_type_bytes(csr->value_type);
+    const int64_t bytes = (sum.slots + sum.long_nnz) * value_bytes + sum.units * SPRYI_PACKED_INDEX_UNIT +
+                          sum.long_nnz * index_bytes +
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
     const double slices = sum.slices > 0 ? (double)sum.slices : 1; /* none where all rows are long */
     *guess = (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
+                                  .shared = spryi_packed_shared_slices(&pairs) * (double)(sum.slots * value_bytes) /
+                                            (double)entries,
                                   .block = block,
                                   .unmarked = 1 - (double)marked / slices,
                                   .strided = (double)diagonals / slices,

@@ -12,7 +12,7 @@
 
 enum { CHUNK_COST = 32768 };
 
-/* Values and lanes before slice k. */
+/* Values and lanes before slice k; of values that slices share, those that are stored. */
 static int64_t cost_before(const spryi_packed *s, int64_t k)
 {
     return spryi_packed_values_at(&s->slices[k]) + k * SPRYI_PACKED_LANES;
@@ -56,18 +56,25 @@ typedef struct packed_run {
     spryi_block_fn slices;
 } packed_run;
 
+/* As many as the entries and lanes ask for: less than what is stored by padding, more where slices share values. */
+static int64_t chunk_count(const spryi_packed *s)
+{
+    return (s->a.nnz - s->long_nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
+}
+
+/* The slice with which chunk n begins. */
+static int64_t chunk_begin(const spryi_packed *s, int64_t n)
+{
+    int64_t k;
+    const double cost = (double)cost_before(s, s->slice_count) / (double)chunk_count(s) * (double)n;
+    SPRYI_BISECT(k, 0, s->slice_count, (double)cost_before(s, k) < cost);
+    return n < chunk_count(s) ? k : s->slice_count;
+}
+
 static void run_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    int64_t first, last;
-    SPRYI_BISECT(first, 0, s->slice_count, cost_before(s, first) < begin * CHUNK_COST);
-    SPRYI_BISECT(last, first, s->slice_count, cost_before(s, last) < end * CHUNK_COST);
-    ((const packed_run *)(const void *)args)->slices(args, first, last);
-}
-
-static int64_t chunk_count(const spryi_packed *s)
-{
-    return (cost_before(s, s->slice_count) + CHUNK_COST - 1) / CHUNK_COST;
+    ((const packed_run *)(const void *)args)->slices(args, chunk_begin(s, begin), chunk_begin(s, end));
 }
 
 spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices, spryi_block_fn pieces)

@@ -100,7 +100,7 @@ void spryi_packed_make_slices(spryi_packed_group *g)
     SPRYI_INSTANCE(make_table, g->csr)(g);
 }
 
-#else /* once for each value type and pair of index types */
+#else                             /* once for each value type and pair of index types */
 
 /* The draft's lanes: `count` rows, or block rows, from `row` on. */
 static void SPRY_FN(draft_lanes)(const spryi_packed_group *g, spryi_packed_draft *n, int64_t row, int b, int count)
@@ -312,10 +312,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi
 /*
  * Values of a FULL or PADDED slice: number e of the block in slot d of lane l is value 32*(d*b*b + e) + l. As many
  * lanes at a time as make a cache line, which is written whole, while later slices' entries are fetched line by line.
+ * Where slices may share values, a hole takes the value before it in its slot, so that holes make no difference.
  * b is a constant; masks: of the lanes, NULL where none are stored.
  */
 static inline __attribute__((always_inline)) void
-SPRY_FN(fill_dense)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
+SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
     enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_B), MOST = SPRYI_PACKED_MOST_BLOCK };
     const SPRY_J *Aj = g->csr->indices;
@@ -335,12 +336,15 @@ SPRY_FN(fill_dense)(const spryi_packed_group *g, const spryi_packed_draft *n, SP
                         line[(r * b + c) * LINE + q] =
                             Ax[n->begin[first + q] + ((int64_t)r * n->length[first + q] + d) * b + c];
             SPRY_FN(put_lines)(g, Vx, line, d, first, b);
+            if (b == 1 && Vx) memcpy(&g->holes[d], &line[LINE - 1], sizeof *line);
         }
         for (int q = 0; q < LINE; q++) {
             next[q] = least;
             if (masks) masks[first + q] = first_bits(least);
         }
         for (int d = least; d < n->width; d++) {
+            SPRY_B hole = 0;
+            if (g->share && b == 1) memcpy(&hole, &g->holes[d], sizeof hole);
             fetch(&ahead, b);
             for (int q = 0; q < LINE; q++) {
                 const int l = first + q;
@@ -349,8 +353,10 @@ SPRY_FN(fill_dense)(const spryi_packed_group *g, const spryi_packed_draft *n, SP
                 if (masks) masks[l] |= (uint32_t)has << d;
                 next[q] += has;
                 for (int r = 0; Vx && r < b; r++)
-                    for (int c = 0; c < b; c++) line[(r * b + c) * LINE + q] = has ? Ax[at + r * length * b + c] : 0;
+                    for (int c = 0; c < b; c++) line[(r * b + c) * LINE + q] = has ? Ax[at + r * length * b + c] : hole;
+                if (g->share && b == 1) hole = line[q];
             }
+            if (b == 1 && Vx) memcpy(&g->holes[d], &line[LINE - 1], sizeof *line);
             SPRY_FN(put_lines)(g, Vx, line, d, first, b);
         }
     }
@@ -374,7 +380,7 @@ SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const spryi_packed_draf
     }
 }
 
-static void SPRY_FN(fill_entries)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
+static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
                                   void *indices)
 {
     if (!n->full && !n->padded) {
@@ -389,10 +395,14 @@ static void SPRY_FN(fill_entries)(const spryi_packed_group *g, const spryi_packe
         else
             SPRY_FN(fill_dense)(g, n, Vx, NULL, 1);
         break;
+#if SPRY_J_IS_64 || SPRY_IS_MIXED /* seldom used: once for all blocks */
+    default: SPRY_FN(fill_dense)(g, n, Vx, holes, n->b); break;
+#else
     case 2: SPRY_FN(fill_dense)(g, n, Vx, holes, 2); break;
     case 3: SPRY_FN(fill_dense)(g, n, Vx, holes, 3); break;
     case 4: SPRY_FN(fill_dense)(g, n, Vx, holes, 4); break;
     default: SPRY_FN(fill_dense)(g, n, Vx, holes, 5); break;
+#endif
     }
     const int bytes = spryi_packed_mask_bytes(n->width);
     for (int l = 0; holes && l < n->count; l++) memcpy(masks + l * bytes, &mask[l], (size_t)bytes);
@@ -402,14 +412,13 @@ static void SPRY_FN(fill_entries)(const spryi_packed_group *g, const spryi_packe
         SPRY_FN(fill_dense_indices)(g, n, indices, SPRYI_PACKED_COLUMNS);
 }
 
-/* Writes slice k to where it belongs. */
-static void SPRY_FN(store_slice)(const spryi_packed_group *g, const spryi_packed_draft *n, int64_t k,
-                                 const spryi_packed_location *at)
+/* Writes slice k to where it belongs; 1: its values are those of the slice before. */
+static int SPRY_FN(store_slice)(spryi_packed_group *g, const spryi_packed_draft *n, int64_t k,
+                                spryi_packed_location *at)
 {
     spryi_packed *s = g->s;
     uint8_t *indices = s->indices + at->indices * SPRYI_PACKED_INDEX_UNIT;
     const int diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
-    s->slices[k] = spryi_packed_record(n, at);
     s->extras[k] = spryi_packed_extra(n, at);
     if (diagonals && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
     if (!diagonals && !n->full) {
@@ -421,9 +430,14 @@ static void SPRY_FN(store_slice)(const spryi_packed_group *g, const spryi_packed
         memcpy(indices, g->order + (n->row - g->begin), (size_t)n->count * sizeof *g->order);
         indices += SPRYI_PACKED_LANES * sizeof *g->order;
     }
-    SPRY_B *Vx = s->values ? (SPRY_B *)s->values + at->values : NULL;
-    SPRY_FN(fill_entries)
-    (g, n, Vx, diagonals && !n->full ? s->indices + at->masks * SPRYI_PACKED_INDEX_UNIT : NULL, indices);
+    uint8_t *masks = diagonals && !n->full ? s->indices + at->masks * SPRYI_PACKED_INDEX_UNIT : NULL;
+    const int stream = g->stream, may_share = s->values && spryi_packed_may_share(g, n, at);
+    g->stream = stream && !may_share; /* the next slice may be stored in the same place */
+    SPRY_FN(fill_entries)(g, n, s->values ? (SPRY_B *)s->values + at->values : NULL, masks, indices);
+    g->stream = stream;
+    const int shares = may_share && spryi_packed_share_values(g, n, at);
+    s->slices[k] = spryi_packed_record(n, at);
+    return shares;
 }
 
 /*
@@ -470,7 +484,7 @@ static void SPRY_FN(add_slice)(spryi_packed_group *g, int64_t row, int b, int co
     }
     SPRY_FN(fetch_next)(g, &n);
     const spryi_packed_counts before = g->at;
-    const spryi_packed_location at = spryi_packed_locate(&g->at, &g->list_at, &n, (int64_t)sizeof(SPRY_J));
+    spryi_packed_location at = spryi_packed_locate(&g->at, &g->list_at, &n, (int64_t)sizeof(SPRY_J));
     if (n.kind == SPRYI_PACKED_DIAGONALS && !n.shared) {
         g->list = n.width;
         memcpy(g->distances, n.distances, (size_t)n.width * sizeof *n.distances);
@@ -479,10 +493,11 @@ static void SPRY_FN(add_slice)(spryi_packed_group *g, int64_t row, int b, int co
     clear_values(s, before.slots, at.values);
     memset(s->indices + before.units * SPRYI_PACKED_INDEX_UNIT, 0,
            (size_t)(g->at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
-    SPRY_FN(store_slice)(g, &n, g->at.slices - 1, &at);
+    if (SPRY_FN(store_slice)(g, &n, g->at.slices - 1, &at)) g->at.slots = before.slots;
 }
 
-static void SPRY_FN(add_long_row)(spryi_packed_group *g, int64_t row, int64_t from, int64_t length)
+static __attribute__((noinline, cold)) void SPRY_FN(add_long_row)(spryi_packed_group *g, int64_t row, int64_t from,
+                                                                  int64_t length)
 {
     spryi_packed *s = g->s;
     const int64_t pieces = (length + SPRYI_PACKED_PIECE - 1) / SPRYI_PACKED_PIECE, to = g->at.long_nnz;

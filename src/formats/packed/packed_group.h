@@ -17,6 +17,7 @@ typedef struct spryi_packed_choice {
 typedef struct spryi_packed_plan {
     spryi_packed_counts at;
     int sorted;
+    int64_t numbers; /* that its stored slices take of the values: fewer than planned where slices share them */
     spryi_packed_choice choice[SPRYI_PACKED_GROUP / SPRYI_PACKED_LANES];
 } spryi_packed_plan;
 
@@ -25,6 +26,13 @@ typedef struct spryi_packed_fetch {
     uintptr_t values, columns;
     size_t column_bytes; /* that go with a line of values */
 } spryi_packed_fetch;
+
+/* Values of a slice that another may have too: where they begin, how many, bits of the slice's first entry. */
+enum { SPRYI_PACKED_KEPT = 8 };
+typedef struct spryi_packed_kept {
+    int64_t at, count;
+    uint64_t first;
+} spryi_packed_kept;
 
 /* A group of rows in one of the passes. */
 typedef struct spryi_packed_group {
@@ -43,6 +51,11 @@ typedef struct spryi_packed_group {
     int64_t list_at; /* in units */
     int32_t distances[SPRYI_PACKED_LANES];
     spryi_packed_fetch ahead;
+    int share;                                 /* slices may have values together: */
+    spryi_packed_kept kept[SPRYI_PACKED_KEPT]; /* the last ones */
+    int kept_count;                            /* since the group began */
+    int shared, alone;                         /* slices whose values were found, that were looked for in vain */
+    double holes[SPRYI_PACKED_MOST_WIDTH];     /* room for a value a slot */
 } spryi_packed_group;
 
 /*
@@ -59,5 +72,28 @@ int spryi_packed_has_blocks(const spry_arrays *csr, int64_t row, int64_t rows, i
 spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, spryi_packed_plan *plan, int64_t n);
 /* Measures or stores the slices and long rows of the group; g->at tells where it ends. */
 void spryi_packed_make_slices(spryi_packed_group *g);
+
+/*
+ * packed_share.c: keeps the values of the slice, to be stored at `at`, in mind. 1 if they may turn out to be needless:
+ * values before have the same first entry, and to compare others has led to something.
+ */
+int spryi_packed_may_share(spryi_packed_group *g, const spryi_packed_draft *n, const spryi_packed_location *at);
+/* Then, when they are stored: whether they are needless, and *at where they are found. */
+int spryi_packed_share_values(spryi_packed_group *g, const spryi_packed_draft *n, spryi_packed_location *at);
+/*
+ * When all groups are stored: where that halves the values at least, they move together, into an array of their size.
+ * Without memory for it everything stays where it is.
+ */
+void spryi_packed_close_gaps(spry_context *context, spryi_packed *s, const spryi_packed_plan *plans, int64_t groups);
+
+/* Of pairs of rows that follow each other, those with the same values. Pairs of two lengths tell only where they do. */
+typedef struct spryi_packed_pairs {
+    int64_t same, seen;
+} spryi_packed_pairs;
+
+/* Adds rows begin .. end - 1 of csr, whose values are in host memory. */
+void spryi_packed_count_pairs(const spry_arrays *csr, int64_t begin, int64_t end, spryi_packed_pairs *pairs);
+/* The share of the slices that have another's values: all of their rows have the same. */
+double spryi_packed_shared_slices(const spryi_packed_pairs *pairs);
 
 #endif

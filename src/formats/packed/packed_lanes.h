@@ -17,6 +17,7 @@ typedef struct spryi_packed_lanes {
     spry_index_type index_type;
     int64_t x_stride, block_stride; /* from row to row of x, from block row to block row */
     uint32_t rows;                  /* lanes that are rows */
+    int32_t numbers;                /* of the values */
     /* of slots: where their x begins, of DIAGONALS, and their values; their lanes; entries before them, and taken */
     int64_t slot_x[SPRYI_PACKED_LIST];
     int32_t slot_value[SPRYI_PACKED_LIST], lanes[SPRYI_PACKED_LIST];
@@ -41,6 +42,7 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
     r->x_stride = x_stride;
     r->block_stride = v.b * x_stride;
     r->rows = spryi_packed_row_mask(&v);
+    r->numbers = 0;
     for (int t = 0, before = 0; t < v.width; t++) {
         const int lanes = v.dense ? SPRYI_PACKED_LANES : __builtin_popcount(spryi_packed_slot_mask(&v, t));
         r->slot_x[t] = v.distances ? v.distances[t] * r->block_stride : 0;
@@ -49,6 +51,7 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
         r->before[t] = before;
         r->rank[t] = 0;
         before += lanes;
+        r->numbers = before * v.b * v.b;
     }
 }
 

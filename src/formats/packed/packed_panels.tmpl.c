@@ -127,8 +127,8 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
     for (int64_t k = begin; k < end; k++) {
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
         const int in_order = !lanes.v.rows || places % 64 == 0; /* whole lines of y */
-        const int64_t numbers = spryi_packed_values_at(&s->slices[k + 1]) - lanes.v.values;
-        if (s->values) spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, numbers * (int64_t)sizeof(SPRY_S));
+        if (s->values)
+            spryi_panels_ask((const SPRY_S *)s->values + lanes.v.values, lanes.numbers * (int64_t)sizeof(SPRY_S));
         for (uint32_t left = lanes.rows; left; left &= left - 1) {
             const int l = __builtin_ctz(left);
             spryi_packed_take_lane(&lanes, l);

@@ -324,26 +324,46 @@ INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
     return p;
 }
 
-/* A slice of blocks. */
-static __attribute__((noinline)) void SPRY_FN(any_blocks)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+/* Slice k, of blocks. */
+static __attribute__((noinline)) void SPRY_FN(any_blocks)(const spryi_run_args *args, const SPRY_FN(target) * t,
+                                                          int64_t k, const int b)
 {
+    SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
 #if !IS_SMALL && defined EXPAND
     switch (b) {
-    case 2: SPRY_FN(blocks_slice)(t, p, 2); return;
-    case 3: SPRY_FN(blocks_slice)(t, p, 3); return;
-    case 4: SPRY_FN(blocks_slice)(t, p, 4); return;
-    default: SPRY_FN(blocks_slice)(t, p, 5); return;
+    case 2: SPRY_FN(blocks_slice)(t, &p, 2); return;
+    case 3: SPRY_FN(blocks_slice)(t, &p, 3); return;
+    case 4: SPRY_FN(blocks_slice)(t, &p, 4); return;
+    default: SPRY_FN(blocks_slice)(t, &p, 5); return;
     }
 #else
-    SPRY_FN(blocks_slice)(t, p, b);
+    SPRY_FN(blocks_slice)(t, &p, b);
 #endif
 }
 
+/* Slice k, of rows. Its cursor stays in registers: its address is only for what is inlined. */
 #if IS_SMALL
-static __attribute__((noinline)) void SPRY_FN(any_rows)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p,
-                                                        const spryi_packed_kind kind)
+static __attribute__((noinline)) void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t,
+                                                        int64_t k)
 {
-    SPRY_FN(rows_slice)(t, p, kind, 0);
+    SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
+    const spryi_packed_kind kind = p.distances ? SPRYI_PACKED_DIAGONALS
+                                   : p.offsets ? SPRYI_PACKED_OFFSETS
+                                               : SPRYI_PACKED_COLUMNS;
+    SPRY_FN(rows_slice)(t, &p, kind, 0);
+}
+#else
+INLINE void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t, int64_t k)
+{
+    SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
+    if (p.distances && p.by == BY_ALL)
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, 1);
+    else if (p.distances)
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_DIAGONALS, 0);
+    else if (p.offsets)
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_OFFSETS, 0);
+    else
+        SPRY_FN(rows_slice)(t, &p, SPRYI_PACKED_COLUMNS, 0);
 }
 #endif
 
@@ -355,25 +375,11 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
     const SPRY_FN(target) *to = &t;
     __asm__("" : "+r"(to)); /* keeps alpha and beta in memory: all registers are for sums */
     for (int64_t k = begin; k < end; k++) {
-        SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
         const int b = spryi_packed_b(&s->slices[k]);
-        if (b > 1) {
-            SPRY_FN(any_blocks)(to, &p, b);
-            continue;
-        }
-#if IS_SMALL
-        SPRY_FN(any_rows)
-        (to, &p, p.distances ? SPRYI_PACKED_DIAGONALS : p.offsets ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS);
-#else
-        if (p.distances && p.by == BY_ALL)
-            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 1);
-        else if (p.distances)
-            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_DIAGONALS, 0);
-        else if (p.offsets)
-            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_OFFSETS, 0);
+        if (b > 1)
+            SPRY_FN(any_blocks)(args, to, k, b);
         else
-            SPRY_FN(rows_slice)(to, &p, SPRYI_PACKED_COLUMNS, 0);
-#endif
+            SPRY_FN(any_rows)(args, to, k);
     }
     if (t.stream) _mm_sfence();
 }
