@@ -82,7 +82,7 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "us a product predicted"}, /* holes take what blocks spare */
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
-        {"banded,rows=9000", 1, 0, "cpu", "csr", "us a product predicted"},    /* its rows step */
+        {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"}, /* its values repeat */
         {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
     };
     spry_context *context = chooser(SPRYI_AVX512);
