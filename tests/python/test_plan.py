@@ -41,6 +41,26 @@ def test_arrays_are_borrowed_and_kept(rng):
     assert data() is None
 
 
+@pytest.mark.parametrize("order", ["vector", "C", "F"])
+def test_large_results_begin_with_a_cache_line(order, rng):
+    A = spry.generate("grid5", x=400, y=400)
+    plan = spry.plan(A)
+    x = rng.standard_normal((A.shape[1], 3) if order != "vector" else A.shape[1])
+    x = np.asarray(x, order=None if order == "vector" else order)
+    y = plan @ x
+    part, before = y[7:90], y[7:90].copy()
+    assert y.ctypes.data % 64 == 0 and y.dtype == x.dtype and y.shape == x.shape
+    assert y.flags.c_contiguous if order != "F" else y.flags.f_contiguous
+    del y
+    places = set()
+    for k in range(8):
+        y = plan @ (k * x)
+        assert_product(y, A, k * x)
+        places.add(y.ctypes.data)
+    assert len(places) == 2
+    assert (part == before).all()
+
+
 def test_values_in_place_are_seen(grid, rng):
     plan, x = spry.plan(grid, format="csr"), rng.standard_normal(grid.shape[1])
     assert plan.info.values_in_place

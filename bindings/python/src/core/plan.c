@@ -26,7 +26,7 @@ typedef struct Plan {
     int is_checked;         /* 1: another plan looks at the structure first */
     int takes_rows;         /* 1: `plan` is made for rows of all columns itself */
     int threads, runs;      /* that a run may use; runs at work without the lock */
-    PyArrayObject *kept[2]; /* results of before, or NULL: see take_result */
+    PyArrayObject *kept[2]; /* memory of results of before, or NULL: see take_result */
     int oldest;             /* of both, the next to make way */
     int updating;           /* 1: an update is at work */
 } Plan;
@@ -180,22 +180,24 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
 
 /*
  * An array for the result. malloc may take large blocks from the system each time, which clears their pages: that is
- * as long as a good part of the product. So the last two such results stay with the plan, and serve again once nobody
- * else refers to them. Two, since of y = plan @ x the old y is there while the new one is made.
+ * as long as a good part of the product. So the memory of the last two such results stays with the plan, and serves
+ * again once nobody else refers to it. Two, since of y = plan @ x the old y is there while the new one is made.
  */
 static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
 {
-    const int64_t numbers = LARGE_RESULT / (p->type == SPRY_F32 ? 4 : 8);
-    if (p->y_length < numbers && p->y_length * x->vector.columns < numbers)
-        return spry_python_result(y, x, p->type, p->y_length);
+    const int64_t size = p->type == SPRY_F32 ? 4 : 8;
+    int64_t bytes;
+    if (__builtin_mul_overflow(p->y_length * size, x->vector.columns, &bytes) || bytes < LARGE_RESULT)
+        return spry_python_result(y, x, p->type, p->y_length); /* which says what is too large */
     for (int k = 0; k < 2; k++)
-        if (p->kept[k] && spry_python_reuse(y, p->kept[k], x, p->type, p->y_length)) return 0;
-    if (spry_python_result(y, x, p->type, p->y_length) < 0) return -1;
-    PyArrayObject *const dropped = p->kept[p->oldest];
-    p->kept[p->oldest] = (PyArrayObject *)Py_NewRef((PyObject *)y->array);
+        if (p->kept[k] && spry_python_serves(p->kept[k], bytes))
+            return spry_python_result_in(p->kept[k], y, x, p->type, p->y_length);
+    PyArrayObject *const memory = spry_python_memory(bytes), *const dropped = p->kept[p->oldest];
+    if (!memory) return -1;
+    p->kept[p->oldest] = memory;
     p->oldest = !p->oldest;
     Py_XDECREF((PyObject *)dropped);
-    return 0;
+    return spry_python_result_in(memory, y, x, p->type, p->y_length);
 }
 
 /* 1: x is an array of another library, which _homes.py takes. */

@@ -130,10 +130,13 @@ int spry_python_bring_back(const spry_operand *operand, PyObject *given);
 /* A new array for a result beside x: as many columns, in x's order. */
 int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type type, int64_t length);
 
-/* 1: `array`, a result of before, has the very form of a result beside x, and nobody but the caller refers to it, so
-   that it serves again. */
-int spry_python_reuse(spry_operand *operand, PyArrayObject *array, const spry_operand *x, spry_type type,
-                      int64_t length);
+/* Memory for a result of so many bytes, an array of bytes; NULL with an exception. */
+PyArrayObject *spry_python_memory(int64_t bytes);
+/* 1: it has room for so many, and nobody but the caller refers to it, be it by what is left of a result. */
+int spry_python_serves(PyArrayObject *memory, int64_t bytes);
+/* The result in that memory, from a cache line on, which is faster to write; 0, or -1 with an exception. */
+int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const spry_operand *x, spry_type type,
+                          int64_t length);
 
 /* 1: rows of all columns lie one behind the other. */
 int spry_python_by_rows(const spry_operand *operand);

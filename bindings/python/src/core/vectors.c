@@ -4,6 +4,8 @@
  */
 #include "spry_python.h"
 
+enum { CACHE_LINE = 64 };
+
 int spry_python_number(spry_type type)
 {
     return type == SPRY_F32 ? NPY_FLOAT : NPY_DOUBLE;
@@ -100,19 +102,36 @@ int spry_python_result(spry_operand *operand, const spry_operand *x, spry_type t
     return operand->array ? !lay_out(&operand->vector, operand->array, type) : -1;
 }
 
-int spry_python_reuse(spry_operand *operand, PyArrayObject *array, const spry_operand *x, spry_type type,
-                      int64_t length)
+PyArrayObject *spry_python_memory(int64_t bytes)
+{
+    npy_intp all = (npy_intp)bytes + CACHE_LINE;
+    return (PyArrayObject *)PyArray_EMPTY(1, &all, NPY_UBYTE, 0);
+}
+
+int spry_python_serves(PyArrayObject *memory, int64_t bytes)
+{
+    return Py_REFCNT((PyObject *)memory) == 1 && PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) &&
+           PyArray_NBYTES(memory) == (npy_intp)bytes + CACHE_LINE;
+}
+
+int spry_python_result_in(PyArrayObject *memory, spry_operand *operand, const spry_operand *x, spry_type type,
+                          int64_t length)
 {
     npy_intp shape[2];
-    const int dimensions = shape_of_result(shape, x, length);
-    const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE |
-                      (spry_python_by_rows(x) ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
-    if (Py_REFCNT((PyObject *)array) != 1 || !has_type(array, type) || !PyArray_CHKFLAGS(array, flags) ||
-        PyArray_NDIM(array) != dimensions || !PyArray_CompareLists(PyArray_DIMS(array), shape, dimensions))
-        return 0;
+    const int dimensions = shape_of_result(shape, x, length), by_rows = dimensions == 1 || spry_python_by_rows(x);
+    const int flags = NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED |
+                      (by_rows ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS);
+    char *const data = PyArray_BYTES(memory);
     operand->copied = 0;
-    operand->array = (PyArrayObject *)Py_NewRef((PyObject *)array);
-    return lay_out(&operand->vector, array, type);
+    operand->array = (PyArrayObject *)PyArray_New(&PyArray_Type, dimensions, shape, spry_python_number(type), NULL,
+                                                  data + (CACHE_LINE - (uintptr_t)data % CACHE_LINE) % CACHE_LINE, 0,
+                                                  flags, NULL);
+    if (!operand->array) return -1;
+    if (PyArray_SetBaseObject(operand->array, Py_NewRef((PyObject *)memory)) < 0) {
+        Py_CLEAR(operand->array);
+        return -1;
+    }
+    return lay_out(&operand->vector, operand->array, type) ? 0 : -1;
 }
 
 int spry_python_target(spry_operand *operand, PyObject *given, const spry_operand *x, spry_type type, int64_t length)
