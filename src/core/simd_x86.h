@@ -52,13 +52,14 @@ SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t 
 
 /*
  * Rows ahead whose last entry's row of x, of several columns, is asked for: as many as have 160 entries, whose columns
- * are in the caches by then, and at most 32. 0 where that is less than 16: what is new in long rows is seldom the last.
+ * are in the caches by then, and at most 32. `rows`, for none, where fewer than 16 have so many: what is new in long
+ * rows is seldom the last.
  */
 static inline int64_t spryi_rows_to_ask(int64_t rows, int64_t entries)
 {
     enum { ENTRIES = 160, LEAST = 16, MOST = 32 };
     const int64_t ahead = entries > 0 ? ENTRIES * rows / entries : 0;
-    return ahead < LEAST ? 0 : ahead < MOST ? ahead : MOST;
+    return ahead < LEAST ? rows : ahead < MOST ? ahead : MOST;
 }
 
 /* Four x by loads and inserts: gathers are microcode on many processors, and no slower to spell out on others. */

@@ -90,12 +90,13 @@ SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, i
     const spryi_csr_job own = *job; /* a copy that no store can change */
     const SPRY_P *Ap = own.offsets;
     const int rest = (int)(columns % LANES);
-    const int64_t ahead = own.stream_y ? spryi_rows_to_ask(end - begin, Ap[end] - Ap[begin]) : 0;
+    const int64_t ahead = own.stream_y ? spryi_rows_to_ask(end - begin, Ap[end] - Ap[begin]) : end - begin;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = Ap[i], last = Ap[i + 1], y = i * own.y_stride;
         int64_t c = 0;
-        const int64_t later = Ap[i + ahead < end ? i + ahead : end]; /* no branch, by which the loop would be split */
-        if (later > first) SPRY_FN(panel_ask)(&own, later - 1, columns);
+        int64_t later = i + ahead;
+        __asm__("" : "+r"(later)); /* else the loop would be there twice, for rows before and after */
+        if (later < end && Ap[later] > first) SPRY_FN(panel_ask)(&own, Ap[later] - 1, columns);
         VEC sums[2];
         for (; c + 2 * LANES <= columns; c += 2 * LANES) {
             SPRY_FN(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);
