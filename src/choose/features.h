@@ -41,8 +41,8 @@ typedef struct spryi_look {
 spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type);
 
 /*
- * Looks at samples of the columns of csr, which has entries; values are not read. device: where the columns lie;
- * NULL: in host memory.
+ * Looks at samples of the columns of csr, which has entries, and of its values where these are in host memory. device:
+ * where the columns lie; NULL: in host memory.
  */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,

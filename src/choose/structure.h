@@ -14,7 +14,7 @@ spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, sp
 
 /* What a look reads: entries as above, but that columns which lie on a device stay there, for readers to fetch. */
 typedef struct spryi_looked_at {
-    spry_arrays csr;                   /* values are not there; with `device` the offsets are a copy of its own */
+    spry_arrays csr;                   /* values may not be there; with `device` the offsets are a copy of its own */
     const struct spryi_device *device; /* where csr's columns lie; NULL: in host memory */
     spry_matrix *whole;                /* the copy or conversion; NULL: there is none */
     spry_context *context;

@@ -20,7 +20,7 @@ typedef struct spryi_range {
 
 /* Of one thread. */
 typedef struct spryi_column_reader {
-    const spry_arrays *csr;            /* offsets in host memory; values are not read */
+    const spry_arrays *csr;            /* offsets in host memory; values, if any, where columns are */
     const struct spryi_device *device; /* where its columns lie; NULL: in host memory */
     spryi_range *ranges;               /* those before `fetched` are here */
     int64_t count, fetched, room;

@@ -102,6 +102,7 @@ typedef struct spryi_build_request {
     int compute_major;      /* of its compute capability, before the point; 0: not known */
     int units;              /* multiprocessors; 0: not known */
     int shared_bytes;       /* that a block of threads may have; 0: not known */
+    int stays;              /* 1: a plan on a CPU runs what is built, and nothing else reads it */
     int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */

@@ -403,7 +403,9 @@ void spryi_discard_built(spry_spmv_plan *plan)
 
 static void count_threads(spry_spmv_plan *plan)
 {
-    const int64_t bytes = plan->format->storage_bytes(plan->stored.storage);
+    enum { ENTRY = 4 }; /* bytes: its part of the work where it takes less, by values or indices that repeat */
+    const int64_t stored = plan->format->storage_bytes(plan->stored.storage);
+    const int64_t bytes = stored > plan->nnz * ENTRY ? stored : plan->nnz * ENTRY;
     plan->threads = spryi_threads_for(plan->context, bytes, plan->options.threads);
 }
 

@@ -31,6 +31,7 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
     return (spryi_build_request){
         .A = A,
         .options = options,
+        .stays = device->driver->host_memory,
         .copied = !device->driver->host_memory && A->a.device != device->number,
         .massively_parallel = device->driver->massively_parallel,
         .compute_major = device->major,

@@ -28,11 +28,12 @@
  *               where SORTED, follow the lanes' rows, counted from the group's first, 16 bits each.
  *   FULL      32 lanes that all have `width` entries
  *   PADDED    some lack some, at most one in PADDING_LIMIT: all slots have room for 32 lanes, of values and, unless
- *             DIAGONALS, of indices. What lies in holes is never multiplied. That costs bytes, but lanes need not
- *             count who comes before them. The values of FULL and PADDED slices begin at a multiple of
- *             32.
- *   values    of all slices. On CPUs slices of a group share them where one's are what another's begin with: matrices
- *             of constant coefficients and graphs without weights take nearly none.
+ *             DIAGONALS, of indices. The missing ones are zeros, or values from nearby where values may be shared, and
+ *             no CPU kernel multiplies them. That costs bytes, but lanes need not count who comes before them. The
+ *             values of FULL and PADDED slices begin at a multiple of 32.
+ *   values    of all slices. In a plan on a CPU slices of a group share them where one's are what another's begin with:
+ *             matrices of constant coefficients and graphs without weights take nearly none. Not in files and on GPUs,
+ *             whose kernels count on neighbours' values lying side by side.
  *
  * Rows far longer than the others lie apart as CSR, cut into pieces of SPRYI_PACKED_PIECE entries that are added up in
  * order: long_rows, long_first (the first piece of each), pieces (the first entry of each), long_columns, long_values.

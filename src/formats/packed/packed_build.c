@@ -100,7 +100,7 @@ spry_status spryi_packed_build(spry_context *context, spryi_packed *s, const spr
     SPRYI_TRY(measure(context, s, &plans, csr, err));
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
-    SPRYI_TRY(store(context, s, plans, csr, !request->copied, err));
+    SPRYI_TRY(store(context, s, plans, csr, request->stays, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_make(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
 done:

@@ -97,7 +97,7 @@ static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz,
     const int64_t slots = v->dense ? v->width * (int64_t)SPRYI_PACKED_LANES : r.before;
     *nnz += r.before * v->b * v->b;
     *indexed += v->columns != NULL;
-    return v->values + slots * v->b * v->b > s->slots ? "values are outside" : NULL;
+    return v->values + slots * v->b * v->b > spryi_packed_values_at(&s->slices[k + 1]) ? "values overlap" : NULL;
 }
 
 static int is_sorted(const spryi_packed_slice *t)

@@ -12,10 +12,11 @@
 
 enum { CHUNK_COST = 32768 };
 
-/* Values and lanes before slice k; of values that slices share, those that are stored. */
+/* Values, indices and lanes before slice k. Slices that share the one or the other count less. */
 static int64_t cost_before(const spryi_packed *s, int64_t k)
 {
-    return spryi_packed_values_at(&s->slices[k]) + k * SPRYI_PACKED_LANES;
+    const int64_t indices = s->slices[k].indices * (int64_t)SPRYI_PACKED_INDEX_UNIT / 2; /* of 16 bits */
+    return spryi_packed_values_at(&s->slices[k]) + indices + k * SPRYI_PACKED_LANES;
 }
 
 /* The slice in which row begins, a multiple of the groups' rows or the number of rows. */
@@ -62,7 +63,10 @@ static int64_t chunk_count(const spryi_packed *s)
     return (s->a.nnz - s->long_nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
 }
 
-/* The slice with which chunk n begins. */
+/*
+ * The slice with which chunk n begins. Where slices share, the cost before them does not always rise; but as all chunks
+ * are bisected alike, one never begins before the last.
+ */
 static int64_t chunk_begin(const spryi_packed *s, int64_t n)
 {
     int64_t k;

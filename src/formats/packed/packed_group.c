@@ -100,7 +100,7 @@ void spryi_packed_make_slices(spryi_packed_group *g)
     SPRYI_INSTANCE(make_table, g->csr)(g);
 }
 
-#else                             /* once for each value type and pair of index types */
+#else /* once for each value type and pair of index types */
 
 /* The draft's lanes: `count` rows, or block rows, from `row` on. */
 static void SPRY_FN(draft_lanes)(const spryi_packed_group *g, spryi_packed_draft *n, int64_t row, int b, int count)
@@ -354,7 +354,7 @@ SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *
                 next[q] += has;
                 for (int r = 0; Vx && r < b; r++)
                     for (int c = 0; c < b; c++) line[(r * b + c) * LINE + q] = has ? Ax[at + r * length * b + c] : hole;
-                if (g->share && b == 1) hole = line[q];
+                if (Vx && g->share && b == 1) hole = line[q];
             }
             if (b == 1 && Vx) memcpy(&g->holes[d], &line[LINE - 1], sizeof *line);
             SPRY_FN(put_lines)(g, Vx, line, d, first, b);
@@ -395,8 +395,8 @@ static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draf
         else
             SPRY_FN(fill_dense)(g, n, Vx, NULL, 1);
         break;
-#if SPRY_J_IS_64 || SPRY_IS_MIXED /* seldom used: once for all blocks */
-    default: SPRY_FN(fill_dense)(g, n, Vx, holes, n->b); break;
+#if SPRY_J_IS_64 || SPRY_IS_MIXED
+    default: SPRY_FN(fill_dense)(g, n, Vx, holes, n->b); break; /* seldom used: once for all blocks */
 #else
     case 2: SPRY_FN(fill_dense)(g, n, Vx, holes, 2); break;
     case 3: SPRY_FN(fill_dense)(g, n, Vx, holes, 3); break;
@@ -412,7 +412,7 @@ static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draf
         SPRY_FN(fill_dense_indices)(g, n, indices, SPRYI_PACKED_COLUMNS);
 }
 
-/* Writes slice k to where it belongs; 1: its values are those of the slice before. */
+/* Writes slice k to where it belongs; 1: its values are those of one before. */
 static int SPRY_FN(store_slice)(spryi_packed_group *g, const spryi_packed_draft *n, int64_t k,
                                 spryi_packed_location *at)
 {

@@ -55,21 +55,33 @@ static int64_t numbers_taken(const spryi_packed_plan *plans, int64_t groups)
     return sum;
 }
 
+/* Zeros where groups take less than was planned: what is written to a file depends on the matrix alone. */
+static void clear_gaps(const spryi_packed *s, const spryi_packed_plan *plans, int64_t groups)
+{
+    const size_t size = spry_type_bytes(s->a.value_type);
+    for (int64_t n = 0; n < groups; n++) {
+        const int64_t end = plans[n].at.slots + plans[n].numbers, next = plans[n + 1].at.slots;
+        memset((char *)s->values + (size_t)end * size, 0, (size_t)(next - end) * size);
+    }
+}
+
 void spryi_packed_close_gaps(spry_context *context, spryi_packed *s, const spryi_packed_plan *plans, int64_t groups)
 {
     enum { PART = 2 }; /* of the values that have to be there for it to pay */
     const size_t size = spry_type_bytes(s->a.value_type);
     const int64_t taken = numbers_taken(plans, groups);
     void *values = NULL;
-    if (s->slots == 0 || taken > s->slots / PART ||
-        spryi_allocate(context, &values, taken, size, "values", NULL) != SPRY_OK)
+    if (taken == s->slots) return;
+    if (taken > s->slots / PART || spryi_allocate(context, &values, taken, size, "values", NULL) != SPRY_OK) {
+        clear_gaps(s, plans, groups);
         return;
+    }
     int64_t to = 0;
     for (int64_t n = 0; n < groups; n++) {
-        const int64_t from = plans[n].at.slots, end = n + 1 < groups ? plans[n + 1].at.slices : s->slice_count;
+        const int64_t from = plans[n].at.slots;
         memcpy((char *)values + (size_t)to * size, (const char *)s->values + (size_t)from * size,
                (size_t)plans[n].numbers * size);
-        for (int64_t k = plans[n].at.slices; k < end; k++)
+        for (int64_t k = plans[n].at.slices; k < plans[n + 1].at.slices; k++)
             spryi_packed_set_values_at(&s->slices[k], spryi_packed_values_at(&s->slices[k]) - from + to);
         to += plans[n].numbers;
     }
@@ -85,6 +97,7 @@ void spryi_packed_count_pairs(const spry_arrays *csr, int64_t begin, int64_t end
         const int64_t at = spryi_offset_of(csr, i), next = spryi_offset_of(csr, i + 1);
         const int64_t length = next - at, other = spryi_offset_of(csr, i + 2) - next;
         const char *values = csr->values;
+        if (length == 0 || other == 0) continue;
         const int same = memcmp(values + (size_t)at * size, values + (size_t)next * size,
                                 (size_t)(length < other ? length : other) * size) == 0;
         pairs->seen += same || length == other;
