@@ -55,7 +55,7 @@ typedef struct spryi_packed_group {
     spryi_packed_kept kept[SPRYI_PACKED_KEPT]; /* the last ones */
     int kept_count;                            /* since the group began */
     int shared, alone;                         /* slices whose values were found, that were looked for in vain */
-    double holes[SPRYI_PACKED_MOST_WIDTH];     /* room for a value a slot */
+    uint64_t holes[SPRYI_PACKED_MOST_WIDTH];   /* bits of the last value of each slot, for holes after it */
 } spryi_packed_group;
 
 /*

@@ -42,8 +42,8 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
     r->x_stride = x_stride;
     r->block_stride = v.b * x_stride;
     r->rows = spryi_packed_row_mask(&v);
-    r->numbers = 0;
-    for (int t = 0, before = 0; t < v.width; t++) {
+    int before = 0;
+    for (int t = 0; t < v.width; t++) {
         const int lanes = v.dense ? SPRYI_PACKED_LANES : __builtin_popcount(spryi_packed_slot_mask(&v, t));
         r->slot_x[t] = v.distances ? v.distances[t] * r->block_stride : 0;
         r->slot_value[t] = before * v.b * v.b;
@@ -51,8 +51,8 @@ static __attribute__((noinline)) void spryi_packed_open_lanes(spryi_packed_lanes
         r->before[t] = before;
         r->rank[t] = 0;
         before += lanes;
-        r->numbers = before * v.b * v.b;
     }
+    r->numbers = before * v.b * v.b;
 }
 
 /* Lists only what holes leave. */

@@ -55,27 +55,15 @@ static int64_t numbers_taken(const spryi_packed_plan *plans, int64_t groups)
     return sum;
 }
 
-/* Zeros where groups take less than was planned: what is written to a file depends on the matrix alone. */
-static void clear_gaps(const spryi_packed *s, const spryi_packed_plan *plans, int64_t groups)
-{
-    const size_t size = spry_type_bytes(s->a.value_type);
-    for (int64_t n = 0; n < groups; n++) {
-        const int64_t end = plans[n].at.slots + plans[n].numbers, next = plans[n + 1].at.slots;
-        memset((char *)s->values + (size_t)end * size, 0, (size_t)(next - end) * size);
-    }
-}
-
 void spryi_packed_close_gaps(spry_context *context, spryi_packed *s, const spryi_packed_plan *plans, int64_t groups)
 {
     enum { PART = 2 }; /* of the values that have to be there for it to pay */
     const size_t size = spry_type_bytes(s->a.value_type);
     const int64_t taken = numbers_taken(plans, groups);
     void *values = NULL;
-    if (taken == s->slots) return;
-    if (taken > s->slots / PART || spryi_allocate(context, &values, taken, size, "values", NULL) != SPRY_OK) {
-        clear_gaps(s, plans, groups);
+    if (s->slots == 0 || taken > s->slots / PART ||
+        spryi_allocate(context, &values, taken, size, "values", NULL) != SPRY_OK)
         return;
-    }
     int64_t to = 0;
     for (int64_t n = 0; n < groups; n++) {
         const int64_t from = plans[n].at.slots;

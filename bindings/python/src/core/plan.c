@@ -185,7 +185,7 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
  */
 static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
 {
-    const int64_t size = p->type == SPRY_F32 ? 4 : 8;
+    const int64_t size = (int64_t)spry_type_bytes(p->type);
     int64_t bytes;
     if (__builtin_mul_overflow(p->y_length * size, x->vector.columns, &bytes) || bytes < LARGE_RESULT)
         return spry_python_result(y, x, p->type, p->y_length); /* which says what is too large */
