@@ -254,7 +254,6 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
 {
     spry_error err = {0};
     const spry_read_options reading = cli_reading(type);
-    spry_source_info source = SPRY_INIT(spry_source_info);
     *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
     matrix_name(input->name, sizeof input->name, path);
     int status = cli_open_context(&input->context, threads);
@@ -263,8 +262,7 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     const double start = now_us();
     if (open_matrix(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
     input->read_us = now_us() - start;
-    if (spry_matrix_get_source(input->A, &source, &err) != SPRY_OK) return cli_fail(&err);
-    input->base = strcmp(source.kind, "edge list") == 0 ? reading.index_base : 1;
+    input->base = spry_matrix_index_base(input->A);
     if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
     if (input->base == 0 && input->arrays.nnz > 0 && first_node_is_unknown(&input->arrays))
         cli_message("note: no edge has node 0; where the file counts from 1, --base 1 tells so");

@@ -32,6 +32,11 @@ typedef struct spry_read_options {
     int index_base;      /* edge lists: the number of the first node, which becomes row and column 0 */
     int drop_duplicates; /* of entries at one position the first in the file counts; 0: their sum. Not of containers */
     int undirected;      /* edge lists: each edge is entered both ways, one from a node to itself once */
+    /*
+     * NULL: the content shows the kind of a file, and its name an edge list. "edges": an edge list, whatever its name;
+     * content of another kind is SPRY_INVALID_ARGUMENT.
+     */
+    const char *input;
 } spry_read_options;
 
 /*
@@ -103,6 +108,7 @@ typedef struct spry_source_info {
     spry_known by_row;     /* the file has them by row, and by column within a row */
     spry_known by_column;  /* the reverse */
     spry_known duplicates; /* several entries at one position; of one triangle also an entry and its mirror image */
+    int index_base;        /* spry_matrix_index_base(A), also for a matrix from nowhere */
 } spry_source_info;
 
 /* Numbers that the file does not tell are -1. */

@@ -12,8 +12,9 @@
  * matrices, lists of formats and kernels, measuring), spry/solve.h (PageRank, Conjugate Gradient).
  *
  * Rules that hold everywhere:
- *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry. Rows,
- *    columns and entries are counted from 0; messages of solvers and of files count from 1, as files do, and say so.
+ *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry. Arguments and
+ *    fields of structs count rows, columns and entries from 0. Messages count them in the matrix's base
+ *    (spry_matrix_index_base) and say so: "(counted from 1)". Lines of files count from 1.
  *  - A function is called spry_OBJECT_VERB. Its first argument is the context, or the handle it works on; outputs
  *    follow, then inputs, options, and the error. What makes a handle is ..._create or says how, as ..._read.
  *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
@@ -469,6 +470,20 @@ SPRY_API void spry_matrix_destroy(spry_matrix *A);
 SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_cols(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
+
+/*
+ * The base, 0 or 1, in which messages about A count its rows, columns and entries. It is the base of the file that A
+ * was read from: 0 for .npz, 1 for Matrix Market, spry_read_options.index_base for edge lists, the base that a
+ * container remembers. Generated matrices have 1, arrays of the caller spry_arrays.index_base. A matrix computed from A
+ * has the base of A.
+ */
+SPRY_API int spry_matrix_index_base(const spry_matrix *A);
+
+/*
+ * Sets that base. Arrays, indices and fields of structs do not change; a container written from A remembers the base.
+ * index_base: 0 or 1, else SPRY_INVALID_ARGUMENT. Not while another thread uses A.
+ */
+SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err);
 
 /*
  * The values of a matrix that owns them, in the order of its entries, to be written; plans of it are told by

@@ -285,6 +285,7 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     if (arrays->device > 0) SPRYI_TRY(spryi_device_usable(context, NULL, arrays->device, err));
     SPRYI_TRY(
         new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
+    made->index_base = arrays->index_base;
     SPRYI_TRY(copy_arrays(made, err));
     *A = made;
     made = NULL;
@@ -329,6 +330,7 @@ static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arr
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
     /* A view without arrays of its own is left out, else views of views would be a chain that grows with updates. */
     const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
+    (*made)->index_base = A->index_base;
     (*made)->structure_of = spryi_matrix_retain(A->structure_of && !has_own ? A->structure_of : A);
     return SPRY_OK;
 }
@@ -417,7 +419,9 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
         return status;
     }
     a.device = 0;
-    return spryi_matrix_adopt(d->context, host, &a, A->field, err); /* takes them over, also on failure */
+    status = spryi_matrix_adopt(d->context, host, &a, A->field, err); /* takes them over, also on failure */
+    if (status == SPRY_OK) (*host)->index_base = A->index_base;
+    return status;
 }
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A)
@@ -457,6 +461,22 @@ int64_t spry_matrix_cols(const spry_matrix *A)
 int64_t spry_matrix_nnz(const spry_matrix *A)
 {
     return A->a.nnz;
+}
+
+int spry_matrix_index_base(const spry_matrix *A)
+{
+    return A->index_base;
+}
+
+spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    if (index_base != 0 && index_base != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", index_base, 1,
+                                "index_base is %d, expected 0 or 1", index_base);
+    A->index_base = index_base;
+    if (A->stored && A->stored->csr) A->stored->csr->index_base = index_base;
+    return SPRY_OK;
 }
 
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)

@@ -47,6 +47,7 @@ struct spry_matrix {
     _Atomic int references;
     spry_arrays a;
     spryi_field field;
+    int index_base;            /* 0 or 1: messages count from it, arrays from 0 */
     int symmetry_holds;        /* a.symmetry was seen to hold; otherwise it is the caller's word */
     void *owned[4];            /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
     spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
@@ -103,8 +104,8 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
                                     spry_symmetry symmetry, spryi_field field, spry_error *err);
 void spryi_stored_release(spry_context *context, spryi_stored *stored);
 
-/* SPRY_INVALID_MATRIX, with row and column, where an entry of *a, one triangle, lies in the other. */
-spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, spry_error *err);
+/* SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, lies in the other. */
+spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 #endif
 
 /* matrix_stats.c: SPRY_INVALID_MATRIX where the claimed symmetry does not hold; constant time where it is known to. */
@@ -112,6 +113,14 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);
+
+/* Row, column or entry i in A's base, as messages show it, followed by "(counted from %d)" with A->index_base. */
+#ifndef __cplusplus
+static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
+{
+    return (long long)(i + A->index_base);
+}
+#endif
 
 /* offset/column pair as a table index: 0 = 32/32, 1 = 64/32, 2 = 64/64; -1: not a legal pair. */
 enum { SPRYI_INDEX_PAIRS = 3 };

@@ -254,39 +254,42 @@ static void count_neighbours(const spry_arrays *a, tally *t, int threads)
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static spry_status fail_offsets(const spry_arrays *a, const finding *falling, spry_error *err)
+/* Offsets are shown as the caller's array has them: they count from `base`. */
+static spry_status fail_offsets(const spry_arrays *a, const finding *falling, int base, spry_error *err)
 {
     int64_t first = spryi_offset_of(a, 0), majors = majors_of(a), last = spryi_offset_of(a, majors);
     if (first != 0)
-        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
-                                (long long)first);
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected %d",
+                                (long long)(first + base), base);
     if (falling->count > 0) {
         int64_t i = falling->first, before = spryi_offset_of(a, i), after = spryi_offset_of(a, i + 1);
         if (after < before)
             return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, before,
                                     "offsets[%lld] = %lld is smaller than offsets[%lld] = %lld", (long long)(i + 1),
-                                    (long long)after, (long long)i, (long long)before);
+                                    (long long)(after + base), (long long)i, (long long)(before + base));
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, a->nnz,
-                                "offsets[%lld] = %lld is past nnz = %lld", (long long)(i + 1), (long long)after,
-                                (long long)a->nnz);
+                                "offsets[%lld] = %lld is past nnz%s = %lld", (long long)(i + 1),
+                                (long long)(after + base), base ? " + 1" : "", (long long)(a->nnz + base));
     }
     return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
-                            "offsets[%lld] is %lld, expected nnz = %lld", (long long)majors, (long long)last,
-                            (long long)a->nnz);
+                            "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)majors, (long long)(last + base),
+                            base ? " + 1" : "", (long long)(a->nnz + base));
 }
 
-static spry_status fail_range(const spry_arrays *a, const tally *t, spry_error *err)
+static spry_status fail_range(const spry_arrays *a, const tally *t, int base, spry_error *err)
 {
     const finding *f = &t->out_of_range;
     if (t->first_is_row)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "row_indices", f->value, a->rows - 1,
-                                "row %lld of entry %lld is outside 0..%lld", (long long)f->value, (long long)f->first,
-                                (long long)(a->rows - 1));
+                                "row %lld of entry %lld is outside %d..%lld (counted from %d)",
+                                (long long)f->value + base, (long long)(f->first + base), base,
+                                (long long)(a->rows - 1 + base), base);
     int csc = a->layout == SPRY_CSC;
     return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", f->value, minors_of(a) - 1,
-                            "%s %lld of entry %lld (%s %lld) is outside 0..%lld", csc ? "row" : "column",
-                            (long long)f->value, (long long)f->first, csc ? "column" : "row", (long long)f->major,
-                            (long long)(minors_of(a) - 1));
+                            "%s %lld of entry %lld (%s %lld) is outside %d..%lld (counted from %d)",
+                            csc ? "row" : "column", (long long)f->value + base, (long long)(f->first + base),
+                            csc ? "column" : "row", (long long)(f->major + base), base,
+                            (long long)(minors_of(a) - 1 + base), base);
 }
 
 static void fill_report(spry_matrix_report *report, const finding *falling, int64_t bad_ends, const tally *t)
@@ -314,7 +317,7 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
 static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
 {
     const spry_arrays *a = &A->a;
-    SPRYI_OK_OR_RETURN(spryi_check_triangle(A->context, a, err));
+    SPRYI_OK_OR_RETURN(spryi_check_triangle(A->context, a, A->index_base, err));
     if (a->symmetry == SPRY_SYMMETRIC) return SPRY_OK;
     spry_matrix *both;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &both, err));
@@ -328,12 +331,15 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 {
     if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "sorted", t->unsorted.first, 0,
-                                "the matrix was said to be sorted, but entry %lld is smaller than the one before it",
-                                (long long)t->unsorted.first);
+                                "the matrix was said to be sorted, but entry %lld (counted from %d) is smaller than "
+                                "the one "
+                                "before it",
+                                spryi_in_base(A, t->unsorted.first), A->index_base);
     if (A->a.unique == SPRY_KNOWN_YES && t->duplicate.count > 0)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "unique", t->duplicate.first, 0,
-                                "the matrix was said to have no duplicates, but entry %lld repeats a position",
-                                (long long)t->duplicate.first);
+                                "the matrix was said to have no duplicates, but entry %lld (counted from %d) repeats a "
+                                "position",
+                                spryi_in_base(A, t->duplicate.first), A->index_base);
     return A->a.triangle == SPRY_ALL_ENTRIES ? spryi_check_symmetry(A, err) : check_one_triangle(A, err);
 }
 
@@ -377,8 +383,8 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     spry_matrix_report found = SPRY_INIT(spry_matrix_report);
     fill_report(&found, &falling, bad_ends, &t);
     if (report) SPRYI_GIVE(report, &found);
-    if (!offsets_sound) return fail_offsets(a, &falling, err);
-    if (t.out_of_range.count > 0) return fail_range(a, &t, err);
+    if (!offsets_sound) return fail_offsets(a, &falling, A->index_base, err);
+    if (t.out_of_range.count > 0) return fail_range(a, &t, A->index_base, err);
     SPRYI_OK_OR_RETURN(check_claims(A, &t, err));
     A->symmetry_holds = 1;
     A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
@@ -406,14 +412,14 @@ static int in_range(const void *indices, spry_index_type type, int64_t count, in
 }
 
 /* Arrays in host memory. What is wrong is looked for by the passes of spry_matrix_check. */
-static spry_status check_structure(const spry_context *context, const spry_arrays *a, spry_error *err)
+static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
     finding falling = {0};
     int64_t bad_ends = 0;
     tally t = {0};
     if (!coo) check_offsets(a, &falling, &bad_ends, threads);
-    if (falling.count > 0 || bad_ends > 0) return fail_offsets(a, &falling, err);
+    if (falling.count > 0 || bad_ends > 0) return fail_offsets(a, &falling, base, err);
     const int sound = in_range(a->indices, a->index_type, a->nnz, minors_of(a), threads) &&
                       (!coo || in_range(a->row_indices, a->index_type, a->nnz, a->rows, threads));
     if (!sound) {
@@ -421,9 +427,9 @@ static spry_status check_structure(const spry_context *context, const spry_array
             check_coo(a, &t, threads);
         else
             check_compressed(a, 1, &t, threads);
-        return fail_range(a, &t, err);
+        return fail_range(a, &t, base, err);
     }
-    return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, err);
+    return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
 }
 
 /* A copy of an array of a device in host memory. */
@@ -467,7 +473,7 @@ static spry_status check_on_device(const spry_matrix *A, spry_error *err)
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));
     a.offsets = offsets;
     a.indices = indices;
-    status = check_structure(A->context, &a, err);
+    status = check_structure(A->context, &a, A->index_base, err);
 done:
     spryi_release(A->context, offsets);
     spryi_release(A->context, indices);
@@ -478,5 +484,5 @@ spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
     if (A->stored) return SPRY_OK; /* the reader has looked */
-    return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, err);
+    return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
 }

@@ -167,6 +167,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     SPRYI_TRY(spryi_compressed_finish(context, B, &a, o.layout, o.offset_type,
                                       duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,
                                       field_of(A, o.value_type, merged), err));
+    (*B)->index_base = A->index_base;
     if (o.rounding) tell_rounding(o.rounding, &told, &(*B)->a);
 done:
     spryi_matrix_release(entries);

@@ -55,6 +55,7 @@ static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error 
     }
     made->a.symmetry = A->a.symmetry;
     made->symmetry_holds = 0;
+    made->index_base = A->index_base;
     made->field = A->field;
     *csr = made;
     return SPRY_OK;
@@ -100,7 +101,7 @@ static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
     return -1;
 }
 
-spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, spry_error *err)
+spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     enum { CHUNK = 4096 };
     const int64_t count = a->layout == SPRY_COO ? a->nnz : a->rows, chunks = count / CHUNK + 1;
@@ -119,9 +120,9 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
     const int lower = a->triangle == SPRY_LOWER_TRIANGLE;
     return spryi_fail_value(err, SPRY_INVALID_MATRIX, "triangle", column, row,
                             "entry %lld, in row %lld and column %lld, is %s the diagonal, but the %s triangle alone "
-                            "was said to be stored",
-                            (long long)first, (long long)row, (long long)column, lower ? "above" : "below",
-                            lower ? "lower" : "upper");
+                            "was said to be stored (counted from %d)",
+                            (long long)(first + base), (long long)(row + base), (long long)(column + base),
+                            lower ? "above" : "below", lower ? "lower" : "upper", base);
 }
 
 /* CSR of both triangles. Offsets are as wide as the triangle's, or of 64 bits where they have to be. */
@@ -132,12 +133,13 @@ static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error 
     spryi_compressed both = {0};
     spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_INDEX_DEFAULT : a->offset_type;
     spry_index_type index_type = a->index_type;
-    SPRYI_TRY(spryi_check_triangle(A->context, a, err));
+    SPRYI_TRY(spryi_check_triangle(A->context, a, A->index_base, err));
     SPRYI_TRY(spryi_compress(A->context, &both, a, SPRY_CSR, index_type, err));
     if (offset_type == SPRY_I32 && both.nnz > INT32_MAX) offset_type = SPRY_I64;
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, both.nnz, err));
     SPRYI_TRY(spryi_compressed_finish(A->context, whole, &both, SPRY_CSR, offset_type, a->unique, a->symmetry, A->field,
                                       err));
+    (*whole)->index_base = A->index_base;
     (*whole)->symmetry_holds = a->symmetry == SPRY_SYMMETRIC; /* a skew diagonal is as it was stored */
 done:
     spryi_compressed_clear(A->context, &both);

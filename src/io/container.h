@@ -20,6 +20,8 @@
  * value_type is the matrix's. A format that has no patterns of its own stores a pattern's entries as ones; such a
  * file is of version 2, and reading it drops the ones. (Where entries at one position were added up, as bsr does,
  * the values are no ones: then they are kept, as the product needs them.)
+ *
+ * Indices in a file always count from 0. counts_from_0 states spry_matrix_index_base.
  */
 #ifndef SPRYI_CONTAINER_H
 #define SPRYI_CONTAINER_H
@@ -29,9 +31,10 @@
 #include "spry/io.h"
 
 enum {
-    SPRYI_CONTAINER_VERSION = 2, /* a reader refuses later ones: it cannot know what they mean */
+    SPRYI_CONTAINER_VERSION = 3, /* a reader refuses later ones: it cannot know what they mean */
     SPRYI_CONTAINER_FIRST = 1,   /* of all files that need no later one */
     SPRYI_CONTAINER_ONES = 2,    /* the first in which a pattern may be stored as a format's ones */
+    SPRYI_CONTAINER_BASE_0 = 3, /* the first in which the matrix may count from 0; that of earlier ones counts from 1 */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,
     SPRYI_CONTAINER_CHUNK = 256 << 10,
@@ -56,7 +59,7 @@ typedef struct spryi_container_head {
     int64_t rows, cols, nnz;
     uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
     uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
-    uint8_t reserved_byte;
+    uint8_t counts_from_0;                       /* 1: messages about the matrix count from 0; else from 1 */
     uint32_t section_count, chunk_bytes;
     uint64_t reserved[5];
     spryi_container_section sections[SPRYI_MOST_SECTIONS];

@@ -136,7 +136,8 @@ static const char *odd_field(const spryi_container_head *h)
     if (h->symmetry > SPRY_SKEW_SYMMETRIC || (h->symmetry != SPRY_GENERAL && h->rows != h->cols)) return "symmetry";
     if (h->field > SPRYI_FIELD_PATTERN) return "field";
     if (h->section_count > SPRYI_MOST_SECTIONS) return "number of sections";
-    if (h->reserved_byte || !is_zero((const unsigned char *)h->reserved, sizeof h->reserved)) return "reserved bytes";
+    if (h->counts_from_0 > (h->version >= SPRYI_CONTAINER_BASE_0)) return "base of the matrix";
+    if (!is_zero((const unsigned char *)h->reserved, sizeof h->reserved)) return "reserved bytes";
     return NULL;
 }
 
@@ -443,6 +444,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     }
     SPRYI_TRY(convert(&made, options, err));
     tell_source(&file.head, layout, &made->source);
+    SPRYI_TRY(spry_matrix_set_index_base(made, !file.head.counts_from_0, err));
     *A = made;
     made = NULL;
 done:

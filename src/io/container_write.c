@@ -142,7 +142,10 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
     const spry_arrays *a = c->storage ? c->format->arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
     int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
     *head = (spryi_container_head){
-        .version = ones ? SPRYI_CONTAINER_ONES : SPRYI_CONTAINER_FIRST,
+        .version = A->index_base == 0 ? SPRYI_CONTAINER_BASE_0
+                   : ones             ? SPRYI_CONTAINER_ONES
+                                      : SPRYI_CONTAINER_FIRST,
+        .counts_from_0 = A->index_base == 0,
         .head_bytes = SPRYI_CONTAINER_HEAD,
         .rows = A->a.rows,
         .cols = A->a.cols,

@@ -24,8 +24,11 @@ static inline int spryi_is_divider(char c)
     return c == ',' || c == ';';
 }
 
-/* 1: the name is one of a list of edges, and the text does not begin as Matrix Market does. Nothing of it is taken. */
-spry_status spryi_edges_are(spryi_text *text, int *are, spry_error *err);
+/*
+ * *are = 1 if the name, or `stated`, says that the text is a list of edges, and the text does not begin as Matrix
+ * Market does. Nothing of the text is taken.
+ */
+spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 
 /* edges_line.c: comments, names of columns, and how many columns there are; text then stands before the first edge. */
 spry_status spryi_edges_read_head(spryi_text *text, spryi_block *block, spryi_edges *edges, spry_error *err);

@@ -118,11 +118,11 @@ spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char 
 
 /* ---- the head ---------------------------------------------------------------------------------- */
 
-spry_status spryi_edges_are(spryi_text *text, int *are, spry_error *err)
+spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err)
 {
     static const char *const endings[] = {".txt", ".csv", ".tsv", ".edges", ".el"};
     size_t length = strlen(text->name);
-    *are = 0;
+    *are = stated;
     if (length > 3 && strcasecmp(text->name + length - 3, ".gz") == 0) length -= 3;
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         const size_t ending = strlen(endings[e]);

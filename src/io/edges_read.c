@@ -288,6 +288,7 @@ static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_optio
     SPRYI_OK_OR_RETURN(join_all(work, &entries, index_type, err));
     SPRYI_OK_OR_RETURN(spryi_mtx_to_csr(work->text->context, A, &head, &entries, options, err));
     tell_source(work, &(*A)->source);
+    (*A)->index_base = options->index_base;
     return SPRY_OK;
 }
 

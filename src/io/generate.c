@@ -276,6 +276,7 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
     const char *of_files = options->index_base        ? "index_base"
                            : options->drop_duplicates ? "drop_duplicates"
                            : options->undirected      ? "undirected"
+                           : options->input           ? "input"
                                                       : NULL;
     if (status == SPRY_OK && of_files)
         status = spryi_fail(err, SPRY_INVALID_ARGUMENT, of_files, "generate: %s is for files", of_files);
@@ -284,6 +285,7 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
 
 static void tell_source(spry_matrix *A)
 {
+    A->index_base = 1;
     A->source = (spryi_source){.kind = SPRYI_GENERATED,
                                .rows = A->a.rows,
                                .cols = A->a.cols,

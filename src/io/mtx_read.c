@@ -57,6 +57,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, read_as, &entries, err));
     status = spryi_mtx_to_csr(text->context, A, &head, &entries, options, err);
     if (status == SPRY_OK) tell_source(text, &head, &(*A)->source);
+    if (status == SPRY_OK) (*A)->index_base = 1;
 done:
     spryi_block_destroy(text, &block);
     return status;

@@ -180,9 +180,10 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
         int64_t k = at.k;
         if (!step(&at))
             return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", k, a->nnz,
-                                    "entry %lld is at row %lld, column %lld, outside the %lld x %lld matrix",
-                                    (long long)k, (long long)at.i, (long long)at.j, (long long)a->rows,
-                                    (long long)a->cols);
+                                    "entry %lld is at row %lld, column %lld (counted from %d), outside the %lld x %lld "
+                                    "matrix",
+                                    spryi_in_base(w->A, k), spryi_in_base(w->A, at.i), spryi_in_base(w->A, at.j),
+                                    w->A->index_base, (long long)a->rows, (long long)a->cols);
         if (w->lower && at.i < at.j) continue;
         to = spryi_decimal_write_i64(to, at.i + 1);
         *to++ = ' ';

@@ -36,17 +36,23 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     SPRYI_OK_OR_RETURN(check_switch("index_base", options->index_base, err));
     SPRYI_OK_OR_RETURN(check_switch("drop_duplicates", options->drop_duplicates, err));
     SPRYI_OK_OR_RETURN(check_switch("undirected", options->undirected, err));
+    if (options->input && strcmp(options->input, "edges") != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "input", "read: input is '%.40s', expected 'edges' or NULL",
+                          options->input);
     return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
 }
 
 /* Options that hold for text of edges alone, or for what is sorted while it is read. */
 static spry_status refuse_options(const spry_read_options *o, const char *kind, int sorts, spry_error *err)
 {
-    const char *given = o->index_base != 0                  ? "index_base"
+    const char *given = o->input                            ? "input"
+                        : o->index_base != 0                ? "index_base"
                         : o->undirected != 0                ? "undirected"
                         : o->drop_duplicates != 0 && !sorts ? "drop_duplicates"
                                                             : NULL;
     if (!given) return SPRY_OK;
+    if (strcmp(given, "input") == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, given, "input is 'edges', but this is a %s", kind);
     return spryi_fail(err, SPRY_INVALID_ARGUMENT, given, "%s is for %s, and this is a %s", given,
                       sorts || given[0] != 'd' ? "edge lists" : "text and npz files", kind);
 }
@@ -91,7 +97,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
         SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));
         return spryi_npz_read(text, A, &chosen, err);
     }
-    SPRYI_OK_OR_RETURN(spryi_edges_are(text, &edges, err));
+    SPRYI_OK_OR_RETURN(spryi_edges_are(text, options->input != NULL, &edges, err));
     if (edges) return spryi_edges_read(text, A, &chosen, err);
     SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_MATRIX_MARKET " file", 1, err));
     return spryi_mtx_read(text, A, &chosen, err);

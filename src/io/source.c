@@ -10,7 +10,7 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
     if (!A || !info) return spryi_fail_missing(err, !A ? "A" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_source *s = &A->source;
-    spry_source_info told = {.rows = -1, .cols = -1, .entries = -1};
+    spry_source_info told = {.rows = -1, .cols = -1, .entries = -1, .index_base = A->index_base};
     if (s->kind) {
         snprintf(told.kind, sizeof told.kind, "%s", s->kind);
         snprintf(told.layout, sizeof told.layout, "%s", s->layout);

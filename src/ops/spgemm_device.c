@@ -314,7 +314,9 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     c.indices = made[1];
     c.values = made[2];
     c.sorted = c.unique = SPRY_KNOWN_YES;
-    return spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err);
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
+    plan->C->index_base = plan->a.given->index_base;
+    return SPRY_OK;
 }
 
 /* The chunk's offsets into C's from its first row on, `shift` entries up. */

@@ -230,6 +230,7 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
     c.sorted = c.unique = SPRY_KNOWN_YES;
     job->columns = job->values = NULL; /* adopted now, also on failure */
     SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
+    plan->C->index_base = plan->a.given->index_base;
     job->columns = (void *)(uintptr_t)plan->C->a.indices;
     job->values = (void *)(uintptr_t)plan->C->a.values;
     return SPRY_OK;

@@ -110,6 +110,7 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
     SPRYI_TRY(spryi_sort(context, &moved, err));
     SPRYI_TRY(spryi_compressed_finish(context, &made, &moved, SPRY_CSR, offset_type, A->a.unique,
                                       alike ? A->a.symmetry : SPRY_GENERAL, A->field, err));
+    made->index_base = A->index_base;
     made->symmetry_holds = !alike || A->symmetry_holds; /* a claim that nobody looked at stays one */
     *B = made;
 done:

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
+static spry_status tell_unequal(const spryi_cg_unequal *u, int base, spry_error *err)
 {
     char mirrored[48] = "nothing stored";
     if (u->row < 0) /* only before its duplicates were summed and rounded */
@@ -12,28 +12,30 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
                           "not symmetric: the matrix differs from its transposed, conjugate gradients need A = A^T");
     if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
-                            "not symmetric: %.17g at (%lld, %lld), counted from 1, but %s at (%lld, %lld); conjugate "
+                            "not symmetric: %.17g at (%lld, %lld), counted from %d, but %s at (%lld, %lld); conjugate "
                             "gradients need A = A^T",
-                            u->value, (long long)u->row + 1, (long long)u->column + 1, mirrored,
-                            (long long)u->column + 1, (long long)u->row + 1);
+                            u->value, (long long)u->row + base, (long long)u->column + base, base, mirrored,
+                            (long long)u->column + base, (long long)u->row + base);
 }
 
 static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
 {
+    const int base = spry_matrix_index_base(s->A);
+    const long long shown = (long long)row + base;
     if (s->o.precond == SPRY_PRECOND_BLOCK_JACOBI)
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, s->o.block_size,
                                 "bad block: the block of %lld rows on the diagonal that begins with row %lld, counted "
-                                "from 1, is not positive definite, so it has no inverse for block jacobi",
-                                (long long)s->o.block_size, (long long)(row - row % s->o.block_size) + 1);
+                                "from %d, is not positive definite, so it has no inverse for block jacobi",
+                                (long long)s->o.block_size, shown - (long long)(row % s->o.block_size), base);
     if (!(s->bad_entry > 0 && isfinite(s->bad_entry)))
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
-                                "zero diagonal: entry (%lld, %lld), counted from 1, is not above 0, which jacobi "
+                                "zero diagonal: entry (%lld, %lld), counted from %d, is not above 0, which jacobi "
                                 "divides by",
-                                (long long)row + 1, (long long)row + 1);
+                                shown, shown, base);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
-                            "bad diagonal: entry (%lld, %lld), counted from 1, is %.3Lg, which has no reciprocal in %s",
-                            (long long)row + 1, (long long)row + 1, ldexpl(s->bad_entry, s->scaled.a),
-                            spry_type_name(s->inner));
+                            "bad diagonal: entry (%lld, %lld), counted from %d, is %.3Lg, which has no reciprocal in "
+                            "%s",
+                            shown, shown, base, ldexpl(s->bad_entry, s->scaled.a), spry_type_name(s->inner));
 }
 
 /* p'Ap of the caller's A and b, which double may not hold: p is near b, with a preconditioner near D b. */
@@ -50,7 +52,7 @@ spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, s
     const spryi_cg_state *state = &s->states[result->column];
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
-    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, err);
+    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, spry_matrix_index_base(s->A), err);
     case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
     case SPRY_VERDICT_NEGATIVE_CURVATURE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,

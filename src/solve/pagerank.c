@@ -30,6 +30,7 @@ typedef struct ranking {
     int device;
     spry_run_options run; /* its stream is that of all work */
     int64_t n;
+    int base;             /* in which messages count nodes */
     spryi_host_copy host; /* of A, if it is in device memory */
     spryi_links links;
     spry_spmv_plan *plan;
@@ -79,15 +80,15 @@ static spry_status check_personalised(const ranking *r, const spry_arrays *a, sp
     return SPRY_OK;
 }
 
-static spry_status refuse_zero_columns(const spryi_links *links, spry_pagerank_result *result, spry_error *err)
+static spry_status refuse_zero_columns(const ranking *r, spry_pagerank_result *result, spry_error *err)
 {
     result->verdict = SPRY_VERDICT_ZERO_COLUMN;
-    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", links->zero_columns, 0,
-                            "%lld of the nodes link nowhere, the first is %lld (counted from 1): their columns cannot "
-                            "be "
-                            "divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) or "
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", r->links.zero_columns, 0,
+                            "%lld of the nodes link nowhere, the first is %lld (counted from %d): their columns cannot "
+                            "be divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) "
+                            "or "
                             "'drop' (lose their mass) instead",
-                            (long long)links->zero_columns, (long long)links->first_zero_column + 1);
+                            (long long)r->links.zero_columns, (long long)r->links.first_zero_column + r->base, r->base);
 }
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
@@ -251,8 +252,8 @@ static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spr
         SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &entry, &from, r->run.stream, err));
         if (r->device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(r->context, r->device, r->run.stream, err));
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, r->state.bad, r->n,
-                                "pagerank: entry %lld of %s (counted from 1) is %g, expected finite numbers >= 0",
-                                (long long)r->state.bad + 1, name, spryi_value_at(number, v->type, 0));
+                                "pagerank: entry %lld of %s (counted from %d) is %g, expected finite numbers >= 0",
+                                (long long)r->state.bad + r->base, name, r->base, spryi_value_at(number, v->type, 0));
     }
     if (!(r->state.weight > 0 && isfinite(r->state.weight)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name,
@@ -280,7 +281,7 @@ static spry_status make_links(ranking *r, const spry_matrix *A, const spry_array
 {
     spry_error why = SPRY_ERROR_INIT;
     if (r->device > 0) {
-        const spry_status status = spryi_links_make_there(&r->work, &r->links, a, r->o->edges, &why);
+        const spry_status status = spryi_links_make_there(&r->work, &r->links, a, r->o->edges, r->base, &why);
         if (status == SPRY_OK) return SPRY_OK;
         if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
     }
@@ -298,8 +299,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
-    if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
-        return refuse_zero_columns(&r->links, result, err);
+    if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT) return refuse_zero_columns(r, result, err);
     spry_status status = make_vectors(r, err);
     if (status == SPRY_OK) status = take_weights(r, x, err);
     /* The links may be a copy on the host of what lies on the device. */
@@ -382,6 +382,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (status != SPRY_OK) return status;
 
     r.n = a.rows;
+    r.base = spry_matrix_index_base(A);
     status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spryi_vector_forget(&r.work, &r.recorded);

@@ -24,11 +24,12 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
 
 /*
  * The same by the device of w, which has taken no work yet: of A in host memory that is copied there once, or of one
- * that lies there. B is CSR in its memory, and factors are there. SPRY_UNSUPPORTED: it does not do it for this matrix,
- * for which nothing was done.
+ * that lies there. B is CSR in its memory, and factors are there. base: in which messages count nodes.
+ * SPRY_UNSUPPORTED: it does not do it for this matrix, for which nothing was done, or an entry is refused, which
+ * spryi_links_make finds again and reports by row and column.
  */
 spry_status spryi_links_make_there(const spryi_vector_work *w, spryi_links *links, const spry_arrays *given,
-                                   spry_edges edges, spry_error *err);
+                                   spry_edges edges, int base, spry_error *err);
 void spryi_links_clear(spry_context *context, spryi_links *links);
 
 #endif

@@ -6,6 +6,7 @@
  * A GPU takes its own sums, of rows alone, and makes the transposed, of which B or the sums are: it is CSR then.
  */
 #include "core/float_env.h"
+#include "core/matrix.h"
 #include "solve/pagerank.h"
 #include "solve/solve.h"
 #include "spry/solve.h"
@@ -81,18 +82,22 @@ static void exchange(spry_arrays *a)
     }
 }
 
-static spry_status refuse_entry(const spry_arrays *a, int64_t k, double value, spry_error *err)
+static spry_status refuse_entry(const spry_arrays *a, int64_t k, int base, spry_error *err)
 {
+    const long long minor = (long long)spryi_minor_of(a, k) + base;
+    const long long major = (long long)(a->layout == SPRY_COO ? spryi_row_of(a, k) : spryi_major_of(a, k)) + base;
     return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
-                            "pagerank: entry %lld of %lld (counted from 1) is %g, expected finite numbers >= 0",
-                            (long long)k + 1, (long long)a->nnz, value);
+                            "pagerank: entry (%lld, %lld) (counted from %d) is %g, expected finite numbers >= 0",
+                            a->layout == SPRY_CSC ? minor : major, a->layout == SPRY_CSC ? major : minor, base,
+                            spryi_value_of(a, k));
 }
 
-static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, spry_error *err)
+static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, int base, spry_error *err)
 {
     return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", j, n,
-                            "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
-                            (long long)j + 1, sum, spry_type_name(type));
+                            "pagerank: the links of node %lld (counted from %d) sum to %g, by which %s cannot be "
+                            "divided",
+                            (long long)j + base, base, sum, spry_type_name(type));
 }
 
 /* Of sums of n columns of that type; factors are of `type`. z = factor * x must not vanish, nor the factor overflow. */
@@ -105,13 +110,14 @@ static spryi_sum_facts limits_of_sums(spry_type value_type, spry_type type, int6
 }
 
 /* Factors are the reciprocals of the sums, which are f64, in the vectors' type. */
-static spry_status invert(spryi_links *links, const double *sums, int64_t n, spry_error *err)
+static spry_status invert(spryi_links *links, const double *sums, int64_t n, int base, spry_error *err)
 {
     const spry_type type = links->factors.type;
     const spryi_sum_facts of = limits_of_sums(type, type, n);
     for (int64_t j = 0; j < n; j++) {
         double factor = sums[j] == 0 ? 0 : 1 / sums[j];
-        if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least)) return refuse_sum(j, n, sums[j], type, err);
+        if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least))
+            return refuse_sum(j, n, sums[j], type, base, err);
         spryi_set_value(links->factors.data, type, j, factor);
         if (sums[j] != 0) continue;
         if (links->zero_columns++ == 0) links->first_zero_column = j;
@@ -136,13 +142,13 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
     *links = (spryi_links){.first_zero_column = -1};
     int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
     entry_facts facts = look(&a, threads);
-    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spryi_value_of(&a, facts.bad), err);
+    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
     spry_status status = spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err);
     if (status != SPRY_OK) return status;
     add_up(&a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
     if (!sums_to_one(sums.data, a.cols, a.value_type)) {
         status = spry_vector_create(context, &links->factors, a.cols, type, 0, err);
-        if (status == SPRY_OK) status = invert(links, sums.data, a.cols, err);
+        if (status == SPRY_OK) status = invert(links, sums.data, a.cols, spry_matrix_index_base(A), err);
     }
     spry_vector_destroy(context, &sums);
     if (status == SPRY_OK) {
@@ -221,7 +227,7 @@ static spry_status transpose(const spryi_vector_work *w, const spryi_device *dev
 
 /* Factors, if there are any, and the rest of what is told of columns, whose sums are of the rows of m. */
 static spry_status divide(const spryi_vector_work *w, const spryi_device *device, spryi_links *links,
-                          const spry_arrays *m, spry_type value_type, spry_error *err)
+                          const spry_arrays *m, spry_type value_type, int base, spry_error *err)
 {
     const int64_t n = m->rows;
     spryi_sum_facts facts = limits_of_sums(value_type, w->type, n);
@@ -237,7 +243,7 @@ static spry_status divide(const spryi_vector_work *w, const spryi_device *device
         spry_vector_destroy(w->context, &links->factors);
         return SPRY_OK;
     }
-    if (facts.bad >= 0) return refuse_sum(facts.bad, n, facts.bad_sum, w->type, err);
+    if (facts.bad >= 0) return refuse_sum(facts.bad, n, facts.bad_sum, w->type, base, err);
     links->zero_columns = facts.zeros;
     links->first_zero_column = facts.first_zero;
     return SPRY_OK;
@@ -248,7 +254,7 @@ static spry_status divide(const spryi_vector_work *w, const spryi_device *device
  * those of the transposed. Of a symmetric matrix all are the same.
  */
 static spry_status make_there(const spryi_vector_work *w, spryi_links *links, spry_arrays *m, spry_edges edges,
-                              spry_error *err)
+                              int base, spry_error *err)
 {
     const spryi_device *device = spryi_device_at(w->context, w->device);
     const int is_csc = m->layout == SPRY_CSC, rows_are_columns = (edges == SPRY_ROW_TO_COLUMN) != is_csc;
@@ -259,7 +265,7 @@ static spry_status make_there(const spryi_vector_work *w, spryi_links *links, sp
     if (m->device == 0) SPRYI_OK_OR_RETURN(upload(w, links, m, err));
     m->ownership = SPRY_BORROW;
     SPRYI_OK_OR_RETURN(w->ops->links->look(device, &facts, m, err));
-    if (facts.bad >= 0) return refuse_entry(m, facts.bad, facts.bad_value, err);
+    if (facts.bad >= 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: the host refuses the entry");
     if (facts.all_ones) {
         m->value_type = SPRY_PATTERN;
         m->values = NULL;
@@ -270,7 +276,7 @@ static spry_status make_there(const spryi_vector_work *w, spryi_links *links, sp
         if (rows_are_columns) B = &t;
     }
     SPRYI_OK_OR_RETURN(
-        divide(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t, value_type, err));
+        divide(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t, value_type, base, err));
     if (B == &t)
         clear_blocks(w->context, links->copies);
     else
@@ -279,13 +285,13 @@ static spry_status make_there(const spryi_vector_work *w, spryi_links *links, sp
 }
 
 spry_status spryi_links_make_there(const spryi_vector_work *w, spryi_links *links, const spry_arrays *given,
-                                   spry_edges edges, spry_error *err)
+                                   spry_edges edges, int base, spry_error *err)
 {
     spry_arrays m = *given;
     *links = (spryi_links){.first_zero_column = -1};
     if (!w->ops->links || m.layout == SPRY_COO || m.index_type != SPRY_I32 || m.index_base != 0 || !m.offsets)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: links that are looked at on the host");
-    const spry_status status = make_there(w, links, &m, edges, err);
+    const spry_status status = make_there(w, links, &m, edges, base, err);
     if (status != SPRY_OK) spryi_links_clear(w->context, links);
     return status;
 }

@@ -467,7 +467,7 @@ static void pagerank_mistakes(void **state)
     expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: teleport, abort, drop");
     expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
     expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");
-    expect("pagerank $D/minus.mtx", 2, NULL, "entry 2 of 2 (counted from 1) is -1, expected finite numbers >= 0");
+    expect("pagerank $D/minus.mtx", 2, NULL, "entry (2, 1) (counted from 1) is -1, expected finite numbers >= 0");
     expect("pagerank $D/bad.mtx", 2, NULL, "bad.mtx:4");
     expect("pagerank $D/cycle.mtx -o $D", 2, NULL, "irectory");
 }

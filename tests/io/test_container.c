@@ -427,7 +427,7 @@ typedef struct forgery {
 #define ODD "x: head makes no sense: "
 
 static const forgery forgeries[] = {
-    {SPRY_CSR, HEAD(version), 3, "x: made by a newer version: container version 3, this library reads up to 2"},
+    {SPRY_CSR, HEAD(version), 4, "x: made by a newer version: container version 4, this library reads up to 3"},
     {SPRY_CSR, HEAD(version), 0, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(head_bytes), 8192, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(chunk_bytes), 4096, ODD "size of the chunks"},
@@ -453,7 +453,7 @@ static const forgery forgeries[] = {
     {SPRY_CSR, HEAD(unique), 3, ODD "order of the entries"},
     {SPRY_CSR, HEAD(symmetry), 1, ODD "symmetry"},
     {SPRY_CSR, HEAD(field), 3, ODD "field"},
-    {SPRY_CSR, HEAD(reserved_byte), 1, ODD "reserved bytes"},
+    {SPRY_CSR, HEAD(counts_from_0), 2, ODD "base of the matrix"},
     {SPRY_CSR, HEAD(reserved[4]), 1, ODD "reserved bytes"},
     {SPRY_CSR, HEAD(section_count), 17, ODD "number of sections"},
     {SPRY_CSR, HEAD(section_count), 0xffffffff, ODD "number of sections"},

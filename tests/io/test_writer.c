@@ -135,7 +135,7 @@ static void test_unsound_matrix(void **state)
     assert_int_equal(SPRY_OK, spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL));
     const char *path = temporary_path("unsound.mtx");
     assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_write(A, path, NULL, &err));
-    assert_string_equal("entry 1 is at row 1, column 2, outside the 2 x 2 matrix", err.message);
+    assert_string_equal("entry 1 is at row 1, column 2 (counted from 0), outside the 2 x 2 matrix", err.message);
     assert_int_not_equal(0, access(path, F_OK));
     spry_matrix_destroy(A);
     spry_context_destroy(context);

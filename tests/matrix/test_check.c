@@ -188,15 +188,15 @@ static void out_of_range(void **state)
     r.first_out_of_range = 7;
     r.first_out_of_range_major = 2;
     r.first_out_of_range_value = 10;
-    expect_fault(s.csr, &r, "indices", 10, 9, "column 10 of entry 7 (row 2) is outside 0..9");
-    expect_fault(s.coo, &r, "indices", 10, 9, "column 10 of entry 7 (row 2) is outside 0..9");
+    expect_fault(s.csr, &r, "indices", 10, 9, "column 10 of entry 7 (row 2) is outside 0..9 (counted from 0)");
+    expect_fault(s.coo, &r, "indices", 10, 9, "column 10 of entry 7 (row 2) is outside 0..9 (counted from 0)");
 
     s.columns[0] = -5;
     r.out_of_range = 2;
     r.first_out_of_range = 0;
     r.first_out_of_range_major = 0;
     r.first_out_of_range_value = -5;
-    expect_fault(s.csr, &r, "indices", -5, 9, "column -5 of entry 0 (row 0) is outside 0..9");
+    expect_fault(s.csr, &r, "indices", -5, 9, "column -5 of entry 0 (row 0) is outside 0..9 (counted from 0)");
 
     s.rows[0] = 4; /* and the row of the same entry */
     r.out_of_range = 3;
@@ -205,7 +205,7 @@ static void out_of_range(void **state)
     r.unsorted = 1;
     r.first_unsorted = 1;
     r.first_unsorted_major = 0;
-    expect_fault(s.coo, &r, "row_indices", 4, 3, "row 4 of entry 0 is outside 0..3");
+    expect_fault(s.coo, &r, "row_indices", 4, 3, "row 4 of entry 0 is outside 0..3 (counted from 0)");
     s.columns[0] = 0;
     s.columns[7] = 8;
     s.rows[0] = -1;
@@ -213,7 +213,7 @@ static void out_of_range(void **state)
     r.first_unsorted = r.first_unsorted_major = -1;
     r.out_of_range = 1;
     r.first_out_of_range_major = r.first_out_of_range_value = -1;
-    expect_fault(s.coo, &r, "row_indices", -1, 3, "row -1 of entry 0 is outside 0..3");
+    expect_fault(s.coo, &r, "row_indices", -1, 3, "row -1 of entry 0 is outside 0..3 (counted from 0)");
     sample_destroy(&s);
 }
 
@@ -295,7 +295,7 @@ static void of_columns(void **state)
     r.not_finite = 1;
     r.first_not_finite = 2;
     r.first_not_finite_major = 1;
-    expect_fault(A, &r, "indices", 3, 2, "row 3 of entry 2 (column 1) is outside 0..2");
+    expect_fault(A, &r, "indices", 3, 2, "row 3 of entry 2 (column 1) is outside 0..2 (counted from 0)");
     rows[2] = 0;
     r = clean();
     r.duplicates = 1;

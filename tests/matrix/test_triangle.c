@@ -297,9 +297,9 @@ static void test_other_triangle(void **state)
                                                                   : spry_matrix_check_structure(A, &err));
                 assert_string_equal("triangle", err.argument);
                 assert_string_equal(upper ? "entry 1, in row 2 and column 1, is below the diagonal, but the upper "
-                                            "triangle alone was said to be stored"
+                                            "triangle alone was said to be stored (counted from 0)"
                                           : "entry 1, in row 1 and column 2, is above the diagonal, but the lower "
-                                            "triangle alone was said to be stored",
+                                            "triangle alone was said to be stored (counted from 0)",
                                     err.message);
             }
             spry_matrix_destroy(A);

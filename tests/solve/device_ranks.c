@@ -151,7 +151,7 @@ void pagerank_zero_columns(void **state)
     spry_pagerank_result r;
     spry_error err = {0};
     expect_status(rank(&r, spry_vector_f64(x, 19), A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "7 of the nodes link nowhere, the first is 1 (counted from 1)");
+                  "7 of the nodes link nowhere, the first is 0 (counted from 0)");
     assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
     assert_memory_equal(x, before, sizeof x);
     spry_matrix_destroy(A);

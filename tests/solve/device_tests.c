@@ -256,7 +256,7 @@ void cg_verdicts(void **state)
         d.a[5 * N + 4] = -1;
         d.a[7 * N + 7] = -4;
         expect_ending(&d, &b, &o, SPRY_VERDICT_NEGATIVE_CURVATURE, "negative curvature: p'Ap is -", 0);
-        expect_ending(&d, &b, &jacobi, SPRY_VERDICT_BAD_DIAGONAL, "entry (8, 8), counted from 1", 1);
+        expect_ending(&d, &b, &jacobi, SPRY_VERDICT_BAD_DIAGONAL, "entry (7, 7), counted from 0", 1);
         expect_ending(&none, &b, &o, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is 0 in iteration 1", 0);
         d.a[7 * N + 7] = 4;
         if (type == SPRY_F32)

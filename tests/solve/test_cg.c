@@ -187,11 +187,11 @@ static void verdicts(void **state)
     d.a[9 * N + 3] = 0.25;
     expect_ending(&d, b, &o, SPRY_F64,
                   (ending){SPRY_VERDICT_NOT_SYMMETRIC,
-                           "not symmetric: 0.125 at (4, 10), counted from 1, but 0.25 at (10, 4)", 1});
-    expect_ending(&d, b, &o, SPRY_F32, (ending){SPRY_VERDICT_NOT_SYMMETRIC, "but 0.25 at (10, 4)", 1});
+                           "not symmetric: 0.125 at (3, 9), counted from 0, but 0.25 at (9, 3)", 1});
+    expect_ending(&d, b, &o, SPRY_F32, (ending){SPRY_VERDICT_NOT_SYMMETRIC, "but 0.25 at (9, 3)", 1});
     d.a[3 * N + 9] = 0;
     expect_ending(&d, b, &o, SPRY_F64,
-                  (ending){SPRY_VERDICT_NOT_SYMMETRIC, "0.25 at (10, 4), counted from 1, but nothing stored at (4, 10)",
+                  (ending){SPRY_VERDICT_NOT_SYMMETRIC, "0.25 at (9, 3), counted from 0, but nothing stored at (3, 9)",
                            1});
     d.a[3 * N + 9] = d.a[9 * N + 3] = 0.125;
     two.max_iterations = 2;
@@ -200,7 +200,7 @@ static void verdicts(void **state)
     assert_int_equal(r.iterations, 2);
     d.a[7 * N + 7] = -4;
     expect_ending(&d, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NEGATIVE_CURVATURE, "negative curvature: p'Ap is -", 0});
-    r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "entry (8, 8), counted from 1", 1});
+    r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "entry (7, 7), counted from 0", 1});
     assert_int_equal(r.bad_row, 7);
     d.a[7 * N + 7] = 0;
     r = expect_ending(&d, b, &jacobi, SPRY_F64, (ending){SPRY_VERDICT_BAD_DIAGONAL, "zero diagonal", 1});

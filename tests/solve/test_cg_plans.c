@@ -232,7 +232,7 @@ static void bad_options(void **state)
     spry_matrix *B = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     p = o;
     p.precond = SPRY_PRECOND_BLOCK_JACOBI;
-    refuse_plan(B, p, SPRY_NOT_CONVERGED, "begins with row 7, counted from 1");
+    refuse_plan(B, p, SPRY_NOT_CONVERGED, "begins with row 6, counted from 0");
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_matrix_destroy(F);

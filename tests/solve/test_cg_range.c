@@ -198,7 +198,7 @@ static void extreme_magnitudes(void **state)
          {1e-42f, 1, 1e37f},
          {1, 1, 1},
          SPRY_VERDICT_BAD_DIAGONAL,
-         "bad diagonal: entry (1, 1), counted from 1, is 1e-42, which has no reciprocal in f32"},
+         "bad diagonal: entry (0, 0), counted from 0, is 1e-42, which has no reciprocal in f32"},
     };
     for (size_t c = 0; c < sizeof spread / sizeof *spread; c++) check_hostile(&spread[c], SPRY_PRECOND_JACOBI);
     /* what is no matter of range stays what it is, in the caller's numbers */

@@ -133,7 +133,7 @@ static void zero_columns(void **state)
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
     expect_status(spry_pagerank(context, spry_vector_f64(x, 19), &r, A, &o, &err), &err, SPRY_NOT_CONVERGED,
-                  "3 of the nodes link nowhere, the first is 1 (counted from 1)");
+                  "3 of the nodes link nowhere, the first is 0 (counted from 0)");
     assert_non_null(strstr(err.message, "'teleport'"));
     assert_non_null(strstr(err.message, "'drop'"));
     assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
@@ -378,11 +378,12 @@ static void bad_arguments(void **state)
     static const double bad[] = {-1, INFINITY, NAN};
     for (int b = 0; b < 3; b++) {
         values[1] = bad[b];
-        expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX, "entry 2 of 2");
+        expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
+                      "entry (1, 0) (counted from 0)");
     }
     values[1] = 1e-310;
     expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
-                  "the links of node 2 sum to 1e-310");
+                  "the links of node 1 (counted from 0) sum to 1e-310");
     values[1] = 1;
     for (int wrong = 0; wrong < 6; wrong++) {
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);

@@ -22,6 +22,7 @@ static void matrix_dealloc(PyObject *self)
 PyObject *spry_python_own(spry_matrix *matrix)
 {
     PyObject *const self = spry_python_new(spry_python_matrix_type);
+    (void)spry_matrix_set_index_base(matrix, 0, NULL); /* messages count from 0, as Python does; cannot fail */
     if (self)
         ((SpryMatrix *)self)->matrix = matrix;
     else
