@@ -2,6 +2,22 @@
 
 include(CMakePackageConfigHelpers)
 
+# Builds all that is installed, except the CUDA plug-in, which takes minutes.
+add_custom_target(spry_installed)
+add_dependencies(spry_installed spry)
+
+# spry_install(TARGET FOLDER [SLOW]): installs a program or module if it was built, and says so if it was not. All but
+# SLOW ones are built with spry_installed.
+function(spry_install target folder)
+  install(TARGETS ${target} RUNTIME DESTINATION ${folder} OPTIONAL LIBRARY DESTINATION ${folder} OPTIONAL)
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+  message(STATUS \"Not built, so not installed: $<TARGET_FILE_NAME:${target}> (cmake --build builds the target ${target})\")
+endif()")
+  if(NOT "SLOW" IN_LIST ARGN)
+    add_dependencies(spry_installed ${target})
+  endif()
+endfunction()
+
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/spry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
