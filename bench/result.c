@@ -16,6 +16,7 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
     r->state = session->options->cold ? "cold" : "warm";
     r->copy_gbps = session->copy_gbps;
     RECORD_TEXT(r->matrix, source->name);
+    r->path = source->path;
 }
 
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)

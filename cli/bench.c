@@ -180,36 +180,18 @@ static char *lines_of(const run_state *run)
     return NULL;
 }
 
-/* Where the matrices of the pictures lie: --matrices, else the folder of the first file. NULL: not known. */
-static const char *folder_of_matrices(const run_state *run, char *folder, size_t size)
-{
-    if (run->a->folder) return run->a->folder;
-    for (int s = 0; s < run->sources.count; s++) {
-        const char *path = run->sources.items[s].path, *slash = strrchr(path, '/');
-        if (!path[0] || strncmp(path, "gen:", 4) == 0 || cli_is_dash(path)) continue;
-        if (!slash)
-            snprintf(folder, size, ".");
-        else
-            snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-        return folder;
-    }
-    return NULL;
-}
-
 /* An exit status. What was measured is not lost where it cannot be drawn. */
 static int draw_report(const run_state *run)
 {
     const arguments *a = run->a;
     if (!a->report || run->record_count == 0) return CLI_OK;
     cli_progress("drawing the report");
-    char folder[4096];
-    const char *matrices = folder_of_matrices(run, folder, sizeof folder);
     int status;
     if (a->json.path && !cli_is_dash(a->json.path)) {
-        status = cli_report_write(a->report, a->json.path, matrices);
+        status = cli_report_write(a->report, a->json.path, a->folder);
     } else {
         char *lines = lines_of(run);
-        status = lines ? cli_report_write_text(a->report, lines, matrices) : CLI_UNSUCCESSFUL;
+        status = lines ? cli_report_write_text(a->report, lines, a->folder) : CLI_UNSUCCESSFUL;
         if (!lines) cli_message("out of memory for the report");
         free(lines);
     }
@@ -277,6 +259,7 @@ static int choose_sources(run_state *run, int count, char **paths)
     if (count == 0 && !a->suite) return cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
     for (int i = 0; status == CLI_GO_ON && i < count; i++) status = cli_add_file(&run->sources, paths[i]);
     if (status == CLI_GO_ON) status = cli_add_suite(&run->sources, a->suite, a->folder);
+    if (status == CLI_GO_ON) status = cli_tell_sources_apart(&run->sources);
     if (status == CLI_GO_ON && a->only.count > 0) status = cli_keep_only(&run->sources, &a->only);
     if (status == CLI_GO_ON && a->parts > 0) {
         cli_keep_part(&run->sources, a->part, a->parts);

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,31 +78,56 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The matrices that lie in it, in the order of their names; what lies in folders inside is not looked at. */
-static int add_folder(cli_sources *sources, const char *folder)
+static int is_matrix_market(const struct dirent *entry)
+{
+    return cli_ends_with(entry->d_name, ".mtx") || cli_ends_with(entry->d_name, ".mtx.gz");
+}
+
+static int is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int path_in(char *path, size_t size, const char *folder, const char *name)
+{
+    const size_t length = strlen(folder);
+    const char *const slash = length > 0 && folder[length - 1] == '/' ? "" : "/";
+    if (snprintf(path, size, "%s%s%s", folder, slash, name) < (int)size) return CLI_GO_ON;
+    return cli_usage_error("a file name is longer than a path can be");
+}
+
+/* Adds what `choose` takes of a folder, and Matrix Market files of the folders within. */
+static int add_entries(cli_sources *sources, const char *folder, int (*choose)(const struct dirent *), int within)
 {
     struct dirent **entries = NULL;
-    const size_t length = strlen(folder);
     int status = CLI_GO_ON;
-    const int count = scandir(folder, &entries, is_matrix, by_bytes);
+    const int count = scandir(folder, &entries, choose, by_bytes);
+    if (count < 0 && within) return CLI_GO_ON; /* no folder, or one that is not ours to read */
     if (count < 0) {
         cli_message("%s: cannot be read: %s", folder, strerror(errno));
         return CLI_USAGE;
     }
-    if (count == 0)
-        status = cli_usage_error(
-            "%s: there is no matrix in this folder: .mtx, .mtx.gz, .spry, .npz, .edges, .el, .csv or .tsv", folder);
     for (int i = 0; i < count; i++) {
         char path[sizeof sources->items->path];
-        const int slash = length > 0 && folder[length - 1] == '/';
-        const int used = snprintf(path, sizeof path, "%s%s%s", folder, slash ? "" : "/", entries[i]->d_name);
-        if (status == CLI_GO_ON && used >= (int)sizeof path)
-            status = cli_usage_error("a file name is longer than a path can be");
-        if (status == CLI_GO_ON) status = cli_add_file(sources, path);
+        struct stat st;
+        if (status == CLI_GO_ON) status = path_in(path, sizeof path, folder, entries[i]->d_name);
+        if (status == CLI_GO_ON && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+            if (!within) status = add_entries(sources, path, is_matrix_market, 1);
+        } else if (status == CLI_GO_ON && is_matrix(entries[i])) {
+            status = cli_add_file(sources, path);
+        }
         free(entries[i]);
     }
     free(entries);
     return status;
+}
+
+static int add_folder(cli_sources *sources, const char *folder)
+{
+    const int before = sources->count, status = add_entries(sources, folder, is_visible, 0);
+    if (status != CLI_GO_ON || sources->count > before) return status;
+    return cli_usage_error(
+        "%s: there is no matrix in this folder: .mtx, .mtx.gz, .spry, .npz, .edges, .el, .csv or .tsv", folder);
 }
 
 int cli_add_file(cli_sources *sources, const char *path)
@@ -119,18 +145,37 @@ int cli_add_file(cli_sources *sources, const char *path)
 
 /* ---- suites ------------------------------------------------------------------------------------- */
 
-static int found(bench_source *source, const char *folder, int in_own_folder, const char *ending)
+/* Takes FOLDER/WITHIN/NAME with the ending if it is a file. */
+static int found(bench_source *source, const char *folder, const char *within, const char *ending)
 {
     struct stat st;
     char path[sizeof source->path];
-    int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, in_own_folder ? source->name : "",
-                          in_own_folder ? "/" : "", source->name, ending);
+    int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, within, within[0] ? "/" : "", source->name, ending);
     if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return 0;
     memcpy(source->path, path, sizeof path);
     return 1;
 }
 
-/* Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own. */
+/* Takes FOLDER/GROUP/NAME, as spry fetch stores it, if one group has it. 2: several groups have the name. */
+static int found_in_groups(bench_source *source, const char *folder)
+{
+    struct dirent **entries = NULL;
+    int groups = 0;
+    const int count = scandir(folder, &entries, is_visible, by_bytes);
+    for (int i = 0; i < count; i++) {
+        const char *const group = entries[i]->d_name;
+        groups += found(source, folder, group, ".mtx.gz") || found(source, folder, group, ".mtx");
+        free(entries[i]);
+    }
+    if (count >= 0) free(entries);
+    if (groups < 2) return groups;
+    source->path[0] = '\0';
+    snprintf(source->reason, sizeof source->reason, "%d folders in %.200s have %.100s: name its file", groups, folder,
+             source->name);
+    return 2;
+}
+
+/* Finds a matrix where collections and spry fetch put it: NAME.mtx.gz, NAME/NAME.mtx.gz or GROUP/NAME.mtx.gz. */
 static void find_real(bench_source *source, const char *folder)
 {
     if (!folder || !folder[0]) {
@@ -139,8 +184,10 @@ static void find_real(bench_source *source, const char *folder)
                  source->name, source->name);
         return;
     }
-    for (int own = 0; own < 2; own++)
-        if (found(source, folder, own, ".mtx.gz") || found(source, folder, own, ".mtx")) return;
+    const char *const within[] = {"", source->name};
+    for (int w = 0; w < 2; w++)
+        if (found(source, folder, within[w], ".mtx.gz") || found(source, folder, within[w], ".mtx")) return;
+    if (found_in_groups(source, folder)) return;
     snprintf(source->reason, sizeof source->reason, "there is no %.100s.mtx.gz or %.100s.mtx in %.200s", source->name,
              source->name, folder);
 }
@@ -149,7 +196,7 @@ static void find_real(bench_source *source, const char *folder)
 static void find_made(bench_source *source, const char *folder)
 {
     const int is_named = folder && folder[0];
-    if (is_named && (found(source, folder, 0, ".spry") || found(source, folder, 0, ".mtx.gz"))) return;
+    if (is_named && (found(source, folder, "", ".spry") || found(source, folder, "", ".mtx.gz"))) return;
     snprintf(source->reason, sizeof source->reason,
              "there is no %.60s.spry%s%.120s: bench/unstructured/matrices.py TABLES %.120s %.60s makes it",
              source->name, is_named ? " in " : ", since --matrices or SPRY_MATRIX_DIR names no folder",
@@ -198,6 +245,17 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
         folder = usual; /* where spry fetch puts them */
     int status = index == UNSTRUCTURED ? append_made(sources, folder) : CLI_GO_ON;
     return status == CLI_GO_ON ? append_suite(sources, suites[index], folder) : status;
+}
+
+int cli_tell_sources_apart(cli_sources *sources)
+{
+    named_matrix *m = malloc((size_t)(sources->count + 1) * sizeof *m);
+    for (int s = 0; m && s < sources->count; s++)
+        m[s] = (named_matrix){sources->items[s].name, sizeof sources->items[s].name, sources->items[s].path};
+    const bool good = m && tell_names_apart(m, sources->count);
+    free(m);
+    if (!good) cli_message("out of memory");
+    return good ? CLI_GO_ON : CLI_UNSUCCESSFUL;
 }
 
 /* ---- parts -------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "cli/table.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,16 +35,17 @@ static void keep_faster(const record **kept, const record *r)
     if (!*kept || r->time_us < (*kept)->time_us) *kept = r;
 }
 
-/* Among those with as many columns as `like`. */
-static landmarks find_landmarks(const record *records, int count, const record *like)
+/* Searches cases with as many columns as `like`. */
+static landmarks find_landmarks(const record *records, int count, const record *like, bool with_disturbed)
 {
     landmarks l = {0};
     for (int i = 0; i < count; i++) {
         if (!timed(&records[i]) || !same_columns(&records[i], like)) continue;
+        if (records[i].disturbed == 1 && !with_disturbed) continue;
         keep_faster(&l.best, &records[i]);
-        if (records[i].peer)
+        if (record_is_rival(&records[i]))
             keep_faster(&l.peer, &records[i]);
-        else if (strcmp(records[i].format, "csr") == 0)
+        else if (!records[i].peer && strcmp(records[i].format, "csr") == 0)
             keep_faster(&l.csr, &records[i]);
     }
     return l;
@@ -263,7 +265,7 @@ static void print_winner(FILE *out, const record *records, int count, const land
         snprintf(close, sizeof close, ", by less than the spread before %s", name_of(name, sizeof name, second));
     int used = snprintf(text, sizeof text, "%s is the fastest", name_of(name, sizeof name, l->best));
     const record *const others[] = {l->csr && l->csr != l->best ? l->csr : NULL,
-                                    l->peer && !l->best->peer ? l->peer : NULL, l->best->peer ? ours : NULL};
+                                    l->peer && l->peer != l->best ? l->peer : NULL, l->best->peer ? ours : NULL};
     static const char *const what[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
     const char *between = ": ";
     for (int o = 0; o < 3; o++) {
@@ -319,7 +321,7 @@ static int by_time(const void *a, const void *b)
 void cli_print_group(FILE *out, const record *records, int count, int sorted)
 {
     if (count == 0) return;
-    const landmarks l = find_landmarks(records, count, records);
+    const landmarks l = find_landmarks(records, count, records, true);
     const record **shown = malloc((size_t)count * sizeof *shown);
     int shown_count = 0;
     cli_table t;
@@ -469,6 +471,19 @@ static void print_legend(FILE *out, const record *first)
           out);
 }
 
+/* Cases of disturbed runs, which no mean counts. */
+static void print_left_out(FILE *out, int disturbed, int cases)
+{
+    if (disturbed == 0) return;
+    char text[256];
+    if (disturbed == cases)
+        snprintf(text, sizeof text, "No mean is given: other programs disturbed all %d cases", cases);
+    else
+        snprintf(text, sizeof text, "The means leave out %d of %d cases, which other programs disturbed", disturbed,
+                 cases);
+    cli_print_wrapped(out, "", text);
+}
+
 static int has_class(const tallies *t, const char *class_name)
 {
     for (int i = 0; i < t->count; i++)
@@ -479,28 +494,34 @@ static int has_class(const tallies *t, const char *class_name)
 void cli_print_summary(FILE *out, const record *records, int count)
 {
     tallies t = {0};
-    int groups = 0, any = 0;
+    int groups = 0, cases = 0, disturbed = 0;
     for (int i = 0; i < count;) {
         int length = group_length(records + i, count - i);
         for (int k = i; k < i + length; k++) {
             if (!timed(&records[k])) continue;
-            const landmarks l = find_landmarks(records + i, length, &records[k]);
-            any = 1;
+            const landmarks l = find_landmarks(records + i, length, &records[k], records[k].disturbed == 1);
+            cases++;
             groups += l.best == &records[k];
+            if (records[k].disturbed == 1) {
+                disturbed++;
+                continue;
+            }
             add_to(find_tally(&t, &records[k], "all"), &records[k], &l);
             add_to(find_tally(&t, &records[k], records[k].class_name), &records[k], &l);
         }
         i += length;
     }
     if (groups > 1) {
-        fputs("Geometric means, and the share of matrices on which a kernel is the best,\n"
-              "or within a factor of it\n",
-              out);
+        if (t.count > 0)
+            fputs("Geometric means, and the share of matrices on which a kernel is the best,\n"
+                  "or within a factor of it\n",
+                  out);
+        print_left_out(out, disturbed, cases);
         print_tallies(out, &t, "regular", "regular (variance of the row lengths at most 10)");
         print_tallies(out, &t, "irregular", "irregular");
         if (has_class(&t, "regular") && has_class(&t, "irregular")) print_tallies(out, &t, "all", "all");
         fputc('\n', out);
     }
     free(t.items);
-    if (any > 0) print_legend(out, &records[0]);
+    if (cases > 0) print_legend(out, &records[0]);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -131,8 +132,8 @@ static int make_folder(const char *folder)
 
 /* ---- what is there already ------------------------------------------------------------------------- */
 
-/* The collection's files tell whose they are: "% name: HB/1138_bus". 0: the file tells of another. */
-static int is_of(const char *path, const char *matrix, char *other, size_t size)
+/* True if the file says that it is this matrix: the collection's files have "% name: HB/1138_bus". */
+static bool is_of(const char *path, const char *matrix)
 {
     static const char mark[] = "\n% name: ";
     char head[4096];
@@ -141,33 +142,29 @@ static int is_of(const char *path, const char *matrix, char *other, size_t size)
     if (file) (void)gzclose_r(file);
     head[got > 0 ? got : 0] = '\0';
     const char *name = strstr(head, mark);
-    if (!name) return 1;
+    if (!name) return false;
     name += strlen(mark);
-    snprintf(other, size, "%.*s", (int)strcspn(name, " \r\n"), name);
-    return strcmp(other, matrix) == 0;
+    const size_t length = strcspn(name, " \r\n");
+    return strlen(matrix) == length && strncmp(name, matrix, length) == 0;
 }
 
-/* 1: there is nothing to be done, or nothing that can be; the status tells which. */
-static int is_settled(fetching *f)
+/* True if the matrix is in FOLDER/GROUP, or in FOLDER, where earlier versions put it, with its name within. */
+static bool is_there(fetching *f)
 {
     static const char *const endings[] = {".mtx.gz", ".mtx"};
-    char other[128];
     struct stat facts;
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        snprintf(f->out, sizeof f->out, "%s/%s%s", f->folder, f->name, endings[e]);
-        if (stat(f->out, &facts) != 0) continue;
-        const int same = is_of(f->out, f->matrix, other, sizeof other);
-        f->bytes = same ? facts.st_size : -1;
-        f->status = same ? "skipped" : "failed";
-        if (same)
+    for (int old = 0; old < 2; old++)
+        for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+            snprintf(f->out, sizeof f->out, "%s/%s%s%s%s", f->folder, old ? "" : f->group, old ? "" : "/", f->name,
+                     endings[e]);
+            if (stat(f->out, &facts) != 0 || (old && !is_of(f->out, f->matrix))) continue;
+            f->bytes = facts.st_size;
+            f->status = "skipped";
             snprintf(f->reason, sizeof f->reason, "it is there already");
-        else
-            snprintf(f->reason, sizeof f->reason, "%s is there, which is %s: name another folder with --cache", f->out,
-                     other);
-        return 1;
-    }
-    snprintf(f->out, sizeof f->out, "%s/%s.mtx.gz", f->folder, f->name);
-    return 0;
+            return true;
+        }
+    snprintf(f->out, sizeof f->out, "%s/%s/%s.mtx.gz", f->folder, f->group, f->name);
+    return false;
 }
 
 /* ---- progress and interruption --------------------------------------------------------------------- */
@@ -275,9 +272,12 @@ static void fetch(fetching *f, const fetch_module *module, const char *base, lon
 {
     char why[512] = "";
     const int length = snprintf(f->url, sizeof f->url, "%s/%s.tar.gz", base, f->matrix);
-    snprintf(f->part, sizeof f->part, "%s/.%s.%s.tar.gz.part", f->folder, f->group, f->name);
-    snprintf(f->tag, sizeof f->tag, "%s/.%s.%s.tar.gz.tag", f->folder, f->group, f->name);
-    snprintf(f->fresh, sizeof f->fresh, "%s/.%s.mtx.gz.part", f->folder, f->name);
+    char group[1024];
+    snprintf(group, sizeof group, "%s/%s", f->folder, f->group);
+    (void)mkdir(group, 0777); /* without it, opening a file in it fails */
+    snprintf(f->part, sizeof f->part, "%s/%s/.%s.tar.gz.part", f->folder, f->group, f->name);
+    snprintf(f->tag, sizeof f->tag, "%s/%s/.%s.tar.gz.tag", f->folder, f->group, f->name);
+    snprintf(f->fresh, sizeof f->fresh, "%s/%s/.%s.mtx.gz.part", f->folder, f->group, f->name);
     if (length >= (int)sizeof f->url) {
         fail(f, "the address in SPRY_FETCH_URL is too long");
         return;
@@ -304,6 +304,7 @@ static void fetch(fetching *f, const fetch_module *module, const char *base, lon
         }
     }
     (void)close(fd);
+    if (strcmp(f->status, "failed") == 0) (void)rmdir(group); /* if it is empty */
 }
 
 static int tell(const fetching *f, cli_json *json)
@@ -345,13 +346,13 @@ static int run(const cli_command *command, int argc, char **argv)
     for (int m = 0; m < argc && !interrupted; m++) {
         fetching f = {.folder = folder, .bytes = -1};
         (void)take_name(&f, argv[m]);
-        const int settled = is_settled(&f);
-        if (!settled && !module) module = load_module();
-        if (!settled && module) fetch(&f, module, base && base[0] ? base : COLLECTION "/MM", stall_seconds);
-        if (!settled && !module) fail(&f, "it cannot be fetched by this build");
+        const bool there = is_there(&f);
+        if (!there && !module) module = load_module();
+        if (!there && module) fetch(&f, module, base && base[0] ? base : COLLECTION "/MM", stall_seconds);
+        if (!there && !module) fail(&f, "it cannot be fetched by this build");
         const int told = tell(&f, &a.json);
         status = told > status ? told : status;
-        if (!settled && !module) break;
+        if (!there && !module) break;
     }
     return cli_json_close(&a.json, status);
 }
@@ -361,7 +362,7 @@ const cli_command cli_fetch =
      .summary = "get matrices of the SuiteSparse Matrix Collection",
      .usage = "GROUP/NAME... [OPTIONS]",
      .about = "Gets matrices of the SuiteSparse Matrix Collection (" COLLECTION "), keeps each as\n"
-              "NAME.mtx.gz, which every command reads, and prints where it is. One that is there already is\n"
+              "GROUP/NAME.mtx.gz, which every command reads, and prints where it is. One that is there already is\n"
               "left alone. What was interrupted is continued. SPRY_FETCH_URL names another server, which has\n"
               "GROUP/NAME.tar.gz as the collection has them in Matrix Market form.",
      .examples = "  spry fetch HB/1138_bus\n"

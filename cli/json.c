@@ -178,30 +178,22 @@ int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fi
 #define FIELD(name, kind) CLI_JSON_FIELD(record, #name, kind, name)
 
 static const cli_json_field fields[] =
-    {FIELD(op, POINTER),         FIELD(columns, COUNT),
-     FIELD(layout, POINTER),     FIELD(matrix, ARRAY),
-     FIELD(rows, COUNT),         FIELD(cols, COUNT),
-     FIELD(nnz, COUNT),          CLI_JSON_FIELD(record, "class", POINTER, class_name),
-     FIELD(twin, FLAG),          FIELD(type, POINTER),
-     FIELD(index, POINTER),      FIELD(device, ARRAY),
-     FIELD(threads, INT),        FIELD(format, ARRAY),
-     FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),
-     FIELD(peer, FLAG),          FIELD(deterministic, FLAG),
-     FIELD(setup_us, NUMBER),    FIELD(upload_us, NUMBER),
-     FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER),
-     FIELD(update_us, NUMBER),   FIELD(break_even, COUNT),
-     FIELD(policy, POINTER),     FIELD(disturbed, FLAG),
-     FIELD(first_us, NUMBER),    FIELD(time_us, NUMBER),
-     FIELD(iterations, COUNT),   FIELD(mean_us, NUMBER),
-     FIELD(min_us, NUMBER),      FIELD(spread_us, NUMBER),
-     FIELD(runs, COUNT),         FIELD(state, POINTER),
-     FIELD(gflops, NUMBER),      FIELD(gbps, NUMBER),
-     FIELD(copy_gbps, NUMBER),   FIELD(roof, NUMBER),
-     FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),
-     FIELD(status, STATUS),      FIELD(reason, ARRAY),
-     FIELD(products, COUNT),     FIELD(nnz_c, COUNT),
-     FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT),
-     FIELD(stages, STAGES)};
+    {FIELD(op, POINTER),         FIELD(columns, COUNT),       FIELD(layout, POINTER),
+     FIELD(matrix, ARRAY),       FIELD(path, POINTER),        FIELD(rows, COUNT),
+     FIELD(cols, COUNT),         FIELD(nnz, COUNT),           CLI_JSON_FIELD(record, "class", POINTER, class_name),
+     FIELD(twin, FLAG),          FIELD(type, POINTER),        FIELD(index, POINTER),
+     FIELD(device, ARRAY),       FIELD(threads, INT),         FIELD(format, ARRAY),
+     FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),      FIELD(peer, FLAG),
+     FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),     FIELD(upload_us, NUMBER),
+     FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER), FIELD(update_us, NUMBER),
+     FIELD(break_even, COUNT),   FIELD(policy, POINTER),      FIELD(disturbed, FLAG),
+     FIELD(first_us, NUMBER),    FIELD(time_us, NUMBER),      FIELD(iterations, COUNT),
+     FIELD(mean_us, NUMBER),     FIELD(min_us, NUMBER),       FIELD(spread_us, NUMBER),
+     FIELD(runs, COUNT),         FIELD(state, POINTER),       FIELD(gflops, NUMBER),
+     FIELD(gbps, NUMBER),        FIELD(copy_gbps, NUMBER),    FIELD(roof, NUMBER),
+     FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),    FIELD(status, STATUS),
+     FIELD(reason, ARRAY),       FIELD(products, COUNT),      FIELD(nnz_c, COUNT),
+     FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT),    FIELD(stages, STAGES)};
 enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 5 };
 
 int cli_json_record(cJSON *o, const record *r)

@@ -231,17 +231,14 @@ static int may_hold_lines(const char *path)
 int cli_json_refuse(int status)
 {
     const int is_bench = strcmp(cli_command_name(), "bench") == 0;
+    char matrix[256] = "";
     cli_json json = {.wanted = 1, .path = request.path};
     if (status == CLI_OK || !request.wanted || request.opened) return status;
     if (request.path && !cli_is_dash(request.path) && (is_bench || !may_hold_lines(request.path))) return status;
     if (cli_json_open(&json) != CLI_GO_ON) return status;
     cJSON *o = cJSON_CreateObject();
-    record r;
-    record_init(&r);
-    r.status = RECORD_FAILED;
-    RECORD_TEXT(r.reason, cli_first_message());
-    if (request.input) matrix_name(r.matrix, sizeof r.matrix, request.input);
-    cli_json_line(&json, o, is_bench ? cli_json_record(o, &r) : cli_json_begin(o, r.matrix, r.status, r.reason));
+    if (request.input) matrix_name(matrix, sizeof matrix, request.input);
+    cli_json_line(&json, o, cli_json_begin(o, matrix, RECORD_FAILED, cli_first_message()));
     return cli_json_close(&json, status);
 }
 

@@ -23,6 +23,7 @@ enum { NO_MATPLOTLIB = 3, OLD_PYTHON = 4, NOT_FOUND = 127 }; /* what a trial of 
 
 typedef struct renderer {
     char program[4096], folder[4096]; /* spry itself, report/ */
+    char peers_python[4200];          /* of ./quickstart --peers */
     const char *python;
     int is_spry; /* 0: a test's program, which cannot be asked about matrices */
 } renderer;
@@ -92,7 +93,10 @@ static int cannot_draw(const char *python, int why)
     return CLI_USAGE;
 }
 
-/* SPRY_PYTHON alone where it is set; else python3 of PATH, or the system's where that one has no Matplotlib. */
+/*
+ * Finds a Python with Matplotlib: only SPRY_PYTHON if it is set, else python3 of PATH, that of ./quickstart --peers, or
+ * the system's. study/run has the same list.
+ */
 static int find_python(renderer *r)
 {
     const char *const named = getenv("SPRY_PYTHON");
@@ -100,6 +104,9 @@ static int find_python(renderer *r)
     const int why = try_python(r->python);
     if (why == 0) return CLI_GO_ON;
     if (r->python == named) return cannot_draw(named, why);
+    snprintf(r->peers_python, sizeof r->peers_python, "%s/../.peers/venv/bin/python", r->folder);
+    r->python = r->peers_python;
+    if (access(r->python, X_OK) == 0 && try_python(r->python) == 0) return CLI_GO_ON;
     r->python = "/usr/bin/python3";
     const int why_system = try_python(r->python);
     if (why_system == 0) return CLI_GO_ON;

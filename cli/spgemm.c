@@ -26,9 +26,10 @@ typedef struct arguments {
 /* The matrices and what became of them. */
 typedef struct product {
     spry_context *context;
-    const char *a_path, *b_path; /* b_path NULL: A once more */
-    char name[256];              /* "a" where it is squared, else "a*b" with ^T behind what is transposed */
-    spry_matrix *A, *B, *C;      /* B: A itself where it is squared */
+    const char *a_path, *b_path;   /* b_path NULL: A once more */
+    char name_a[124], name_b[124]; /* of the files, with their folders if both have one name */
+    char name[256];                /* "a" where it is squared, else "a*b" with ^T behind what is transposed */
+    spry_matrix *A, *B, *C;        /* B: A itself where it is squared */
     spry_arrays a, b, c;
     const char *class_name; /* of A; "" where no record is wanted */
     double read_us, whole_us;
@@ -158,21 +159,28 @@ static int take_class(product *p)
     return CLI_GO_ON;
 }
 
+/* Names of both files, with their folders where both have one name. */
+static void take_names(product *p)
+{
+    const char *const b_path = p->b_path ? p->b_path : p->a_path;
+    named_matrix both[] = {{p->name_a, sizeof p->name_a, p->a_path}, {p->name_b, sizeof p->name_b, b_path}};
+    for (int i = 0; i < 2; i++) matrix_name(both[i].name, both[i].size, both[i].path);
+    (void)tell_names_apart(both, 2);
+}
+
 static int read_matrices(product *p, const arguments *a)
 {
-    char name_a[128], name_b[100];
     const double start = now_us();
     int status = read_one(p, a, p->a_path, &p->A, &p->a);
     p->B = p->A;
     p->b = p->a;
     if (status == CLI_GO_ON && p->b_path) status = read_one(p, a, p->b_path, &p->B, &p->b);
     p->read_us = now_us() - start;
-    matrix_name(name_a, sizeof name_a, p->a_path);
-    matrix_name(name_b, sizeof name_b, p->b_path ? p->b_path : p->a_path);
+    take_names(p);
     if (!p->b_path && !a->transpose_a && !a->transpose_b) /* as the benchmark names what it squares */
-        snprintf(p->name, sizeof p->name, "%s", name_a);
+        snprintf(p->name, sizeof p->name, "%s", p->name_a);
     else
-        snprintf(p->name, sizeof p->name, "%s%s*%s%s", name_a, a->transpose_a ? "^T" : "", name_b,
+        snprintf(p->name, sizeof p->name, "%s%s*%s%s", p->name_a, a->transpose_a ? "^T" : "", p->name_b,
                  a->transpose_b ? "^T" : "");
     if (status == CLI_GO_ON) status = check_sizes(p, a);
     return status == CLI_GO_ON && a->json.wanted ? take_class(p) : status;
@@ -185,6 +193,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     record_init(r);
     r->op = "spgemm";
     RECORD_TEXT(r->matrix, p->name);
+    r->path = p->a_path;
     r->rows = a->transpose_a ? p->a.cols : p->a.rows;
     r->cols = a->transpose_b ? p->b.rows : p->b.cols;
     r->nnz = p->a.nnz;
@@ -267,12 +276,9 @@ static int json_line(const record *r, const product *p, arguments *a)
 
 static void print_head(const product *p, const arguments *a)
 {
-    char name[256];
-    matrix_name(name, sizeof name, p->a_path);
-    printf("%s: %s x %s, %s entries", name, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
-    matrix_name(name, sizeof name, p->b_path ? p->b_path : "");
+    printf("%s: %s x %s, %s entries", p->name_a, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
     if (p->b_path)
-        printf("; %s: %s x %s, %s entries", name, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
+        printf("; %s: %s x %s, %s entries", p->name_b, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
                cli_count(p->b.nnz).s);
     printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
     if (a->alpha != 1) printf("%g ", a->alpha);

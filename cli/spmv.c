@@ -411,6 +411,7 @@ static int read_matrix(product *p, const arguments *a, const char *path)
     r->twin = r->peer = 0;
     r->state = "warm";
     matrix_name(r->matrix, sizeof r->matrix, path);
+    r->path = path;
     const double start = now_us();
     int status = cli_read_csr(p->context, &p->A, path, a->stored == a->type ? a->type : SPRY_F64, a->index);
     if (status == CLI_GO_ON && a->stored != a->type) status = cli_store_as(p->context, &p->A, a->stored);

@@ -2,10 +2,34 @@
 #include "spry/io.h"
 #include "spry/tools.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+static bool is_file_name(const char *path)
+{
+    return path[0] && strcmp(path, "-") != 0 && strncmp(path, "gen:", 4) != 0;
+}
+
+/* Cuts the ending of a file's name. */
+static void cut_ending(char *name)
+{
+    static const char *const endings[] = {".gz", ".mtx", ".npz", ".txt", ".csv", ".tsv", ".edges", ".el"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        size_t length = strlen(name), cut = strlen(endings[e]);
+        if (length > cut && strcmp(name + length - cut, endings[e]) == 0) name[length - cut] = '\0';
+    }
+}
+
+/* The last part of a path and the given number of folders before it. */
+static const char *last_parts(const char *path, int folders)
+{
+    const char *at = path + strlen(path);
+    while (at > path && (at[-1] != '/' || !at[0] || folders-- > 0)) at--;
+    return at;
+}
 
 void matrix_name(char *name, size_t size, const char *path)
 {
@@ -14,13 +38,48 @@ void matrix_name(char *name, size_t size, const char *path)
         snprintf(name, size, "%s", path + 4);
         return;
     }
-    const char *slash = strrchr(path, '/');
-    snprintf(name, size, "%s", slash && slash[1] ? slash + 1 : path);
-    static const char *const endings[] = {".gz", ".mtx", ".npz", ".txt", ".csv", ".tsv", ".edges", ".el"};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-        size_t length = strlen(name), cut = strlen(endings[e]);
-        if (length > cut && strcmp(name + length - cut, endings[e]) == 0) name[length - cut] = '\0';
+    snprintf(name, size, "%s", last_parts(path, 0));
+    cut_ending(name);
+}
+
+/* True if another matrix has the name of matrix i; in_folder: and is in the same folder. */
+static bool is_shared(const named_matrix *m, int count, int i, bool in_folder)
+{
+    const size_t folder = (size_t)(last_parts(m[i].path, 0) - m[i].path);
+    for (int j = 0; j < count; j++) {
+        if (strcmp(m[i].name, m[j].name) != 0 || strcmp(m[i].path, m[j].path) == 0) continue;
+        if (!in_folder ||
+            ((size_t)(last_parts(m[j].path, 0) - m[j].path) == folder && strncmp(m[i].path, m[j].path, folder) == 0))
+            return true;
     }
+    return false;
+}
+
+bool tell_names_apart(named_matrix *m, int count)
+{
+    enum { MOST_FOLDERS = 32, SHARED = 1, KEEPS_ENDING = 2 };
+    char *marks = calloc((size_t)count + 1, 1);
+    if (!marks) return false;
+    for (int folders = 0, again = 1; again && folders < MOST_FOLDERS; folders++) {
+        again = 0;
+        for (int i = 0; i < count; i++) {
+            marks[i] &= KEEPS_ENDING;
+            if (!is_file_name(m[i].path)) continue;
+            if (!is_shared(m, count, i, folders == 0)) continue;
+            /* no folder is left to add, as beside a generated matrix of the name */
+            const bool is_whole = folders > 1 && last_parts(m[i].path, folders - 1) == m[i].path;
+            marks[i] |= folders == 0 || is_whole ? SHARED | KEEPS_ENDING : SHARED;
+        }
+        for (int i = 0; i < count; i++) {
+            if (!(marks[i] & SHARED)) continue;
+            snprintf(m[i].name, m[i].size, "%s", last_parts(m[i].path, folders));
+            if (!(marks[i] & KEEPS_ENDING)) cut_ending(m[i].name);
+            again = 1;
+        }
+        again |= folders == 0;
+    }
+    free(marks);
+    return true;
 }
 
 int is_edge_list_name(const char *path)

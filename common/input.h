@@ -6,8 +6,23 @@
 #include "spry/io.h"
 #include "spry/spry.h"
 
+#include <stdbool.h>
+
 /* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
 void matrix_name(char *name, size_t size, const char *path);
+
+/* A matrix, the place of its name, and the path that it is read from. */
+typedef struct named_matrix {
+    char *name;
+    size_t size; /* of the array name */
+    const char *path;
+} named_matrix;
+
+/*
+ * Makes names of matrix_name distinct where several files share one: they get the folders before them
+ * ("Newman/football"), and files of one folder keep their endings. False: out of memory.
+ */
+bool tell_names_apart(named_matrix *matrices, int count);
 
 /* 1: the name of an edge list (docs/files.md), plain or gzip. */
 int is_edge_list_name(const char *path);

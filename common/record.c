@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count", "scan", "fill", "sort"};
 
@@ -117,6 +118,11 @@ const char *index_pair_name(const spry_arrays *a)
 {
     if (a->offset_type == SPRY_I32) return "32/32";
     return a->index_type == SPRY_I32 ? "64/32" : "64/64";
+}
+
+bool record_is_rival(const record *r)
+{
+    return r->peer == 1 && strcmp(r->kernel, "csr_plain") != 0;
 }
 
 int64_t record_break_even(const record *r, const record *base)

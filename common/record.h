@@ -5,6 +5,7 @@
 #include "spry/spry.h"
 #include "spry/tools.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Stages of a product of two matrices, as spry_spgemm_info has them, and reading the matrix's file before it. */
@@ -34,6 +35,7 @@ typedef struct record {
     int64_t columns;    /* of x and y: of op spmm and spmm_t alone, as */
     const char *layout; /* "row" or "column", which lie one behind the other; NULL: another op */
     char matrix[256];
+    const char *path; /* that the matrix was read from, "gen:..." or a file; NULL: not known */
     int64_t rows, cols, nnz;
     const char *class_name; /* "regular", "irregular" or "" */
     int twin;               /* 1: generated in the place of a real matrix */
@@ -87,6 +89,9 @@ static inline const char *text_or_empty(const char *text)
 {
     return text ? text : "";
 }
+
+/* True for a kernel of another library. csr_plain is a peer module, but Spry's own textbook loop. */
+bool record_is_rival(const record *r);
 
 /* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
 int64_t record_break_even(const record *r, const record *base);

@@ -21,7 +21,7 @@ def shorten(text, most):
 def bars(rows, slug, title, description):
     """
     rows: [(name, kind, time over the best or None, text at the end, is_disturbed)], the fastest first. The longer a
-    bar, the faster; peers are outlined, so that they differ in print, too.
+    bar, the faster; peers and the textbook loop are outlined, so that they differ in print, too.
     """
     if not rows:
         return None
@@ -37,7 +37,7 @@ def bars(rows, slug, title, description):
         axes.text(-0.04, y, shorten(name, 25), ha="right", va="center", fontsize=10, fontweight=weight, color=svg.INK)
         speed = 0 if factor is None else 1 / factor
         if factor is not None:
-            style = {"facecolor": svg.PAPER, "edgecolor": colour, "linewidth": 1.4} if kind == "peer" else \
+            style = {"facecolor": svg.PAPER, "edgecolor": colour, "linewidth": 1.4} if kind in ("peer", "loop") else \
                 {"facecolor": colour, "edgecolor": colour, "linewidth": 1.4}
             axes.barh(y, max(speed, 0.004), 0.6, **style)
         mark = "\u2605 " if is_best else ""

@@ -12,6 +12,7 @@ from .measures import geometric_mean
 class Subject:
     """A matrix in a file."""
     matrix: str
+    path: str
     source: int
     class_: str
     rows: float
@@ -19,17 +20,27 @@ class Subject:
     nnz: float
     label: str
 
+    @property
+    def identity(self):
+        """What two matrices of one name differ in."""
+        return (self.matrix, self.path, self.rows, self.cols, self.nnz)
+
 
 @dataclass(eq=False)
 class Competitor:
     label: str
-    peer: bool
+    peer: bool  # another library
+    loop: bool  # the textbook loop: neither another library nor a kernel of Spry's library
     is_auto: bool
     format: str
 
     @property
     def kind(self):
-        return "peer" if self.peer else "auto" if self.is_auto else "ours"
+        return "peer" if self.peer else "loop" if self.loop else "auto" if self.is_auto else "ours"
+
+    @property
+    def is_spry(self):
+        return not self.peer and not self.loop
 
 
 def operation(case):
@@ -164,8 +175,11 @@ def _needs_threads(cases):
 
 
 def _label(case, places, sources):
-    """Of a matrix that several files have, the file stands behind the name."""
-    return f"{case.matrix} ({sources[case.source]})" if len(places[case.matrix]) > 1 else case.matrix
+    """The matrix, with the file of records or of the matrix behind it if several have its name."""
+    found = places[case.matrix]
+    if len({path for source, path in found if source == case.source}) > 1:
+        return f"{case.matrix} ({case.path})"
+    return f"{case.matrix} ({sources[case.source]})" if len({source for source, _ in found}) > 1 else case.matrix
 
 
 def make_groups(cases, sources):
@@ -174,7 +188,7 @@ def make_groups(cases, sources):
     several = _needs_threads(timed)
     places = {}
     for case in timed:
-        places.setdefault(case.matrix, set()).add(case.source)
+        places.setdefault(case.matrix, set()).add((case.source, case.path))
     keys = list(dict.fromkeys(group_key(case) for case in timed if case.ran))
     titles = _titles(keys)
     groups = {key: Group(key, titles[key]) for key in keys}
@@ -185,15 +199,16 @@ def make_groups(cases, sources):
             continue
         group = groups[key]
         name = _name(case, (group_key(case), _name(case, False)) in several)
-        subject_key = (key, case.source, case.matrix)
+        subject_key = (key, case.source, case.matrix, case.path)
         if subject_key not in subjects:
-            subjects[subject_key] = Subject(case.matrix, case.source, case.class_, case.rows, case.cols, case.nnz,
+            subjects[subject_key] = Subject(case.matrix, case.path, case.source, case.class_, case.rows, case.cols, case.nnz,
                                             _label(case, places, sources))
             group.subjects.append(subjects[subject_key])
         competitor_key = (key, name, bool(case.peer))
         if competitor_key not in competitors:
             format_ = (case.format or "").split(":")[0]
-            competitors[competitor_key] = Competitor(name, bool(case.peer), case.is_auto, format_)
+            competitors[competitor_key] = Competitor(name, case.is_rival, bool(case.peer) and not case.is_rival,
+                                                      case.is_auto, format_)
             group.competitors.append(competitors[competitor_key])
         place = (subjects[subject_key], competitors[competitor_key])
         if place in group.cells:

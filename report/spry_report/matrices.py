@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 PICTURE = 64  # parts a side
 SECONDS = 60  # a matrix may take
-ENDINGS = (".mtx", ".mtx.gz", ".spry", "")
+ENDINGS = ("", *(ending + packed for packed in ("", ".gz") for ending in
+                 (".mtx", ".npz", ".spry", ".csv", ".tsv", ".txt", ".edges", ".el")))
 
 
 def _run(program, *arguments):
@@ -40,25 +41,32 @@ def devices(program):
         return []
 
 
-def find(name, folder, generated):
-    """What `spry info` is asked for, or None."""
+def find(subject, folder, generated):
+    """What `spry info` is asked for, or None: what the benchmark read, else a file of the name in the folder."""
+    name, path = subject.matrix, subject.path
+    if path and (path.startswith("gen:") or os.path.isfile(path)):
+        return path
     if name.split(",")[0] in generated:
         return "gen:" + name
-    for ending in ENDINGS if folder else ():
-        path = os.path.join(folder, name + ending)
-        if os.path.isfile(path):
-            return path
+    if not folder:
+        return None
+    groups = [""] + sorted(entry.name for entry in os.scandir(folder) if entry.is_dir()) if os.path.isdir(folder) else []
+    for group in groups:  # spry fetch stores GROUP/NAME.mtx.gz
+        for ending in ENDINGS:
+            place = os.path.join(folder, group, name + ending)
+            if os.path.isfile(place):
+                return place
     return None
 
 
 def describe(program, subject, folder, generated):
     """(what spry info says, None) or (None, why it does not)."""
-    place = find(subject.matrix, folder, generated)
+    place = find(subject, folder, generated)
     if place is None:
         if folder:
             folder = os.path.basename(os.path.abspath(folder))
             return None, f"There is no picture: no file of that name is in the folder {folder}."
-        return None, "There is no picture: the folder of its file was not named (--matrices, SPRY_MATRIX_DIR)."
+        return None, "There is no picture: its file is not there; --matrices names a folder that has it."
     try:
         lines = _run(program, "info", place, "--json", "--picture", str(PICTURE))
     except LookupError as error:
@@ -77,12 +85,12 @@ def describe(program, subject, folder, generated):
 
 def start(program, subjects, folder):
     """
-    Begins to ask about each matrix once, two at a time. What comes back is a function that waits for the answers:
-    {matrix: as describe}.
+    Begins to ask about each matrix once, two at a time. Returns a function that waits for the answers: {identity of a
+    subject: as describe}.
     """
     first = {}
     for subject in subjects:
-        first.setdefault(subject.matrix, subject)
+        first.setdefault(subject.identity, subject)
     if not program:
         none = (None, "There is no picture: no program was named that could be asked.")
         return lambda: {name: none for name in first}

@@ -31,7 +31,8 @@ def _who_won(group):
         if len(group.subjects) > 1 else f"on {group.subjects[0].label} ({group.title})"
     best = group.ranked()[0]
     csr = next((c for c in group.ranked() if c.kind == "ours" and c.format == "csr"), None)
-    start = join([code(best.label), ", of another library," if best.peer else None, f" was the fastest {where}"])
+    whose = ", of another library," if best.peer else ", Spry\u2019s textbook loop," if best.loop else None
+    start = join([code(best.label), whose, f" was the fastest {where}"])
     if best == csr:
         return join([start, ": nothing was faster than plain CSR on average." if len(group.competitors) > 1 else "."])
     ratios = _ratio(group, lambda s: group.time(s, best), lambda s: group.time(s, csr)) if csr else []
@@ -44,7 +45,7 @@ def _who_won(group):
 def _beside_peers(group):
     """The best of ours beside the best peer, matrix by matrix; without peers, who won how often."""
     total = len(group.subjects)
-    ratios = _ratio(group, _best_time(group, lambda c: not c.peer), _best_time(group, lambda c: c.peer))
+    ratios = _ratio(group, _best_time(group, lambda c: c.is_spry), _best_time(group, lambda c: c.peer))
     if not ratios:
         winner = max(group.ranked(), key=group.won)
         return join(["No other library was measured beside it; the fastest most often was ", code(winner.label),
@@ -57,11 +58,16 @@ def _beside_peers(group):
             f"and {how} on average (from {min(ratios):.2f} to {max(ratios):.2f} times as fast).")
 
 
-def _heading(groups, cases, comparison):
+def _heading(groups, cases, sources, comparison):
     found = [element("h1", "Spry benchmark report")]
-    if groups:
-        main = max(groups, key=lambda group: len(group.cells))
+    counted = [group for group in make_groups([case for case in cases if not case.disturbed], sources)
+               if group.subjects]
+    if counted:
+        main = max(counted, key=lambda group: len(group.cells))
         found.append(paragraph(_who_won(main), " ", _beside_peers(main), class_="lead"))
+    elif groups:
+        found.append(paragraph("There is no headline: other programs disturbed every case that ran. Measure again with "
+                               "nothing else running.", class_="lead"))
     else:
         found.append(paragraph("No case ran, so there is nothing to compare. ", element("a", "Why they did not run",
                                href="#absent"), " stands below.", class_="lead"))
@@ -71,7 +77,8 @@ def _heading(groups, cases, comparison):
         found.append(paragraph(element("strong", "Other programs disturbed this run: "),
                                f"{disturbed} of {words.some(len(ran), 'case')} ran while others had a share of "
                                "the processors. "
-                               "They are marked \u2020; their times are rough.", class_="warning"))
+                               "They are marked \u2020; their times are rough, and the headline leaves them out.",
+                               class_="warning"))
     bad = sum(case.status in ("wrong", "failed") for case in cases)
     if bad:
         found.append(paragraph(element("strong", f"{words.some(bad, 'case')} gave a wrong result or failed: "),
@@ -185,9 +192,9 @@ def _comparison(c):
 
 # ---- matrices ---------------------------------------------------------------------------------------
 
-def _matrix(number, subject, about, why):
+def _matrix(number, subject, name, about, why):
     size = f"{words.count(subject.rows)} \u00d7 {words.count(subject.cols)}"
-    found = [element("h3", code(subject.matrix)),
+    found = [element("h3", code(name)),
              facts([("size", size), ("entries", words.count(subject.nnz)), ("row lengths", subject.class_),
                     ("longest row", words.count(about["max_row"])
                      if about and about.get("max_row") is not None else None),
@@ -209,8 +216,10 @@ def _gallery(groups, described):
     first = {}
     for group in groups:
         for subject in group.subjects:
-            first.setdefault(subject.matrix, subject)
-    cards = [_matrix(number, subject, *described[subject.matrix]) for number, subject in enumerate(first.values(), 1)]
+            first.setdefault(subject.identity, subject)
+    names = [subject.matrix for subject in first.values()]
+    cards = [_matrix(number, subject, subject.label if names.count(subject.matrix) > 1 else subject.matrix,
+                     *described[identity]) for number, (identity, subject) in enumerate(first.items(), 1)]
     return section("matrices", "Matrices", element("div", *cards, class_="cards")) if cards else None
 
 
@@ -283,7 +292,7 @@ def make(cases, regrets, sources, comparison, arguments):
     parts = [part for part in parts if part]
     links = [element("li", Html(f"<a href=\"#{m[1]}\">{m[2]}</a>")) for part in parts
              for m in [re.match(r"<section id=\"([^\"]+)\".*?<h2[^>]*>(.*?)</h2>", part, re.S)] if m]
-    head = join(_heading(groups, cases, comparison) + [_notes(groups)])
+    head = join(_heading(groups, cases, sources, comparison) + [_notes(groups)])
     title = "Spry benchmark: " + words.listed([subject.matrix for subject in dict.fromkeys(subjects)], 3) \
         if subjects else "Spry benchmark"
     body = [element("header", head, element("nav", element("ul", *links), aria_label="Contents")),

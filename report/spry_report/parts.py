@@ -76,6 +76,7 @@ def facts(pairs):
 _KEYS = {
     "ours": '<rect class="ours" x="1" y="2" width="18" height="8"/>',
     "peer": '<rect class="peer" x="2" y="2.7" width="16.5" height="6.6"/>',
+    "loop": '<rect class="loop" x="2" y="2.7" width="16.5" height="6.6"/>',
     "auto": '<rect class="auto" x="1" y="2" width="18" height="8"/>',
     "mark-csr": '<circle class="open" cx="10" cy="6" r="3.6"/>',
     "mark-ours": '<circle class="ours" cx="10" cy="6" r="4"/>',
@@ -107,4 +108,4 @@ def line_legend(labels, others=None):
     return element("ul", *items, class_="legend")
 
 
-BAR_LEGEND = legend([("ours", "Spry"), ("auto", "Spry, format chosen by auto"), ("peer", "another library")])
+BAR_LEGEND = legend([("ours", "Spry"), ("auto", "Spry, format chosen by auto"), ("peer", "another library"), ("loop", "Spry\u2019s textbook loop")])

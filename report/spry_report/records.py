@@ -16,6 +16,7 @@ class Case:
     columns: Optional[float] = None
     layout: Optional[str] = None
     matrix: Optional[str] = None
+    path: Optional[str] = None
     rows: Optional[float] = None
     cols: Optional[float] = None
     nnz: Optional[float] = None
@@ -52,6 +53,11 @@ class Case:
     def ran(self):
         """True where there is a right result with a time."""
         return self.status == "ok" and self.time_us is not None
+
+    @property
+    def is_rival(self):
+        """True for another library's kernel; csr_plain is a module of peers, but Spry's own textbook loop."""
+        return bool(self.peer) and self.kernel != "csr_plain"
 
     @property
     def is_auto(self):
@@ -100,6 +106,8 @@ def _check_kinds(record, place):
 
 def make_case(record, place, source=0):
     """A case of a line's object."""
+    if "command" in record and "op" not in record and record.get("status") == "failed":
+        raise Refused(f"{place}: this command failed and measured nothing: {record.get('reason')}")
     for name in ("op", "matrix", "kernel", "status"):
         if name not in record:
             raise Refused(f"{place}: no record of spry bench: it lacks \"{name}\"")

@@ -16,10 +16,10 @@ def is_disturbed(case):
 
 
 def name_of(competitor, star=False):
-    """Its name, and the word peer behind one of another library."""
+    """Its name, with a tag unless it is a kernel of Spry."""
     pieces = [code(competitor.label)]
-    if competitor.peer:
-        pieces.append(element("span", "peer", class_="tag"))
+    if competitor.peer or competitor.loop:
+        pieces.append(element("span", "peer" if competitor.peer else "textbook loop", class_="tag"))
     if star:
         pieces.append(Html(" <b class=\"star\" title=\"fastest\">\u2605</b>"))
     return join(pieces, " ")
@@ -276,7 +276,7 @@ def _cheapest(group):
 def _break_even(group):
     if group.key[0].split(" ")[0] not in PRODUCTS:
         return None
-    rivals = [c for c in group.best_of_formats() if not c.peer and c.format != "csr"]
+    rivals = [c for c in group.best_of_formats() if c.is_spry and c.format != "csr"]
     series = [(c, paid_calls(group, c)) for c in rivals]
     series = [(c, calls) for c, calls in series if any(n is not None for n in calls)]
     if not series:

@@ -18,7 +18,7 @@ OURS, PEER, AUTO, BAD = "#050505", "#060606", "#070707", "#080808"
 SERIES = ("#110000", "#120000", "#130000", "#140000", "#150000", "#160000", "#170000")
 _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper", OURS: "ours", PEER: "peer", AUTO: "auto",
               BAD: "bad", **{colour: f"series{number}" for number, colour in enumerate(SERIES, 1)}}
-KIND_COLOURS = {"ours": OURS, "peer": PEER, "auto": AUTO}
+KIND_COLOURS = {"ours": OURS, "peer": PEER, "loop": MUTED, "auto": AUTO}
 FONT = 11.0  # pixels, as is every length here
 
 _STYLE = {

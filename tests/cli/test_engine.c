@@ -54,6 +54,33 @@ static void names(void **state)
     assert_string_equal(small, "gri");
 }
 
+static void names_apart(void **state)
+{
+    (void)state;
+    enum { MOST = 4 };
+    static const struct {
+        const char *paths[MOST], *names[MOST];
+    } cases[] = {{{"Newman/football.mtx.gz", "Pajek/football.mtx.gz", "c/other.mtx"},
+                  {"Newman/football", "Pajek/football", "other"}},
+                 {{"football.mtx", "Pajek/football.mtx"}, {"football", "Pajek/football"}},
+                 {{"/a/x/m.mtx", "/b/x/m.mtx", "/b/y/m.mtx"}, {"a/x/m", "b/x/m", "y/m"}},
+                 {{"a/m.mtx", "a/m.npz", "a/k.mtx"}, {"m.mtx", "m.npz", "k"}},
+                 {{"a/m.mtx", "a/m.npz", "b/m.mtx", "b/n.mtx"}, {"m.mtx", "m.npz", "m", "n"}},
+                 {{"gen:grid5", "grid5.mtx", "a/grid5.mtx"}, {"grid5", "grid5.mtx", "a/grid5"}},
+                 {{"a/m.mtx", "a/m.mtx", "-", "stdin"}, {"m", "m", "stdin", "stdin"}}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char names[MOST][64];
+        named_matrix m[MOST];
+        int count = 0;
+        for (; count < MOST && cases[c].paths[count]; count++) {
+            m[count] = (named_matrix){names[count], sizeof names[count], cases[c].paths[count]};
+            matrix_name(names[count], sizeof names[count], cases[c].paths[count]);
+        }
+        assert_true(tell_names_apart(m, count));
+        for (int i = 0; i < count; i++) assert_string_equal(names[i], cases[c].names[i]);
+    }
+}
+
 /* Names are bytes, JSON is UTF-8. */
 static void json_text(void **state)
 {
@@ -194,7 +221,7 @@ static void records(void **state)
     record_init(&r);
     cJSON *o = cJSON_CreateObject();
     assert_true(cli_json_record(o, &r));
-    assert_int_equal(cJSON_GetArraySize(o), 42);
+    assert_int_equal(cJSON_GetArraySize(o), 43);
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
     {
@@ -383,7 +410,8 @@ int main(void)
 {
     setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* where matrices may have been fetched to */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),     cmocka_unit_test(names),        cmocka_unit_test(json_text),
+        cmocka_unit_test(statistics),     cmocka_unit_test(names),
+        cmocka_unit_test(names_apart),        cmocka_unit_test(json_text),
         cmocka_unit_test(suites),         cmocka_unit_test(unstructured), cmocka_unit_test(files_of_unstructured),
         cmocka_unit_test(records),        cmocka_unit_test(records_read), cmocka_unit_test(break_even),
         cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth),    cmocka_unit_test(numberings),

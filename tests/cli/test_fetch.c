@@ -44,9 +44,9 @@ static void expect_outcome(outcome o, int status, const char *in_out, const char
 /* The matrix is there as it was packed, and nothing beside it. */
 static void expect_matrix(void)
 {
-    expect_outcome(shell("cd \"$D/cache\" && ls -A && gzip -dc big.mtx.gz | cmp - ../big/big.mtx"), 0, "big.mtx.gz\n",
-                   NULL);
-    expect_outcome(shell("ls -A \"$D/cache\" | wc -l"), 0, "1", NULL);
+    expect_outcome(shell("cd \"$D/cache/HB\" && ls -A && gzip -dc big.mtx.gz | cmp - ../../big/big.mtx"), 0,
+                   "big.mtx.gz\n", NULL);
+    expect_outcome(shell("ls -A \"$D/cache/HB\" | wc -l"), 0, "1", NULL);
 }
 
 static void expect_log(const char *text)
@@ -64,18 +64,55 @@ static void gets_and_keeps_a_matrix(void **state)
 {
     (void)state;
     empty_cache();
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
     expect_log("plain/HB/big.tar.gz - -\n");
     /* again: nothing is asked for */
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n",
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
                    "note: HB/big: it is there already");
     expect_log("plain/HB/big.tar.gz - -\n");
-    /* the collection has some names in two groups */
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch Other/big --cache \"$C\""), 1, NULL,
-                   "big.mtx.gz is there, which is HB/big: name another folder with --cache");
     expect_outcome(fetch("plain", "\"$SPRY\" info \"$(\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null)\""), 0,
                    "1 000 x 1 000", NULL);
+}
+
+/* The collection has some names in more than one group. */
+static void groups_are_told_apart(void **state)
+{
+    (void)state;
+    empty_cache();
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big Other/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
+                   NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch Other/big --cache \"$C\""), 0, "/cache/Other/big.mtx.gz\n",
+                   "note: Other/big: it is there already");
+    expect_outcome(shell("for g in HB Other; do \"$SPRY\" info \"$D/cache/$g/big.mtx.gz\"; done | grep \"  size \" | uniq | "
+                         "wc -l"),
+                   0, "2", NULL);
+    /* a group that has no such matrix leaves no folder */
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch None/big --cache \"$C\""), 1, NULL, "the server has no such file");
+    expect_outcome(shell("ls \"$D/cache\""), 0, "HB\nOther\n", NULL);
+    /* the benchmark finds both, and has two names for them */
+    expect_outcome(shell("SPRY_BENCH_COPY_BYTES=65536 \"$SPRY\" bench \"$D/cache\" --formats csr 2>/dev/null | "
+                         "grep -o '^[A-Za-z]*/big:' | tr '\n' ' '"),
+                   0, "HB/big: Other/big: ", NULL);
+}
+
+/* Earlier versions put NAME.mtx.gz into the folder itself: it is taken only if it says that it is this matrix. */
+static void files_of_earlier_versions_are_verified(void **state)
+{
+    (void)state;
+    static const char copy[] = "mkdir -p \"$C\" && gzip -c \"$D/big/big.mtx\" >\"$C/big.mtx.gz\" && \"$SPRY\" fetch %s "
+                               "--cache \"$C\"";
+    char command[512];
+    empty_cache();
+    snprintf(command, sizeof command, copy, "HB/big");
+    expect_outcome(fetch("plain", command), 0, "/cache/big.mtx.gz\n", "note: HB/big: it is there already");
+    empty_cache();
+    snprintf(command, sizeof command, copy, "Other/big");
+    expect_outcome(fetch("plain", command), 0, "/cache/Other/big.mtx.gz\n", NULL);
+    empty_cache();
+    expect_outcome(fetch("plain", "mkdir -p \"$C\" && tail -n +3 \"$D/big/big.mtx\" >\"$C/big.mtx\" && "
+                                  "\"$SPRY\" fetch HB/big --cache \"$C\""),
+                   0, "/cache/HB/big.mtx.gz\n", NULL);
 }
 
 static void folder_follows_the_environment(void **state)
@@ -83,13 +120,13 @@ static void folder_follows_the_environment(void **state)
     (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "SPRY_MATRIX_DIR=\"$C\" XDG_CACHE_HOME=\"$D/x\" \"$SPRY\" fetch HB/big"), 0,
-                   "/cache/big.mtx.gz\n", NULL);
+                   "/cache/HB/big.mtx.gz\n", NULL);
     empty_cache();
     expect_outcome(fetch("plain", "XDG_CACHE_HOME=\"$C\" HOME=\"$D/x\" \"$SPRY\" fetch HB/big"), 0,
-                   "/cache/spry/big.mtx.gz\n", NULL);
+                   "/cache/spry/HB/big.mtx.gz\n", NULL);
     empty_cache();
     expect_outcome(fetch("plain", "unset XDG_CACHE_HOME; HOME=\"$C\" \"$SPRY\" fetch HB/big"), 0,
-                   "/cache/.cache/spry/big.mtx.gz\n", NULL);
+                   "/cache/.cache/spry/HB/big.mtx.gz\n", NULL);
     expect_outcome(fetch("plain", "unset XDG_CACHE_HOME HOME; \"$SPRY\" fetch HB/big"), 2, NULL,
                    "--cache DIR names one");
 }
@@ -99,12 +136,12 @@ static void follows_redirections_and_files(void **state)
     (void)state;
     empty_cache();
     expect_outcome(fetch("redirect", "\"$SPRY\" fetch https://sparse.tamu.edu/HB/big --cache \"$C\""), 0,
-                   "/cache/big.mtx.gz\n", NULL);
+                   "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
     expect_log("redirect/HB/big.tar.gz - -\nplain/HB/big.tar.gz - -\n");
     empty_cache();
     expect_outcome(fetch("plain", "SPRY_FETCH_URL=\"file://$D\" \"$SPRY\" fetch HB/big --cache \"$C\""), 0,
-                   "/cache/big.mtx.gz\n", NULL);
+                   "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
     expect_outcome(fetch("plain", "SPRY_FETCH_URL=\"file://$D\" \"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
                    "there is no such file; https://sparse.tamu.edu lists all matrices");
@@ -139,7 +176,7 @@ static void begin_half(void)
     empty_cache();
     expect_outcome(fetch("cut", "\"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
                    "the connection ended before the file did; ");
-    expect_outcome(shell("ls -A \"$D/cache\""), 0, ".HB.big.tar.gz.part\n.HB.big.tar.gz.tag\n", NULL);
+    expect_outcome(shell("ls -A \"$D/cache/HB\""), 0, ".big.tar.gz.part\n.big.tar.gz.tag\n", NULL);
     outcome o = shell("rm \"$D/log\"");
     release(&o);
 }
@@ -149,11 +186,11 @@ static void continues_where_it_was_cut(void **state)
     char expected[128];
     (void)state;
     begin_half();
-    outcome half = shell("stat -c %s \"$D/cache/.HB.big.tar.gz.part\"");
+    outcome half = shell("stat -c %s \"$D/cache/HB/.big.tar.gz.part\"");
     snprintf(expected, sizeof expected, "plain/HB/big.tar.gz bytes=%ld- \"v1\"\n", strtol(half.out, NULL, 10));
     assert_true(strtol(half.out, NULL, 10) > 1000);
     release(&half);
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_log(expected);
     expect_matrix();
 }
@@ -164,21 +201,21 @@ static void begins_anew_where_it_cannot_continue(void **state)
     static const char *const modes[] = {"other", "deaf", "wrong"};
     for (int m = 0; m < 3; m++) {
         begin_half();
-        expect_outcome(fetch(modes[m], "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+        expect_outcome(fetch(modes[m], "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
         expect_matrix();
     }
     /* of what was begun nobody knows which version it is */
     begin_half();
-    outcome o = shell("rm \"$D/cache/.HB.big.tar.gz.tag\"");
+    outcome o = shell("rm \"$D/cache/HB/.big.tar.gz.tag\"");
     release(&o);
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_log("plain/HB/big.tar.gz - -\n");
     expect_matrix();
     /* all of it came, but was not unpacked any more */
     begin_half();
-    o = shell("cp \"$D/HB/big.tar.gz\" \"$D/cache/.HB.big.tar.gz.part\"");
+    o = shell("cp \"$D/HB/big.tar.gz\" \"$D/cache/HB/.big.tar.gz.part\"");
     release(&o);
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
 }
 
@@ -188,9 +225,9 @@ static void interruption_keeps_what_came(void **state)
     empty_cache();
     expect_outcome(fetch("stall",
                          "\"$SPRY\" fetch HB/big HB/big --cache \"$C\" & "
-                         "while ! [ -s \"$C/.HB.big.tar.gz.part\" ]; do sleep 0.05; done; kill -TERM $!; wait $!"),
+                         "while ! [ -s \"$C/HB/.big.tar.gz.part\" ]; do sleep 0.05; done; kill -TERM $!; wait $!"),
                    1, NULL, "HB/big: interrupted; 1.0 kB are kept, and the same command continues");
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_log("stall/HB/big.tar.gz - -\nplain/HB/big.tar.gz bytes=1000- \"v1\"\n");
     expect_matrix();
 }
@@ -200,7 +237,7 @@ static void one_at_a_time(void **state)
     (void)state;
     empty_cache();
     expect_outcome(fetch("stall", "\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null & "
-                                  "while ! [ -s \"$C/.HB.big.tar.gz.part\" ]; do sleep 0.05; done; "
+                                  "while ! [ -s \"$C/HB/.big.tar.gz.part\" ]; do sleep 0.05; done; "
                                   "\"$SPRY\" fetch HB/big --cache \"$C\"; s=$?; kill -TERM $!; wait $!; exit $s"),
                    1, NULL, "HB/big: another process is fetching it");
 }
@@ -227,8 +264,8 @@ static void failures_are_told(void **state)
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/flipped --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/short --cache \"$C\""), 1, NULL, "is damaged or cut (gzip: ");
     /* of all these only what stalled is worth to be continued */
-    expect_outcome(shell("ls -A \"$D/cache\""), 0, ".HB.big.tar.gz.part\n.HB.big.tar.gz.tag\n", NULL);
-    expect_outcome(shell("ls -A \"$D/cache\" | wc -l"), 0, "2", NULL);
+    expect_outcome(shell("ls -A \"$D/cache/HB\""), 0, ".big.tar.gz.part\n.big.tar.gz.tag\n", NULL);
+    expect_outcome(shell("ls -A \"$D/cache/HB\" | wc -l"), 0, "2", NULL);
 }
 
 /* A limit of the size of files stands for a full disk. */
@@ -238,7 +275,7 @@ static void full_disk_is_told(void **state)
     empty_cache();
     expect_outcome(fetch("plain", "trap '' XFSZ; ulimit -f 40; \"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
                    "cannot be written: File too large; ");
-    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/big.mtx.gz\n", NULL);
+    expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
     if (geteuid() == 0) return; /* who may write anywhere */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache /proc/spry"), 2, NULL,
@@ -276,17 +313,20 @@ static int make_server(void **state)
         length += snprintf(text + length, sizeof text - (size_t)length, "%d %u 0.%u\n", k / 20 + 1,
                            (unsigned)(k % 20 * 50 + 1), random);
     }
-    outcome o = shell("cd \"$D\" && mkdir HB big empty text");
+    outcome o = shell("cd \"$D\" && mkdir HB Other big empty text");
     release(&o);
     write_file("big/big.mtx", text);
     write_file("big/big_b.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n");
     write_file("empty/readme", "nothing\n");
     write_file("text/text.mtx", "1 2 3\n4 5 6\n7 8 9\n10 11 12\n13 14 15\n");
-    o = shell("cd \"$D\" && tar -czf HB/big.tar.gz big && tar -czf HB/empty.tar.gz empty && "
-              "tar -czf HB/text.tar.gz text && mkdir flipped short && sed 's/HB.big/HB\\/flipped/' big/big.mtx "
-              ">flipped/flipped.mtx && cp flipped/flipped.mtx short/short.mtx && tar -czf HB/flipped.tar.gz flipped && "
-              "tar -cz short | head -c 100000 >HB/short.tar.gz && "
-              "printf '\\377\\377\\377\\377' | dd of=HB/flipped.tar.gz bs=1 seek=90000 conv=notrunc 2>/dev/null");
+    o = shell(
+        "cd \"$D\" && tar -czf HB/big.tar.gz big && tar -czf HB/empty.tar.gz empty && "
+        "tar -czf HB/text.tar.gz text && mkdir other && mkdir other/big && "
+        "printf '%%%%MatrixMarket matrix coordinate real general\\n5 5 1\\n1 1 1\\n' >other/big/big.mtx && "
+        "tar -C other -czf Other/big.tar.gz big && mkdir flipped short && sed 's/HB.big/HB\\/flipped/' big/big.mtx "
+        ">flipped/flipped.mtx && cp flipped/flipped.mtx short/short.mtx && tar -czf HB/flipped.tar.gz flipped && "
+        "tar -cz short | head -c 100000 >HB/short.tar.gz && "
+        "printf '\\377\\377\\377\\377' | dd of=HB/flipped.tar.gz bs=1 seek=90000 conv=notrunc 2>/dev/null");
     const int good = o.status == 0;
     if (!good) print_error("%s", o.err);
     release(&o);
@@ -309,6 +349,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gets_and_keeps_a_matrix),
+        cmocka_unit_test(groups_are_told_apart),
+        cmocka_unit_test(files_of_earlier_versions_are_verified),
         cmocka_unit_test(folder_follows_the_environment),
         cmocka_unit_test(follows_redirections_and_files),
         cmocka_unit_test(writes_records),

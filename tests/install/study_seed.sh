@@ -36,7 +36,8 @@ fi
 
 quick=(--no-figures)
 "$python" -c 'import matplotlib' 2>/dev/null && quick=()
-"$python" "$root/study/run" "$seed" --quick "${quick[@]}" --out "$folder/first" 2>"$folder/log" ||
+# Without its site packages this Python cannot draw: the script finds one that can.
+"$python" -S "$root/study/run" "$seed" --quick "${quick[@]}" --out "$folder/first" 2>"$folder/log" ||
     fail "study/run $seed --quick ended with status $?: $(tail -5 "$folder/log")"
 grep -q 'A quick run' "$folder/first/report.md" || fail "report.md does not say that it is no result"
 grep -q '^## Words$' "$folder/first/report.md" || fail "report.md does not tell what its words mean"

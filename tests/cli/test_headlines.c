@@ -1,0 +1,108 @@
+/* What the benchmark says of records: who counts as another library, and which cases count. */
+#include "cli/bench_tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static record timed(const char *matrix, const char *kernel, int peer, double us)
+{
+    record r;
+    record_init(&r);
+    r.op = "spmv";
+    RECORD_TEXT(r.matrix, matrix);
+    r.rows = r.cols = r.nnz = 10;
+    r.class_name = "regular";
+    r.type = "f64";
+    r.index = "32/32";
+    r.state = "warm";
+    RECORD_TEXT(r.device, "cpu");
+    RECORD_TEXT(r.format, "csr");
+    RECORD_TEXT(r.kernel, kernel);
+    r.peer = peer;
+    r.disturbed = 0;
+    r.setup_us = 1;
+    r.time_us = us;
+    r.spread_us = 0.01 * us;
+    r.gflops = r.gbps = r.roof = r.max_error = 1;
+    r.status = RECORD_OK;
+    return r;
+}
+
+/* What a printer writes, to be freed. */
+static char *printed(void (*print)(FILE *, const record *, int), const record *records, int count)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    assert_non_null(memory);
+    print(memory, records, count);
+    assert_int_equal(fclose(memory), 0);
+    return text;
+}
+
+static void print_group(FILE *out, const record *records, int count)
+{
+    cli_print_group(out, records, count, 0);
+}
+
+static void expect(char *text, const char *has, const char *lacks)
+{
+    if ((has && !strstr(text, has)) || (lacks && strstr(text, lacks)))
+        print_error("expected '%s' and no '%s' in\n%s", has ? has : "", lacks ? lacks : "", text);
+    assert_true(!has || strstr(text, has));
+    assert_true(!lacks || !strstr(text, lacks));
+    free(text);
+}
+
+static void textbook_loop_is_no_peer(void **state)
+{
+    (void)state;
+    const record alone[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20)};
+    expect(printed(print_group, alone, 2), "csr_avx2_cpu is the fastest\n", "peer)");
+    expect(printed(print_group, alone, 2), NULL, "2.00");
+    const record beside[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
+                             timed("a", "mkl_csr", 1, 30)};
+    expect(printed(print_group, beside, 3), "3.00 times as fast as mkl_csr (the fastest peer)", "(csr_plain");
+    /* where the loop is the fastest, other libraries are still named */
+    const record first[] = {timed("a", "csr_avx2_cpu", 0, 20), timed("a", "csr_plain", 1, 10),
+                            timed("a", "mkl_csr", 1, 30)};
+    expect(printed(print_group, first, 3), "3.00 times as fast as mkl_csr (the fastest peer)", NULL);
+    const record means[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
+                            timed("b", "csr_avx2_cpu", 0, 10), timed("b", "csr_plain", 1, 20)};
+    expect(printed(cli_print_summary, means, 4), "Geometric means", "2.00");
+}
+
+static void disturbed_cases_do_not_count(void **state)
+{
+    (void)state;
+    record r[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "mkl_csr", 1, 20),
+                  timed("b", "csr_avx2_cpu", 0, 10), timed("b", "mkl_csr", 1, 20),
+                  timed("c", "csr_avx2_cpu", 0, 10), timed("c", "mkl_csr", 1, 90)};
+    enum { COUNT = sizeof r / sizeof *r };
+    expect(printed(cli_print_summary, r, COUNT), "3.30", "leave out");
+    r[4].disturbed = r[5].disturbed = 1;
+    expect(printed(cli_print_summary, r, COUNT), "The means leave out 2 of 6 cases, which other programs disturbed",
+           "3.30");
+    expect(printed(cli_print_summary, r, COUNT), "2.00", NULL);
+    for (int i = 0; i < COUNT; i++) r[i].disturbed = 1;
+    expect(printed(cli_print_summary, r, COUNT), "No mean is given: other programs disturbed all 6 cases", "Geometric");
+    /* a case that is not disturbed is not compared with a peer that is */
+    record mixed[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "mkl_csr", 1, 70),
+                      timed("b", "csr_avx2_cpu", 0, 10)};
+    mixed[1].disturbed = 1;
+    expect(printed(cli_print_summary, mixed, 3), "leave out 1 of 3 cases", "7.00");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(textbook_loop_is_no_peer),
+        cmocka_unit_test(disturbed_cases_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
