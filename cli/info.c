@@ -91,10 +91,7 @@ static int print_picture(const facts *f)
     if (width > cols) width = (int)cols;
     printf("\n  where entries lie; a character is %s x %s, rows x columns\n", cli_count((rows + height - 1) / height).s,
            cli_count((cols + width - 1) / width).s);
-    if (!cli_print_spy(stdout, f->input.A, height, width, 2)) return 0;
-    puts(cli_utf8() ? "  blank: no entries; \u2591 \u2592 \u2593 \u2588: one to most, in equal factors"
-                    : "  blank: no entries; . : + #: one to most, in equal factors");
-    return 1;
+    return cli_print_spy(stdout, f->input.A, height, width, 2);
 }
 
 /* "Matrix Market, gzip: coordinate, real, symmetric; 6 entries, by column, no duplicates" */

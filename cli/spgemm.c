@@ -9,13 +9,14 @@
 #include "common/input.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct arguments {
     int device_number; /* of the device named, or SPRY_DEVICE_AUTO */
     const char *out, *device, *kernel;
-    int transpose_a, transpose_b, verify, estimate, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
+    int transpose_a, transpose_b, verify, estimate, yes, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
     double alpha;
     int64_t memory_limit, threads;
     spry_type type;
@@ -59,6 +60,7 @@ static const cli_option options[] = {
      "device that computes: 500MB (powers of 1000), 2GiB or 2G (of 1024).\n"
      "What does not fit is refused with the bytes it needs",
      CLI_BYTES, CLI_AT(memory_limit)},
+    {"yes", 0, NULL, "multiply even if C is predicted to take over half of the memory left", CLI_FLAG, CLI_AT(yes)},
     {"verify", 0, "random|exact",
      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
      "every value, against the product in about twice the precision",
@@ -348,6 +350,54 @@ static void print_report(const record *r, const product *p, const arguments *a)
     if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "C written to", "%s", a->out);
 }
 
+/* ---- the size of C ------------------------------------------------------------------------------ */
+
+static int64_t index_at(const void *indices, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I32 ? ((const int32_t *)indices)[k] : ((const int64_t *)indices)[k];
+}
+
+/* Adds the entries of each row or, if the matrix is transposed, of each column. */
+static void count_rows(int64_t *counts, const spry_arrays *a, bool transposed)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t from = index_at(a->offsets, a->offset_type, i), to = index_at(a->offsets, a->offset_type, i + 1);
+        if (!transposed) counts[i] += to - from;
+        for (int64_t k = from; transposed && k < to; k++) counts[index_at(a->indices, a->index_type, k)]++;
+    }
+}
+
+/* Bytes of C's entries if no two products met. Infinite if memory for the counts is missing. */
+static double most_bytes(const product *p, const arguments *a)
+{
+    const int64_t length = a->transpose_b ? p->b.cols : p->b.rows;
+    int64_t *counts = calloc((size_t)(2 * length) + 1, sizeof *counts);
+    if (!counts) return INFINITY;
+    count_rows(counts, &p->a, !a->transpose_a);
+    count_rows(counts + length, &p->b, a->transpose_b);
+    double products = 0;
+    for (int64_t l = 0; l < length; l++) products += (double)counts[l] * (double)counts[length + l];
+    free(counts);
+    return products * (double)(spry_type_bytes(a->type) + spry_index_type_bytes(p->a.index_type));
+}
+
+/* Refuses a C that would take more than half of the memory left, unless a limit or --yes was given. */
+static int check_result_size(const product *p, const arguments *a)
+{
+    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+    const double half = 0.5 * (double)spry_available_memory_bytes();
+    if (a->yes || a->memory_limit > 0 || a->estimate || most_bytes(p, a) <= half) return CLI_GO_ON;
+    const spry_spgemm_options o = product_options(a, NULL);
+    cli_progress("counting the entries of C");
+    if (spry_spgemm_predict(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
+        return CLI_GO_ON; /* the product itself reports what is wrong */
+    return cli_usage_error("C would have %s%s entries and take %s, more than half of the %s of memory left: add --yes "
+                           "to "
+                           "multiply, or --memory-limit BYTES; --estimate shows all sizes",
+                           e.exact ? "" : "about ", cli_count(e.nnz).s, cli_bytes(e.result_bytes).s,
+                           cli_bytes((int64_t)(2 * half)).s);
+}
+
 /* ---- command ------------------------------------------------------------------------------------ */
 
 static spry_status verify(product *p, const arguments *a, const spry_spgemm_options *o, record *r, spry_error *err)
@@ -444,6 +494,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_open_context(&p.context, a.threads);
     if (status == CLI_GO_ON) status = check_names(p.context, &a);
     if (status == CLI_GO_ON) status = read_matrices(&p, &a);
+    if (status == CLI_GO_ON) status = check_result_size(&p, &a);
     if (status == CLI_GO_ON) status = multiply_and_write(&p, &a);
     spry_matrix_destroy(p.C);
     if (p.B != p.A) spry_matrix_destroy(p.B);
@@ -456,9 +507,11 @@ const cli_command cli_spgemm =
     {.name = "spgemm",
      .summary = "multiply two sparse matrices, within a memory limit",
      .usage = "A [B] [OPTIONS]",
-     .about = "Computes C = alpha*A*B in CSR, rows sorted; B is A when it is not given. A limit in bytes holds for\n"
-              "inputs, result and workspace together; a product that needs more ends with status 1 and the bytes,\n"
-              "also with -o, which never writes C piece by piece around the limit.",
+     .about =
+         "Computes C = alpha*A*B in CSR, rows sorted; B is A when it is not given. A limit in bytes holds for\n"
+         "inputs, result and workspace together; a product that needs more ends with status 1 and the bytes,\n"
+         "also with -o, which never writes C piece by piece around the limit. Without a limit, a C that would take\n"
+         "over half of the memory left is refused unless --yes is given.",
      .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
                  "  spry spgemm gen:rmat16 --estimate\n"
                  "  spry spgemm matrix.mtx --device cuda --kernel spgemm_seed_getvals_cuda:rows=4\n"

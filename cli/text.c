@@ -78,13 +78,12 @@ int cli_utf8(void)
 static const char *const unicode_shades[] = {" ", "░", "▒", "▓", "█"};
 static const char *const ascii_shades[] = {" ", ".", ":", "+", "#"};
 
-/* Shades by the logarithm: one entry must show, and a full cell must differ from it. */
-static int shade_of(int64_t count, int64_t most)
+/* Shades by the mean of all cells: entries that are spread evenly give one light shade, a band a dark one. */
+static int shade_of(int64_t count, int64_t most, double mean)
 {
     if (count == 0) return 0;
     if (most <= 1) return 4;
-    int shade = 1 + (int)(3.999 * log((double)count) / log((double)most));
-    return shade > 4 ? 4 : shade;
+    return (double)count <= mean / 2 ? 1 : (double)count <= 2 * mean ? 2 : (double)count <= 8 * mean ? 3 : 4;
 }
 
 static void print_edge(FILE *out, int width, int indent, int top)
@@ -108,17 +107,25 @@ int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int in
         cli_fail(&err);
         return 0;
     }
-    for (int c = 0; c < height * width; c++)
+    double mean = 0;
+    for (int c = 0; c < height * width; c++) {
         if (counts[c] > most) most = counts[c];
+        mean += (double)counts[c] / (height * width);
+    }
     const char *const *shades = cli_utf8() ? unicode_shades : ascii_shades;
     const char *side = cli_utf8() ? "│" : "|";
     print_edge(out, width, indent, 1);
     for (int r = 0; r < height; r++) {
         fprintf(out, "%*s%s", indent, "", side);
-        for (int c = 0; c < width; c++) fputs(shades[shade_of(counts[r * width + c], most)], out);
+        for (int c = 0; c < width; c++) fputs(shades[shade_of(counts[r * width + c], most, mean)], out);
         fprintf(out, "%s\n", side);
     }
     print_edge(out, width, indent, 0);
+    if (most <= 1)
+        fprintf(out, "%*sblank: no entries; %s: one entry\n", indent, "", shades[4]);
+    else
+        fprintf(out, "%*sblank: no entries; %s %s %s %s: up to 1/2, 2 and 8 times the mean, and more\n", indent, "",
+                shades[1], shades[2], shades[3], shades[4]);
     free(counts);
     return 1;
 }

@@ -372,9 +372,39 @@ static void peers_multiply_matrices(void **state)
     unsetenv("SPRY_PYTHON");
 }
 
+/* A star: its square is full. */
+static void large_results_are_refused(void **state)
+{
+    (void)state;
+    static const char star[] =
+        "awk 'BEGIN { for (i = 1; i < 4000; i++) print \"0,\" i \"\\n\" i \",0\" }' >\"$D/star.csv\"; "
+        "ulimit -v 350000; \"$SPRY\" spgemm \"$D/star.csv\" --threads 1 %s";
+    static const struct {
+        const char *options, *out, *err;
+        int status;
+    } cases[] = {{"", NULL, "half of the", 2},
+                 {"--json", "\"status\":\"failed\"", "--memory-limit BYTES", 2},
+                 {"--transpose-a", NULL, "15 992 002 entries", 2},
+                 {"--estimate", "least limit", NULL, 0},
+                 {"--memory-limit 1M", NULL, "the limit is", 1},
+                 {"--memory-limit 900M", "15 992 002", NULL, 0},
+                 {"--yes", "time", NULL, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[512];
+        snprintf(command, sizeof command, star, cases[c].options);
+        outcome o = shell(command);
+        if (o.status != cases[c].status) print_error("%s\n%s%s", command, o.out, o.err);
+        assert_int_equal(o.status, cases[c].status);
+        if (cases[c].out) assert_non_null(strstr(o.out, cases[c].out));
+        if (cases[c].err) assert_non_null(strstr(o.err, cases[c].err));
+        release(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_results_are_refused),
         cmocka_unit_test(writes_the_product),
         cmocka_unit_test(reads_standard_input),
         cmocka_unit_test(says_what_it_did),
