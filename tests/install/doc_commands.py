@@ -53,26 +53,36 @@ def masked(lines, marks):
     return [line.rstrip() for line in lines]
 
 
+def getting_ready(root):
+    """The commands with which the tutorial begins."""
+    text = (root / "docs/tutorial/01-sparse-matrices.md").read_text(encoding="utf-8")
+    return re.search(r"^```sh\n(.*?)^```$", text, re.M | re.S)[1]
+
+
 class Folder:
     """What a page's commands run in."""
 
-    def __init__(self, root, program):
+    def __init__(self, root, program, page):
         self.path = Path(tempfile.mkdtemp())
-        work = self.path / "work"
-        work.mkdir()
+        self.work = tree = self.path / "tree"
         for name in ("examples", "docs/tutorial"):
-            shutil.copytree(root / name, work / name)
-        for matrix in (root / "examples/data").glob("*.*"):
-            if matrix.suffix != ".md":
-                shutil.copy(matrix, work)
-        for name in ("build", "bin"):
-            (work / name).mkdir()
-            (work / name / "spry").symlink_to(program)
-        self.work = work
+            shutil.copytree(root / name, tree / name)
+        (tree / "build").mkdir()
+        (tree / "build/spry").symlink_to(program)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SPRY_")}
         self.environment.update(
-            PATH=f"{work / 'bin'}:{os.environ['PATH']}", HOME=str(self.path), XDG_CACHE_HOME=str(self.path / "cache"),
+            HOME=str(self.path), XDG_CACHE_HOME=str(self.path / "cache"),
             COLUMNS="80", LC_ALL="C.UTF-8", SPRY_BENCH_COPY_BYTES="1048576", OMP_NUM_THREADS="2")
+        if page != root / "README.md":
+            self.get_ready(getting_ready(root))
+
+    def get_ready(self, commands):
+        """Takes over the folder and the PATH in which the commands end."""
+        script = f"set -e\n{commands}\nprintf '%s\\n' \"$PWD\" \"$PATH\""
+        done = subprocess.run(["bash", "-c", script], cwd=self.work, env=self.environment, stdout=subprocess.PIPE,
+                              text=True, check=True)
+        folder, self.environment["PATH"] = done.stdout.split("\n")[:2]
+        self.work = Path(folder)
 
     def run(self, command, with_errors, to_be_shown):
         environment = dict(self.environment)
@@ -92,7 +102,7 @@ class Folder:
 def run_page(page, root, program, write):
     """Runs a page's commands: the number of faults; with `write` the page is written anew."""
     lines = page.read_text(encoding="utf-8").split("\n")
-    folder, faults, count, new = Folder(root, program), 0, 0, {}
+    folder, faults, count, new = Folder(root, program, page), 0, 0, {}
     for block in blocks_of(lines):
         if block.marks.startswith("no,"):
             continue

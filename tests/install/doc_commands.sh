@@ -2,9 +2,10 @@
 # doc_commands.sh --check|--write ROOT PROGRAM [PAGE...]: runs the commands that README.md, the tutorial, the how-to
 # pages and the reference show, as they are printed, and compares what the pages say that they print.
 #
-# What is run: every line that begins with "$ " in a block ```console. Each page has a new folder of its own with the
-# matrices of examples/data in it, and examples/, docs/tutorial/ and build/spry as at the root of the source tree. The
-# program is in PATH. Terminals are 80 columns wide, no variable SPRY_... is set, and the copy bandwidth is measured
+# What is run: every line that begins with "$ " in a block ```console. Each page has a new folder with examples/,
+# docs/tutorial/ and build/spry, as the root of the source tree has them. README's commands run there. Those of all other
+# pages run where the first commands of the tutorial's first page lead (block ```sh), with the PATH that these set.
+# Terminals are 80 columns wide, no variable SPRY_... is set, and the copy bandwidth is measured
 # with small arrays (but not where --write makes a sample). What goes to standard error is shown on the page only where
 # the command has to fail.
 #

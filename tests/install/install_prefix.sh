@@ -12,7 +12,7 @@ if [ -x "$prefix/bin/spry" ]; then
         share/spry/report/__main__.py)
 fi
 for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/README.md \
-    share/doc/*/docs/formats.md share/doc/*/docs/tutorial/01-sparse-matrices.md "${of_program[@]}" \
+    share/doc/*/docs/formats.md share/doc/*/docs/tutorial/{01-sparse-matrices.md,arrays.py} "${of_program[@]}" \
     'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
     'lib*/pkgconfig/spry.pc'; do
