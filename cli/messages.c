@@ -140,26 +140,51 @@ static const char *nearest_name(const spry_error *err, char *nearest, size_t siz
     return found ? nearest : NULL;
 }
 
-/* The text with the option's name in place of the field's of spry_read_options; itself where it names none. */
-static const char *name_option(const spry_error *err, const char *text, char *made, size_t size)
+/* The option of this command that sets a field of the library's structs, without dashes; NULL: none. */
+static const char *option_of_field(const char *field, size_t length, char *option, size_t size)
 {
     static const struct {
         const char *field, *option;
-    } names[] = {{"index_base", "--base"}, {"undirected", "--undirected"}, {"drop_duplicates", "--duplicates drop"}};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        const char *at = strcmp(err->argument, names[n].field) == 0 ? strstr(text, names[n].field) : NULL;
-        if (!at) continue;
-        snprintf(made, size, "%.*s%s%s", (int)(at - text), text, names[n].option, at + strlen(names[n].field));
-        return made;
+    } others[] = {{"index_base", "base"},           {"memory_limit_bytes", "memory-limit"},
+                  {"expected_calls", "calls"},      {"expected_updates", "updates"},
+                  {"value_type", "type"},           {"undirected", "undirected"},
+                  {"drop_duplicates", "duplicates"}};
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        if (strlen(others[n].field) == length && strncmp(field, others[n].field, length) == 0)
+            return cli_command_has(others[n].option) ? others[n].option : NULL;
+    snprintf(option, size, "%.*s", (int)length, field);
+    if (!strchr(option, '_')) return NULL;
+    for (char *c = option; *c; c++)
+        if (*c == '_') *c = '-';
+    return cli_command_has(option) ? option : NULL;
+}
+
+/* Copies a message with --options in place of fields. The file's name with which it may begin stays. */
+static const char *name_options(const spry_error *err, const char *text, char *made, size_t size)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    const size_t file = strlen(err->file);
+    const char *from = file > 0 && strncmp(text, err->file, file) == 0 ? text + file : text;
+    size_t used = (size_t)snprintf(made, size, "%.*s", (int)(from - text), text);
+    while (*from && used < size) {
+        char option[64];
+        const size_t word = strspn(from, letters), length = word > 0 ? word : strcspn(from, letters);
+        const char *const name = word > 0 ? option_of_field(from, word, option, sizeof option) : NULL;
+        if (name)
+            used += (size_t)snprintf(made + used, size - used, "--%s%s", name,
+                                     strcmp(name, "duplicates") == 0 ? " drop" : "");
+        else
+            used += (size_t)snprintf(made + used, size - used, "%.*s", (int)length, from);
+        from += length;
     }
-    return text;
+    return made;
 }
 
 int cli_fail(const spry_error *err)
 {
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
-    char of_option[sizeof err->message + 16];
-    text = name_option(err, text, of_option, sizeof of_option);
+    char with_options[2 * sizeof err->message];
+    text = name_options(err, text, with_options, sizeof with_options);
     const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;

@@ -66,7 +66,7 @@ static int read_node(const spryi_edges *edges, const char **p, const char *end, 
     }
     if ((sign == '-' && value != 0) || (value < base && !past)) {
         (void)spryi_bad_line(fault, "%s node %.*s is below %d, the first number%s", what, shown, w.p, base,
-                             sign != '-' ? "; where numbers begin at 0, read with base 0 (index_base)" : "");
+                             sign != '-' ? "; if the first number is 0, read with index_base 0" : "");
         return 0;
     }
     if (past || value - base > SPRYI_LARGEST_NODE) {

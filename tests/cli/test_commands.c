@@ -353,6 +353,36 @@ static void gen(void **state)
     release(&o);
 }
 
+/* Messages of the library name fields of its structs, the program's name options. */
+static void options_are_named(void **state)
+{
+    (void)state;
+    write_file("index_base.csv", "0,1\n");
+    expect("info $D/index_base.csv --base 1", 2, NULL,
+           "index_base.csv:1: source node 0 is below 1, the first number; if the first number is 0, read with --base "
+           "0\n");
+    expect("spmv gen:grid5,x=9,y=9 --memory-limit -5", 2, NULL, "--memory-limit");
+    /* a refusal tells what was refused, and no field of a measurement */
+    outcome o = spry("bench --formats none --json 2>/dev/null");
+    assert_int_equal(o.status, 2);
+    assert_null(strstr(o.out, "time_us"));
+    assert_non_null(strstr(o.out, "\"status\":\"failed\",\"reason\":\"--formats: there is no format 'none'"));
+    release(&o);
+}
+
+/* What is spread evenly is grey, and what is dense somewhere is dark there. */
+static void shades(void **state)
+{
+    (void)state;
+    outcome o =
+        shell("awk 'BEGIN { for (i = 0; i < 40000; i++) print i % 1000, (i * 7919 + int(i / 1000) * 13) % 1000 }' "
+              ">\"$D/even.txt\"; \"$SPRY\" info \"$D/even.txt\" | sed -n '/where entries/,/blank/p' | sed '$d'");
+    assert_non_null(strstr(o.out, "▒▒▒▒▒"));
+    assert_null(strstr(o.out, "██"));
+    release(&o);
+    expect("info gen:grid5,x=100,y=100", 0, "███", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +399,8 @@ int main(void)
         cmocka_unit_test(factors),
         cmocka_unit_test(convert),
         cmocka_unit_test(gen),
+        cmocka_unit_test(options_are_named),
+        cmocka_unit_test(shades),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

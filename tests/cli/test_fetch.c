@@ -84,8 +84,8 @@ static void groups_are_told_apart(void **state)
                    NULL);
     expect_outcome(fetch("plain", "\"$SPRY\" fetch Other/big --cache \"$C\""), 0, "/cache/Other/big.mtx.gz\n",
                    "note: Other/big: it is there already");
-    expect_outcome(shell("for g in HB Other; do \"$SPRY\" info \"$D/cache/$g/big.mtx.gz\"; done | grep \"  size \" | uniq | "
-                         "wc -l"),
+    expect_outcome(shell("for g in HB Other; do \"$SPRY\" info \"$D/cache/$g/big.mtx.gz\"; done | grep \"  size \" | "
+                         "uniq | wc -l"),
                    0, "2", NULL);
     /* a group that has no such matrix leaves no folder */
     expect_outcome(fetch("plain", "\"$SPRY\" fetch None/big --cache \"$C\""), 1, NULL, "the server has no such file");

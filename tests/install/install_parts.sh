@@ -12,7 +12,9 @@ fi
 
 rm -rf "$work"
 mkdir -p "$work/build"
-(cd "$build" && find . -path './tests/install/*/*' -prune -o -name cmake_install.cmake -exec cp --parents {} "$work/build" \;)
+cd "$build"
+find . -path './tests/install/*/*' -prune -o -name cmake_install.cmake -exec cp --parents {} "$work/build" \;
+cd - >/dev/null
 find "$work/build" -name cmake_install.cmake -exec sed -i "s#$build/#$work/build/#g" {} +
 # Files that the scripts install, of programs and modules apart from the library.
 mapfile -t files < <(find "$work/build" -name cmake_install.cmake -exec grep -oh "\"$work/build/[^\"]*\"" {} + |

@@ -170,7 +170,7 @@ static const struct bad_list {
     {"0,1,2\n0,1,2e\n", 0, 2, "expected a number as the weight, found '2e'"},
     {"0 1\n-1 1\n", 0, 2, "source node -1 is below 0, the first number"},
     {"1 1\n1 0\n", 1, 2,
-     "target node 0 is below 1, the first number; where numbers begin at 0, read with base 0 (index_base)"},
+     "target node 0 is below 1, the first number; if the first number is 0, read with index_base 0"},
     {"0 144115188075855871\n", 0, 1,
      "target node 144115188075855871 is more than indices can hold, which is 144115188075855870"},
     {"0 99999999999999999999\n", 0, 1,

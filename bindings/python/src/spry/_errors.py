@@ -72,7 +72,7 @@ _TEXTS = (
     (re.compile(r" and y overlap$"), " and out overlap"),
     (re.compile(r"^(pagerank: .*entr.* of) x\b"), r"\1 x0"),
     (re.compile(r"^(read|write): "), r"mm\1: "),
-    (re.compile(r"read with base 0 \(index_base\)"), "read it with index_base=0"),
+    (re.compile(r"read with index_base 0"), "read it with index_base=0"),
 )
 
 
