@@ -53,10 +53,13 @@ typedef struct spry_read_options {
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * An edge list is text, gzip or not, whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz), and which is none of
- * the others. All lines have two columns or all have three: source, target and maybe a weight, apart by blanks,
- * tabs, a comma or a semicolon. The nodes' numbers are whole; the largest tells how many rows and columns there are.
- * A[source][target] becomes the weight, 1 where there is none. Lines that begin with # or %, and blank ones, are passed
- * over; the first other line may name the columns. Edges that come twice are summed as entries are.
+ * the others. All lines have two columns or all have three: source, target and perhaps a weight, separated by blanks,
+ * tabs, a comma or a semicolon. Fields may have double quotes. Numbers of nodes are whole, in any spelling (7, 7.0,
+ * 7e0); the largest gives the number of rows and columns. A[source][target] becomes the weight, 1 if there is none.
+ * Blank lines, and lines that begin with # or %, are skipped. The first other line may name the columns. If it names
+ * source and target, in any order and case, the weight is the column named weight, if any, and other columns are not
+ * read. SPRY_BAD_FILE if the first column has no name and source and target have none. Repeated edges are summed as
+ * entries are.
  *
  * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
  * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. SPRY_UNSUPPORTED: of

@@ -1,7 +1,8 @@
 /*
  * Lists of edges, inside the reader: lines of two or three columns, "source target" or "source target weight", the
- * same number in all. Columns are apart by blanks, tabs, a comma or a semicolon. Lines that begin with # or % and blank
- * lines are passed over, and the first other line may name the columns. How many nodes there are is known at the end.
+ * same number in all. Blanks, tabs, a comma or a semicolon separate columns. Lines that begin with # or % and blank
+ * lines are skipped. The first other line may name the columns: if it names source and target, columns are found by
+ * name, in any order, and those of other names are not read. How many nodes there are is known at the end.
  */
 #ifndef SPRYI_EDGES_H
 #define SPRYI_EDGES_H
@@ -14,6 +15,11 @@ typedef struct spryi_edges {
     int weighted;     /* lines have a third column */
     int64_t lines;    /* that the head takes */
     int64_t aside;    /* bytes of its comments and blank lines */
+    /* Columns that are found by name. columns = 0: there are only source, target and perhaps weight, in this order. */
+    int columns, places[3]; /* places of source, target and weight, from 0; -1: none */
+    char divider;           /* of fields; 0: blanks, a comma or a semicolon */
+    int64_t names_line;     /* the line with the names */
+    char others[36];        /* names of columns that are not read */
 } spryi_edges;
 
 /* The largest number of a node, from 0. */

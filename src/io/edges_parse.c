@@ -79,7 +79,9 @@ ALWAYS_INLINE const char *fast_line(const spryi_edges *edges, const char *p, spr
 ALWAYS_INLINE void parse_as(const spryi_edges *edges, const spryi_block *block, spry_type type, spryi_parsed_edges *to)
 {
     const char *p = block->text;
-    const char *masked_end = last_line_start(block, MASKED_BYTES + 16), *fast_end = last_line_start(block, 8);
+    const int fast = edges->columns == 0;
+    const char *masked_end = fast ? last_line_start(block, MASKED_BYTES + 16) : p;
+    const char *fast_end = fast ? last_line_start(block, 8) : p;
     int64_t k = 0, others = 0, aside = 0;
     to->bad = NULL;
     while (p < block->end) {

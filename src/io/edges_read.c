@@ -262,12 +262,22 @@ static spry_status explain_gaps(const job *work, spry_status status, spry_error 
                            (long long)(work->largest + work->edges->base), (long long)(8 * (work->largest + 1)));
 }
 
+/* "2 columns", or "source, target of 4 columns; not read: label". */
+static void tell_columns(const spryi_edges *edges, char *text, size_t size)
+{
+    if (edges->columns == 0)
+        snprintf(text, size, "%s", edges->weighted ? "3 columns" : "2 columns");
+    else
+        snprintf(text, size, "source, target%s of %d columns%s%s", edges->weighted ? ", weight" : "", edges->columns,
+                 edges->others[0] ? "; not read: " : "", edges->others);
+}
+
 static void tell_source(const job *work, spryi_source *source)
 {
     source->kind = SPRYI_EDGE_LIST;
     source->field = work->edges->weighted ? "real" : "pattern";
     source->gzip = work->text->gzip;
-    snprintf(source->layout, sizeof source->layout, "%s", work->edges->weighted ? "3 columns" : "2 columns");
+    tell_columns(work->edges, source->layout, sizeof source->layout);
     source->rows = source->cols = -1;
     source->entries = work->count;
 }

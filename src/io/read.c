@@ -37,7 +37,7 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     SPRYI_OK_OR_RETURN(check_switch("drop_duplicates", options->drop_duplicates, err));
     SPRYI_OK_OR_RETURN(check_switch("undirected", options->undirected, err));
     if (options->input && strcmp(options->input, "edges") != 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "input", "read: input is '%.40s', expected 'edges' or NULL",
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "input", "read: input is '%.40s', expected 'edges'",
                           options->input);
     return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
 }

@@ -8,6 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     options.index_base = (int)(bytes / 4 % 2);
     options.drop_duplicates = (int)(bytes / 8 % 2);
     options.undirected = (int)(bytes / 16 % 2);
+    options.input = bytes / 32 % 2 ? "edges" : NULL;
     read_twice(data, bytes, "fuzz.csv", &options);
     return 0;
 }

@@ -42,7 +42,7 @@ static spry_status read_with(int threads, const uint8_t *data, size_t bytes, con
     spry_matrix *A = NULL;
     spry_status status = spry_matrix_read_memory(context, &A, data, bytes, name, options, err);
     /* An option of edge lists, where the bytes turn out to be another kind of file, is the caller's mistake. */
-    const int has_option = options->index_base || options->undirected || options->drop_duplicates;
+    const int has_option = options->index_base || options->undirected || options->drop_duplicates || options->input;
     require(status == SPRY_OK || status == SPRY_BAD_FILE || status == SPRY_UNSUPPORTED ||
                 status == SPRY_OUT_OF_MEMORY || (status == SPRY_INVALID_ARGUMENT && has_option),
             "an unexpected status");

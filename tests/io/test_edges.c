@@ -65,6 +65,42 @@ static const good_list good_lists[] = {
     {"0 1 5\n1 0 2\n", {0, 0, 1}, 2, 2, SPRYI_REAL, {0, 7, 7, 0}},
     {"0 1 5\n1 0 2\n", {0, 1, 1}, 2, 2, SPRYI_REAL, {0, 5, 5, 0}},
     {"2 1 5\n3 1 2\n", {1, 0, 1}, 3, 4, SPRYI_REAL, {0, 5, 2, 5, 0, 0, 2, 0, 0}},
+    /* quotes, and whole numbers that are spelled as others */
+    {"\"0\",\"1\",\"2.5\"\n\" 1 \" \"0\"\t4\n", {0, 0, 0}, 2, 2, SPRYI_REAL, {0, 2.5, 4, 0}},
+    {"0.0,1.0\n1.,0\n", {0, 0, 0}, 2, 2, SPRYI_FIELD_PATTERN, {0, 1, 1, 0}},
+    {"1.000000000000000000e+00 2.000000000000000000e+00\n20e-1 1\n",
+     {1, 0, 0},
+     2,
+     2,
+     SPRYI_FIELD_PATTERN,
+     {0, 1, 1, 0}},
+    {"0 1\n-0.0 0e400\n", {0, 0, 0}, 2, 2, SPRYI_FIELD_PATTERN, {1, 1, 0, 0}},
+    /* columns by their names */
+    {",source,target\n0,0,1\n7,1,0\n", {0, 0, 0}, 2, 2, SPRYI_FIELD_PATTERN, {0, 1, 1, 0}},
+    {"\"\",\"Source\",\"TARGET\"\n\"1\",\"0\",\"1\"\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
+    {",source,target,weight\n0,0,1,3\n", {0, 0, 0}, 2, 1, SPRYI_REAL, {0, 3, 0, 0}},
+    {"weight;Target;source\n3;0;1\n4;1;1\n", {0, 0, 0}, 2, 2, SPRYI_REAL, {0, 0, 3, 4}},
+    {"target source\n0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 0, 1, 0}},
+    {"id,source,target\n9,0,1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
+    {"0,source,target\n9,0,1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
+    {"Source,Target,Label,Weight\r\n0,1,\"a, \"\"b\"\"\",3\r\n1,0,John Smith,4\r\n1,1,,5\r\n",
+     {0, 0, 0},
+     2,
+     3,
+     SPRYI_REAL,
+     {0, 3, 4, 5}},
+    {"\xef\xbb\xbf# names\ntarget\tname\tsource\n0\tJohn Smith\t1\n0\t\t0\n",
+     {0, 0, 0},
+     2,
+     2,
+     SPRYI_FIELD_PATTERN,
+     {1, 0, 1, 0}},
+    /* the first column has no name: only more blanks show it, or a tab */
+    {"\tsource\ttarget\n7\t0\t1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
+    {" source target weight\n7 0 1 3\n", {0, 0, 0}, 2, 1, SPRYI_REAL, {0, 3, 0, 0}},
+    {"   target  source\n7       0       1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 0, 1, 0}},
+    {" source target\n 0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
+    {" a b\n 0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
 };
 
 static void expect_list(const good_list *g, const spry_matrix *A, const char *how)
@@ -120,6 +156,7 @@ static void test_good_lists(void **state)
 static void test_names(void **state)
 {
     static const char text[] = "0 1\n", mtx[] = "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n";
+    spry_read_options stated = SPRY_INIT(spry_read_options);
     static const char *const others[] = {"x", "x.mtx", "x.csv.zip", "txt", ".txt", "x.gz"};
     (void)state;
     spry_context *context = context_of(1);
@@ -129,6 +166,11 @@ static void test_names(void **state)
         assert_int_equal(SPRY_BAD_FILE,
                          spry_matrix_read_memory(context, &A, text, sizeof text - 1, others[n], NULL, &err));
         assert_non_null(strstr(err.message, "expected a banner"));
+        stated.input = "edges";
+        assert_int_equal(SPRY_OK,
+                         spry_matrix_read_memory(context, &A, text, sizeof text - 1, others[n], &stated, &err));
+        assert_int_equal(2, A->a.rows);
+        spry_matrix_destroy(A);
     }
     assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &A, mtx, sizeof mtx - 1, "x.tsv", NULL, &err));
     assert_int_equal(4, A->a.cols);
@@ -139,6 +181,11 @@ static void test_names(void **state)
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
 #define WHOLE "; names of nodes are expected to be whole numbers"
+#define MORE "; of more, the first line has to name source and target"
+#define NOT_BOTH ", but the columns of nodes are not named source and target; expected these names"
+#define NAMELESS                                                                                                       \
+    "the first column has no name, and no columns are named source and target; name them, or write the file without "  \
+    "the first column (pandas: to_csv(index=False))"
 
 static const struct bad_list {
     const char *text;
@@ -152,12 +199,37 @@ static const struct bad_list {
     {"alice bob\nbob carol\n", 0, 2, "expected the number of the source node, found 'bob'" WHOLE},
     {"0 1\n0 bob\n", 0, 2, "expected the number of the target node, found 'bob'" WHOLE},
     {"0 1\n0.5 1\n", 0, 2, "expected the number of the source node, found '0.5'" WHOLE},
-    {"1.0,2.0\n", 0, 1, "expected the number of the source node, found '1.0'" WHOLE},
+    {"1.0,2.01\n", 0, 1, "expected the number of the target node, found '2.01'" WHOLE},
+    {"1e-1,2\n", 0, 1, "expected the number of the source node, found '1e-1'" WHOLE},
+    {"0,1.00000000000000000001\n", 0, 1,
+     "expected the number of the target node, found '1.00000000000000000001'" WHOLE},
+    {"0 1\n0 nan\n", 0, 2, "expected the number of the target node, found 'nan'" WHOLE},
+    {"0,1\n\"\",1\n", 0, 2, "expected the number of the source node, found '\"'" WHOLE},
+    {"0 1\n\"0 1\n", 0, 2, "expected the number of the source node, found '\"0'" WHOLE},
+    {"0 1\n0 \"1\"2\n", 0, 2, "expected the number of the target node, found '\"1\"2'" WHOLE},
+    {"0 1\n-1.0 1\n", 0, 2, "source node -1.0 is below 0, the first number"},
+    {"0 1e18\n", 0, 1, "target node 1e18 is more than indices can hold, which is 144115188075855870"},
+    {"1e400 0\n", 0, 1, "source node 1e400 is more than indices can hold, which is 144115188075855870"},
+    {",a,b\n0,0,1\n", 0, 1, NAMELESS},
+    {",0,1\n0,0,1\n", 0, 1, NAMELESS},
+    {",source,to\n0,0,1\n", 0, 1, NAMELESS},
+    {"\"\",\"from\",\"to\"\n\"1\",0,1\n", 0, 1, NAMELESS},
+    {"\tfrom\tto\n0\t0\t1\n", 0, 1, NAMELESS},
+    {" from to\n0 0 1\n", 0, 1, NAMELESS},
+    {"target,from\n0,1\n", 0, 1, "column 1 is named target" NOT_BOTH},
+    {"weight,from,to\n0,1,2\n", 0, 1, "column 1 is named weight" NOT_BOTH},
+    {"id,source,to\n0,1,2\n", 0, 1, "column 2 is named source" NOT_BOTH},
+    {"source,target,Source\n0,1,2\n", 0, 1, "two columns are named source, expected one"},
+    {"id,source,target\n0,1\n", 0, 2, "expected 3 columns, as line 1 names them, found 2"},
+    {"id,source,target\n0,0,1\n0,1\n", 0, 3, "expected 3 columns, as line 1 names them, found 2"},
+    {"id,source,target\n0,0,1\n0,0,1,2\n", 0, 3, "expected 3 columns, as line 1 names them, found 4"},
+    {"id,source,target\n0,0,1\n0,1,x\n", 0, 3, "expected the number of the target node, found 'x'" WHOLE},
     {"0,1\n0,,1\n", 0, 2, "expected the number of the target node, found ','" WHOLE},
     {"0,1\n,1\n", 0, 2, "expected the number of the source node, found ','" WHOLE},
     {"0 1\n\n2\n", 0, 3, "expected the number of the target node, found the end of the line"},
-    {"7\n8\n", 0, 1, "expected two or three columns, source, target and perhaps a weight, found 1"},
-    {"0 1 2 3\n", 0, 1, "expected two or three columns, source, target and perhaps a weight, found 4"},
+    {"7\n8\n", 0, 1, "expected two or three columns, source, target and perhaps a weight, found 1" MORE},
+    {"0 1 2 3\n", 0, 1, "expected two or three columns, source, target and perhaps a weight, found 4" MORE},
+    {"a,b,c,d\n0,1,2,3\n", 0, 2, "expected two or three columns, source, target and perhaps a weight, found 4" MORE},
     {"a,b,c\n0,1\n", 0, 2, "expected 3 columns, as line 1 names them, found 2"},
     {"0 1\n0 1 2\n", 0, 2,
      "expected the end of the line after the target node, as in the first line of edges, found '2'"},

@@ -36,6 +36,11 @@ static const struct sample {
      "general", 2, 2, 4, NO, YES, NO},
     {"x.csv", "a,b\n0,1\n0,5\n0,5\n", "edge list", "2 columns", "pattern", "", -1, -1, 3, YES, YES, YES},
     {"x.txt", "3 1 2\n0 1 2\n", "edge list", "3 columns", "real", "", -1, -1, 2, NO, NO, NO},
+    {"x.csv", ",source,target\n0,0,1\n", "edge list", "source, target of 3 columns", "pattern", "", -1, -1, 1, YES, YES,
+     NO},
+    {"x.csv", "source,value,weight,target,a longer name, and more\n0,7,2,1,x,y\n", "edge list",
+     "source, target, weight of 6 columns; not read: value, a longer name, and more", "real", "", -1, -1, 1, YES, YES,
+     NO},
 };
 
 static void expect(const spry_matrix *A, const struct sample *s, int gzip)

@@ -70,6 +70,19 @@ def test_edge_lists(tmp_path):
     assert (A.toarray() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]).all()
     B = spry.mmread(io.BytesIO(b"0 1 2.5\n0 1 4\n"), name="a.txt", drop_duplicates=True)
     assert B[0, 1] == 2.5
+    assert spry.mmread(io.BytesIO(b"0 1\n"), input="edges").shape == (2, 2)
+    with pytest.raises(spry.InvalidError, match="mmread: input is 'edge', expected 'edges'"):
+        spry.mmread(path, input="edge")
+
+
+def test_messages_count_from_0(tmp_path):
+    path = tmp_path / "a.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 -1\n2 2 2\n")
+    for read in (path, tmp_path / "a.spry"):
+        A = spry.mmread(read)
+        with pytest.raises(spry.Error, match=r"entry \(0, 1\) \(counted from 0\) is -1"):
+            spry.pagerank(A)
+        spry.mmwrite(tmp_path / "a.spry", A)
 
 
 def test_containers_are_mapped(tmp_path, grid):

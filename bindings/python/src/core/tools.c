@@ -6,8 +6,9 @@
 #define READ(kind, member) SPRY_FIELD(spry_read_options, kind, member)
 
 static const spry_field read_fields[] = {
-    READ(TYPE, value_type), READ(INT, offset_type),      READ(INT, index_type),  READ(INT64, memory_limit_bytes),
-    READ(INT, index_base),  READ(BOOL, drop_duplicates), READ(BOOL, undirected), SPRY_FIELDS_END,
+    READ(TYPE, value_type),          READ(INT, offset_type), READ(INT, index_type),
+    READ(INT64, memory_limit_bytes), READ(INT, index_base),  READ(BOOL, drop_duplicates),
+    READ(BOOL, undirected),          READ(STRING, input),    SPRY_FIELDS_END,
 };
 
 PyDoc_STRVAR(read_doc, "read(path, options) -> Matrix");

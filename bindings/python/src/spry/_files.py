@@ -16,7 +16,7 @@ def _read_options(dtype, memory_limit, **more):
 
 
 def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None, drop_duplicates=False,
-           undirected=False):
+           undirected=False, input=None):
     """Reads a matrix as a csr_array: Matrix Market, an edge list, SciPy's .npz or a container (.spry).
 
     Parameters
@@ -35,6 +35,8 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
         The first entry at a position counts; without it their sum.
     undirected : bool
         Of edge lists: each edge is entered both ways.
+    input : "edges", optional
+        The file is an edge list, whatever its name; None: its content and name show the kind.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     """
     base = whole(index_base, "index_base", least=0)
     options = _read_options(dtype, memory_limit, index_base=base, drop_duplicates=bool(drop_duplicates),
-                            undirected=bool(undirected))
+                            undirected=bool(undirected), input=input)
     if hasattr(source, "read"):
         name = name or str(getattr(source, "name", "a file"))
         return csr_of(interruptible(_core.read_bytes, source.read(), name, options))
