@@ -288,15 +288,25 @@ int cli_check_output(const char *option, const char *output, const char *input);
 int cli_check_two_outputs(const char *option, const char *output, const char *other, const char *path);
 /* The same of --out and --json. */
 int cli_check_outputs(const char *out, const cli_json *json, const char *input);
-/* A vector is written as plain text, and not to standard output beside records; `name` is the vector's. */
-int cli_check_vector_output(const char *out, const cli_json *json, const char *name);
+/* Returns how a file of this name is written, as spry_output_kind; NULL if its ending is unknown. */
+const char *cli_output_kind(const char *path);
+int cli_is_csv(const char *path); /* 1: the kind is "CSV" */
+/* Refuses a name (NULL: none) whose ending no vector has. CLI_GO_ON or CLI_USAGE. */
+int cli_check_vector_name(const char *option, const char *path);
+/* The same of --out, which must not be standard output beside records. */
+int cli_check_vector_output(const char *out, const cli_json *json);
+/* Writes a vector. Of CSV `row` and `value` name the columns, and base is the first row's number. */
+spry_status cli_write_vector(spry_context *context, spry_const_vector v, const char *path, const char *row,
+                             const char *value, int base, spry_error *err);
+/* Refuses a report (NULL: none) under an ending other than .html. CLI_GO_ON or CLI_USAGE. */
+int cli_check_page_name(const char *option, const char *path);
 /* 1: the text ends so, and is longer. */
 int cli_ends_with(const char *text, const char *end);
 /* 1: "-", which is standard input or output. */
 int cli_is_dash(const char *path);
 /* --out and --json may not both be standard output. */
 int cli_check_stdout(const char *out, const cli_json *json);
-/* A matrix's format is told by its name: refuses an ending that none has, but not of devices and FIFOs. As above. */
+/* Refuses a name (NULL: none) whose ending no matrix has. CLI_GO_ON or CLI_USAGE. */
 int cli_check_matrix_name(const char *output);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
 int cli_output_close(cli_output *output, int status);

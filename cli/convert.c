@@ -16,8 +16,8 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     {"out", 'o', "OUT",
-     "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
-     "'-' is standard output",
+     "file to write: .mtx, .csv for a list of edges, .mtx.gz or .csv.gz\n"
+     "to compress, .spry for a container; '-' is standard output",
      CLI_TEXT, CLI_AT(out)},
     {"type", 0, "f32|f64|pattern|bf16|f16",
      "round the values to f32, or to 16 bits, or drop them (default:\n"
@@ -30,13 +30,6 @@ static const cli_option options[] = {
     CLI_JSON_OPTION("a JSON line on what was written"),
     CLI_END_OF_OPTIONS,
 };
-
-static const char *kind_of(const char *path)
-{
-    return cli_ends_with(path, ".spry") ? "container"
-           : cli_ends_with(path, ".gz") ? "Matrix Market, gzip"
-                                        : "Matrix Market";
-}
 
 int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, const char *path)
 {
@@ -52,12 +45,12 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
         good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
                cli_json_integer(o, "cols", a.cols) && cli_json_integer(o, "nnz", a.nnz) &&
                cli_json_text(o, "type", spry_type_name(a.value_type)) && cli_json_text(o, "out", path) &&
-               cli_json_text(o, "kind", kind_of(path)) && cli_json_integer(o, "bytes", bytes);
+               cli_json_text(o, "kind", cli_output_kind(path)) && cli_json_integer(o, "bytes", bytes);
         good = cli_json_line(json, o, good);
     }
     if (good && cli_for_people(json) && bytes >= 0) {
         printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.cols).s, cli_count(a.nnz).s,
-               kind_of(path));
+               cli_output_kind(path));
         printf(", %s\n", cli_bytes(bytes).s);
     }
     return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
@@ -95,6 +88,7 @@ const cli_command cli_convert =
      .usage = "FILE -o OUT [OPTIONS]",
      .about = "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
               "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.\n"
+              "Or as a list of edges (.csv): source, target and weight of each entry, numbers as in FILE.\n"
               "Or as a container (.spry): its arrays with checksums, which open without being parsed.",
      .examples = "  spry convert matrix.mtx.gz -o matrix.mtx\n"
                  "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n"

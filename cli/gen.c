@@ -62,7 +62,7 @@ static int generate(arguments *a, const char *spec)
     snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
     reading.value_type = a->type;
     writing.full = a->full;
-    writing.comment = cli_ends_with(a->out, ".spry") ? NULL : comment; /* a container holds none */
+    writing.comment = strncmp(cli_output_kind(a->out), "Matrix", 6) == 0 ? comment : NULL; /* others hold none */
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress_writing(a->out);

@@ -98,7 +98,7 @@ static int print_picture(const facts *f)
 static void print_source(const spry_source_info *s)
 {
     char text[512];
-    int used = snprintf(text, sizeof text, "%s%s: %s", s->kind, s->gzip == 1 ? ", gzip" : "", s->layout);
+    int used = snprintf(text, sizeof text, "%s%s%s: %s", s->kind, s->packing[0] ? ", " : "", s->packing, s->layout);
     const char *const more[] = {s->field, s->symmetry};
     for (int m = 0; m < 2; m++)
         if (more[m][0]) used += snprintf(text + used, sizeof text - (size_t)used, ", %s", more[m]);
@@ -195,11 +195,11 @@ static int json_source(cJSON *o, const spry_source_info *s)
     if (!s->kind[0] || strcmp(s->kind, "generated") == 0) return cJSON_AddNullToObject(o, "file") != NULL;
     cJSON *file = cJSON_AddObjectToObject(o, "file");
     return file && cli_json_text(file, "kind", s->kind) && cli_json_flag(file, "gzip", s->gzip == 1) &&
-           cli_json_text(file, "layout", s->layout) && cli_json_text(file, "field", s->field) &&
-           cli_json_text(file, "symmetry", s->symmetry) && cli_json_integer(file, "rows", s->rows) &&
-           cli_json_integer(file, "cols", s->cols) && cli_json_integer(file, "entries", s->entries) &&
-           json_known(file, "by_row", s->by_row) && json_known(file, "by_column", s->by_column) &&
-           json_known(file, "duplicates", s->duplicates);
+           cli_json_text(file, "packing", s->packing) && cli_json_text(file, "layout", s->layout) &&
+           cli_json_text(file, "field", s->field) && cli_json_text(file, "symmetry", s->symmetry) &&
+           cli_json_integer(file, "rows", s->rows) && cli_json_integer(file, "cols", s->cols) &&
+           cli_json_integer(file, "entries", s->entries) && json_known(file, "by_row", s->by_row) &&
+           json_known(file, "by_column", s->by_column) && json_known(file, "duplicates", s->duplicates);
 }
 
 static int json_facts(cJSON *o, const facts *f)

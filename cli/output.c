@@ -145,20 +145,57 @@ int cli_ends_with(const char *text, const char *end)
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
-int cli_check_vector_output(const char *out, const cli_json *json, const char *name)
+const char *cli_output_kind(const char *path)
 {
-    if (out && cli_ends_with(out, ".gz"))
-        return cli_usage_error("--out is '%s': %s is written as plain text, expected a name without .gz", out, name);
-    return cli_check_stdout(out, json);
+    const char *kind = NULL;
+    return spry_output_kind(path, &kind, NULL) == SPRY_OK ? kind : NULL;
+}
+
+int cli_is_csv(const char *path)
+{
+    const char *const kind = cli_output_kind(path);
+    return kind && strcmp(kind, "CSV") == 0;
+}
+
+int cli_check_vector_name(const char *option, const char *path)
+{
+    const char *const kind = path ? cli_output_kind(path) : NULL;
+    if (!path || cli_is_csv(path) || (kind && strcmp(kind, "Matrix Market") == 0)) return CLI_GO_ON;
+    return cli_usage_error("--%s is '%s': a vector is written as plain text, expected a name that ends in .mtx or "
+                           ".csv, or "
+                           "has no ending",
+                           option, path);
+}
+
+int cli_check_vector_output(const char *out, const cli_json *json)
+{
+    const int status = cli_check_vector_name("out", out);
+    return status == CLI_GO_ON ? cli_check_stdout(out, json) : status;
+}
+
+spry_status cli_write_vector(spry_context *context, spry_const_vector v, const char *path, const char *row,
+                             const char *value, int base, spry_error *err)
+{
+    if (cli_is_csv(path)) return spry_vector_write_table(context, v, path, row, value, base, err);
+    return spry_vector_write(context, v, path, NULL, err);
 }
 
 int cli_check_matrix_name(const char *output)
 {
-    struct stat st;
-    if (!output || cli_is_dash(output) || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return CLI_GO_ON;
-    if (cli_ends_with(output, ".mtx") || cli_ends_with(output, ".mtx.gz") || cli_ends_with(output, ".spry"))
+    if (!output || cli_output_kind(output)) return CLI_GO_ON;
+    return cli_usage_error("--out is '%s': expected a name that ends in .mtx or .csv, also with .gz behind it, or in "
+                           ".spry, "
+                           "or has no ending",
+                           output);
+}
+
+int cli_check_page_name(const char *option, const char *path)
+{
+    const char *const slash = path ? strrchr(path, '/') : NULL, *const name = slash ? slash + 1 : path;
+    if (!path || !name[0] || !strrchr(name + 1, '.') || cli_ends_with(name, ".html") || cli_ends_with(name, ".htm"))
         return CLI_GO_ON;
-    return cli_usage_error("--out is '%s': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'", output);
+    return cli_usage_error("--%s is '%s': a report is a page in HTML, expected a name that ends in .html", option,
+                           path);
 }
 
 int cli_output_close(cli_output *output, int status)

@@ -13,7 +13,7 @@ typedef struct arguments {
     spry_pagerank_options o;
     int64_t top;
     int edges, zero_columns;          /* -1: the command's default, which is told as such */
-    const char *personalised, *start; /* files; NULL: none */
+    const char *personalised, *start; /* a node or a file, a file; NULL: none */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf"};
@@ -33,10 +33,11 @@ static const cli_option options[] = {
     {"zero-columns", 0, "teleport|abort|drop",
      "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
      CLI_AT(zero_columns)},
-    {"personalised", 0, "FILE",
-     "where rank goes that follows no link: n weights >= 0, a Matrix Market file n x 1 (default: to all nodes alike)",
+    {"personalised", 0, "NODE|FILE",
+     "where rank goes that follows no link: a node's number, or n weights >= 0, a Matrix Market file n x 1\n"
+     "(default: to all nodes alike)",
      CLI_TEXT, CLI_AT(personalised)},
-    {"start", 0, "FILE", "ranks to begin with, a file as that one (default: those weights)", CLI_TEXT, CLI_AT(start)},
+    {"start", 0, "FILE", "ranks to begin with, a file of that kind (default: those weights)", CLI_TEXT, CLI_AT(start)},
     {"top", 0, "N", "show the N highest ranks, nodes as the file counts them (default: 10)", CLI_INTEGER, CLI_AT(top),
      0, 1000000},
     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
@@ -118,6 +119,12 @@ static const char *from_to(const arguments *a)
     return a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j";
 }
 
+/* 1: --personalised is a number: the weight of this node is 1. "./42" is a file. */
+static int is_node(const char *personalised)
+{
+    return personalised && personalised[0] && strspn(personalised, "0123456789") == strlen(personalised);
+}
+
 /* For those who see neither the report nor the record. */
 static void tell_assumptions(const arguments *a)
 {
@@ -136,7 +143,8 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     cli_print_line(stdout, "edges", "%s%s: entry (i, j) is a link from %s", edges[a->o.edges],
                    a->edges >= 0 ? "" : " (assumed)", from_to(a));
-    if (a->personalised) cli_print_line(stdout, "personalised", "by %s", a->personalised);
+    if (a->personalised)
+        cli_print_line(stdout, "personalised", "by %s%s", is_node(a->personalised) ? "node " : "", a->personalised);
     if (a->start) cli_print_line(stdout, "begins with", "%s", a->start);
     const char *links = r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's";
     if (r->zero_columns == 0)
@@ -245,7 +253,8 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
         cli_message("with --type pattern every entry counts 1, whatever its value");
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
-    int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
+    int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x, "node", "rank")
+                                                        : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(&r, a->personalised != NULL, &convergence);
     run.others = others;
@@ -266,12 +275,29 @@ static int read_weights(const cli_input *input, spry_vector *v, const char *path
     return CLI_USAGE;
 }
 
+static int make_node_weights(const cli_input *input, spry_vector *v, const char *text, spry_type type)
+{
+    spry_error err = {0};
+    const int64_t first = input->base, last = input->arrays.rows - 1 + input->base;
+    const int64_t node = strtoll(text, NULL, 10);
+    if (node < first || node > last)
+        return cli_usage_error("--personalised is %s, expected a node from %lld to %lld (counted from %d) or a file",
+                               text, (long long)first, (long long)last, input->base);
+    if (spry_vector_create(input->context, v, input->arrays.rows, type, 0, &err) != SPRY_OK) return cli_fail(&err);
+    if (type == SPRY_F32)
+        ((float *)v->data)[node - first] = 1;
+    else
+        ((double *)v->data)[node - first] = 1;
+    return CLI_GO_ON;
+}
+
 /* x, which holds the ranks to begin with if there are any, and the weights that are given. */
 static int make_vectors(const cli_input *input, arguments *a, spry_vector *x, spry_vector *v)
 {
     const spry_type type = a->shared.type == SPRY_PATTERN ? SPRY_F64 : a->shared.type;
     spry_error err = {0};
-    int status = read_weights(input, v, a->personalised, type);
+    int status = is_node(a->personalised) ? make_node_weights(input, v, a->personalised, type)
+                                          : read_weights(input, v, a->personalised, type);
     if (status == CLI_GO_ON) status = read_weights(input, x, a->start, type);
     if (status == CLI_GO_ON && !a->start &&
         spry_vector_create(input->context, x, input->arrays.rows, type, 0, &err) != SPRY_OK)
@@ -321,9 +347,10 @@ const cli_command cli_pagerank =
          "With --time the last line compares an iteration with its floor: the product as measured, and 4 numbers\n"
          "a node (3 where the links sum to 1 already; one more with --personalised) at the copy bandwidth, which\n"
          "is measured, too.",
-     .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.mtx\n"
+     .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.csv\n"
+                 "  spry pagerank graph.mtx.gz --personalised 42\n"
                  "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
-                 "  spry pagerank graph.mtx.gz --personalised mine.mtx --start ranks.mtx\n"
+                 "  spry pagerank graph.mtx.gz --personalised mine.mtx --start before.mtx\n"
                  "  spry pagerank gen:rmat16\n"
                  "  spry pagerank signed.mtx --type pattern\n",
      .options = options,

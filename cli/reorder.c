@@ -31,7 +31,7 @@ static const cli_option options[] = {
      "(default: rcm)",
      CLI_WORD, CLI_AT(method)},
     {"out", 'o', "OUT",
-     "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
+     "write the reordered matrix: .mtx, .csv, .mtx.gz, .spry; '-' is\n"
      "standard output",
      CLI_TEXT, CLI_AT(out)},
     {"perm", 0, "P",
@@ -144,12 +144,18 @@ static int write_permutation(const char *path, const facts *f)
     cli_output output;
     int status = cli_output_open(&output, path);
     if (status != CLI_GO_ON) return status;
-    fprintf(output.stream,
-            "%%%%MatrixMarket matrix array integer general\n"
-            "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both from 1\n%lld 1\n",
-            f->ordering.method, (long long)f->ordering.rows);
-    for (int64_t i = 0; i < f->ordering.rows; i++)
+    const int csv = cli_is_csv(path);
+    if (csv)
+        fprintf(output.stream, "row,before\n");
+    else
+        fprintf(output.stream,
+                "%%%%MatrixMarket matrix array integer general\n"
+                "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both from 1\n%lld 1\n",
+                f->ordering.method, (long long)f->ordering.rows);
+    for (int64_t i = 0; i < f->ordering.rows; i++) {
+        if (csv) fprintf(output.stream, "%lld,", (long long)(i + 1));
         fprintf(output.stream, "%lld\n", (long long)(f->ordering.row_perm[i] + 1));
+    }
     status = cli_output_close(&output, CLI_OK);
     return status == CLI_OK ? CLI_GO_ON : status;
 }
@@ -256,6 +262,7 @@ static int check_arguments(const arguments *a, const char *path)
                 status = cli_usage_error("--%s and --%s both write '%s'", outputs[p].option, outputs[o].option,
                                          outputs[o].path);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
+    if (status == CLI_GO_ON) status = cli_check_vector_name("perm", a->perm);
     if (status != CLI_GO_ON) return status;
     const char *method = a->method ? a->method : "rcm";
     if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->sssrs || a->tuning || a->groups))

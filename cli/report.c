@@ -293,7 +293,9 @@ static const char *folder_of_matrices(const char *named)
 int cli_report_check(const char *html)
 {
     renderer r;
-    const int status = cli_check_output("report", html, "gen:"); /* inputs are the benchmark's to look at */
+    int status = cli_check_page_name("report", html);
+    if (status == CLI_GO_ON)
+        status = cli_check_output("report", html, "gen:"); /* inputs are the benchmark's to look at */
     return status == CLI_GO_ON ? find_renderer(&r) : status;
 }
 
@@ -374,7 +376,8 @@ static int check(const arguments *a, int count, char **records)
         if (a->out && is_same_file(a->out, records[f]))
             return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
     }
-    int status = cli_check_two_outputs("out", a->out, "json", a->json.path);
+    int status = cli_check_page_name("out", a->out);
+    if (status == CLI_GO_ON) status = cli_check_two_outputs("out", a->out, "json", a->json.path);
     for (int f = 0; f < count && status == CLI_GO_ON; f++) status = cli_check_output("json", a->json.path, records[f]);
     if (status == CLI_GO_ON && a->compare) status = cli_check_output("json", a->json.path, a->compare);
     if (status != CLI_GO_ON) return status;

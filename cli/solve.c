@@ -178,7 +178,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
-    int written = has_begun(&r) ? cli_write_result(input, &a->shared, x) : CLI_OK;
+    int written = has_begun(&r) ? cli_write_result(input, &a->shared, x, "row", "value") : CLI_OK;
     if (written != CLI_OK) return written;
     cli_run run = run_of(a, &r, b->columns, &convergence);
     run.others = others;

@@ -56,7 +56,7 @@ static int convergence_to_json(cJSON *o, const cli_convergence *c)
 
 int cli_check_solver(const cli_solver *solver, const char *input, const char *other)
 {
-    int status = cli_check_vector_output(solver->out, &solver->json, "x");
+    int status = cli_check_vector_output(solver->out, &solver->json);
     if (status == CLI_GO_ON) status = cli_check_outputs(solver->out, &solver->json, input);
     return status == CLI_GO_ON && other ? cli_check_outputs(solver->out, &solver->json, other) : status;
 }
@@ -147,10 +147,12 @@ int cli_end_to_json(cJSON *o, const cli_run *run)
            cli_json_flag(o, "disturbed", run->others >= DISTURBED_SHARE) && convergence_to_json(o, run->convergence);
 }
 
-int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)
+int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x, const char *row,
+                     const char *value)
 {
     spry_error err = {0};
-    if (!solver->out || spry_vector_write(input->context, spry_vector_as_const(*x), solver->out, NULL, &err) == SPRY_OK)
+    if (!solver->out || cli_write_vector(input->context, spry_vector_as_const(*x), solver->out, row, value, input->base,
+                                         &err) == SPRY_OK)
         return CLI_OK;
     return cli_fail(&err);
 }

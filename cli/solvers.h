@@ -31,9 +31,13 @@ typedef struct cli_solver {
  * `what` is written to --out, `types` and `about_types` say what --type takes: string constants.
  */
 #define CLI_SOLVER_OPTIONS(what, types, about_types)                                                                   \
-    {"out",    'o',                                                                                                    \
-     "OUT",    "write " what " as a Matrix Market array; '-' is standard output",                                      \
-     CLI_TEXT, CLI_AT(shared.out)},                                                                                    \
+    {"out",                                                                                                            \
+     'o',                                                                                                              \
+     "OUT",                                                                                                            \
+     "write " what ": .mtx for a Matrix Market array, .csv for a table; '-' is standard\n"                             \
+     "output",                                                                                                         \
+     CLI_TEXT,                                                                                                         \
+     CLI_AT(shared.out)},                                                                                              \
         {"type", 0, types, about_types " (default: f64)", CLI_CHOICE, CLI_AT(shared.type), SPRY_F32},                  \
         {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
         {"device", 0, "cpu|cuda", "where to work (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
@@ -86,8 +90,9 @@ int cli_begin_to_json(cJSON *o, const cli_input *input, const cli_solver *solver
                       const spry_error *err);
 int cli_end_to_json(cJSON *o, const cli_run *run);
 
-/* x to --out, if given. CLI_OK, or an exit status after a message. */
-int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);
+/* Writes x to --out, if given; row and value name the columns of CSV. CLI_OK, or an exit status after a message. */
+int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x, const char *row,
+                     const char *value);
 /* 1: the report is to be printed: people read standard output, and x does not go there. */
 int cli_wants_report(const cli_solver *solver);
 

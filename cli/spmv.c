@@ -98,7 +98,7 @@ static int check_arguments(const arguments *a, const char *path)
 {
     if (a->policy.name && (a->kernel || (a->format && strcmp(a->format, "auto") != 0)))
         return cli_usage_error("--policy is of format auto, but --%s names one", a->kernel ? "kernel" : "format");
-    int status = cli_check_vector_output(a->out, &a->json, "y");
+    int status = cli_check_vector_output(a->out, &a->json);
     if (status == CLI_GO_ON) status = cli_check_policy(&a->policy);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
     if (status == CLI_GO_ON) status = cli_check_range("beta", a->beta, a->type);
@@ -280,7 +280,7 @@ static int multiply(product *p, const arguments *a)
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
     if (status == SPRY_OK && a->out) {
         cli_progress_writing(a->out);
-        status = spry_vector_write(p->context, spry_vector_as_const(p->y), a->out, NULL, &err);
+        status = cli_write_vector(p->context, spry_vector_as_const(p->y), a->out, "row", "value", 1, &err);
     }
     return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }

@@ -43,17 +43,23 @@ typedef struct spry_read_options {
  * Reads a file with a matrix: Matrix Market, an edge list, SciPy's .npz or a container. What it is tells its content;
  * an edge list its name, see below. docs/files.md has an example of each.
  *
- * Matrix Market (.mtx; gzip is recognised by its content) becomes an owned CSR matrix: sorted, duplicates
- * summed, both halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
- * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
- * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
- * wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a comment any number.
+ * Matrix Market (.mtx) becomes an owned CSR matrix: sorted, duplicates summed, both halves of a symmetric file stored.
+ * Values are rounded correctly to value_type, whatever the locale. Zeros of an array file are dropped. A value past the
+ * type's range is read as infinity. Entries above the diagonal of a symmetric file are mirrored like those below. An
+ * entry and its mirror image in one symmetric file are SPRY_BAD_FILE, unless drop_duplicates is 1. Complex files are
+ * SPRY_UNSUPPORTED. Whatever is wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a
+ * comment any number.
+ *
+ * Matrix Market and edge lists may be compressed by gzip, bzip2, xz or Zstandard, which the content tells. The last
+ * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers (for xz
+ * and Zstandard the window that the file asks for) do not count in memory_limit_bytes. Files of other well-known kinds
+ * (Harwell-Boeing, tar, HDF5, MATLAB, ...) are SPRY_UNSUPPORTED with the kind and what to do.
  *
  * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
- * An edge list is text, gzip or not, whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz), and which is none of
- * the others. All lines have two columns or all have three: source, target and perhaps a weight, separated by blanks,
+ * An edge list is text whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz, .bz2, .xz or .zst), and which is
+ * none of the others. All lines have two columns or all have three: source, target and perhaps a weight, separated by blanks,
  * tabs, a comma or a semicolon. Fields may have double quotes. Numbers of nodes are whole, in any spelling (7, 7.0,
  * 7e0); the largest gives the number of rows and columns. A[source][target] becomes the weight, 1 if there is none.
  * Blank lines, and lines that begin with # or %, are skipped. The first other line may name the columns. If it names
@@ -63,11 +69,11 @@ typedef struct spry_read_options {
  *
  * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
  * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. SPRY_UNSUPPORTED: of
- * complex values, or where the library was built without minizip. MATLAB's files are SPRY_UNSUPPORTED, with a hint.
+ * complex values, or where the library was built without minizip.
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
- * scoo or sell (spry_write_options) shows itself as CSR, which is made when a call first needs it: every one that
+ * scoo, sell or windowed (spry_write_options) shows itself as CSR, which is made when a call first needs it: every one that
  * looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
  * with the parameters it has, and "auto" takes that format for them; values are the file's, and updates change
  * nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not be changed in place or
@@ -112,6 +118,7 @@ typedef struct spry_source_info {
     spry_known by_column;  /* the reverse */
     spry_known duplicates; /* several entries at one position; of one triangle also an entry and its mirror image */
     int index_base;        /* spry_matrix_index_base(A), also for a matrix from nowhere */
+    char packing[16];      /* "gzip", "bzip2", "xz", "Zstandard"; "": the file is not compressed */
 } spry_source_info;
 
 /* Numbers that the file does not tell are -1. */
@@ -121,19 +128,34 @@ typedef struct spry_write_options {
     size_t struct_size;
     int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
     const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
-    const char
-        *format; /* containers: a format of spry_format_get_info, with parameters if wanted, or "csc", to store A in; */
-                 /* NULL: A's own layout */
+    /*
+     * Containers: the format to store A in, with parameters if wanted: csr, csc, coo, bsr, ell, hyb, packed, scoo, sell
+     * or windowed. NULL: A's own layout. Another format is SPRY_UNSUPPORTED.
+     */
+    const char *format;
 } spry_write_options;
 
 /*
- * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
- * written with as many digits as bring back the same value. The file appears under its name only when
- * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
- * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
+ * Returns how spry_matrix_write writes a file of this name, a constant text: "Matrix Market" (.mtx, no ending, "-", and
+ * what is no regular file), "CSV" (.csv), both also with ", gzip" (.gz behind the ending), or "container" (.spry).
+ * Another ending is SPRY_INVALID_ARGUMENT, with those that are known.
+ */
+SPRY_API spry_status spry_output_kind(const char *path, const char **kind, spry_error *err);
+
+/*
+ * Writes a matrix to a file, in the kind that its name tells (spry_output_kind), to standard output if path is "-".
+ * Values are written with as many digits as bring back the same value. The file appears under its name only when
+ * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. options may be
+ * NULL.
  *
- * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (for
- * plans that read it in place); comment is refused, full means nothing.
+ * Matrix Market: a matrix claimed symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries.
+ *
+ * CSV: the line "source,target,weight" ("source,target" of a pattern), then all entries, a line for each, with nodes in
+ * the matrix's base (spry_matrix_index_base). Rows and columns behind the last entry are not in the file. comment is
+ * refused, full means nothing.
+ *
+ * A container: A as it is stored, all entries, or in options->format (for plans that read it in place). comment is
+ * refused, full means nothing.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path,
                                                        const spry_write_options *options, spry_error *err);
@@ -143,7 +165,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, con
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a Matrix Market file (plain or gzip) of n x k entries, array or coordinate (entries that are left out are 0),
+ * Reads a Matrix Market file (compressed or not) of n x k entries, array or coordinate (entries that are left out are 0),
  * into a vector of k columns, one behind the other, as spry_vector_create makes one. Symmetric files are refused where
  * k > 1. type: SPRY_F32 or SPRY_F64 (default). Who expects one column looks at v->columns.
  * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows and
@@ -159,10 +181,18 @@ SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, con
 
 /*
  * Writes a vector's columns as a Matrix Market array of length x columns, as spry_matrix_write does but never
- * compressed. comment may be NULL.
+ * compressed. comment may be NULL. A path that ends in .csv becomes spry_vector_write_table with "row", "value" and base
+ * 0; comment is refused.
  */
 SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                        const char *comment, spry_error *err);
+
+/*
+ * Writes a vector as CSV, whatever the name: the line "row,value", with the given names, then a line for each row, its
+ * number counted from index_base (0 or 1). Multiple columns are named value1, value2, ...
+ */
+SPRY_API spry_status spry_vector_write_table(spry_context *context, spry_const_vector v, const char *path,
+                                             const char *row, const char *value, int index_base, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
  * Tuning tables

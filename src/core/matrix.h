@@ -37,7 +37,7 @@ typedef struct spryi_source {
     const char *kind; /* constants, NULL: none */
     const char *field, *symmetry;
     char layout[96];
-    int gzip;
+    const char *packing;         /* spryi_packing_name; NULL: none */
     int64_t rows, cols, entries; /* -1: not told */
     spry_known by_row, by_column, duplicates;
 } spryi_source;

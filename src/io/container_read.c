@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/container.h"
+#include "io/foreign.h"
 #include "io/source.h"
 #include "spry/io.h"
 #include "spry/tools.h"
@@ -51,10 +52,13 @@ static void close_bytes(opened *file)
 static spry_status check_origin(opened *file, spry_error *err)
 {
     size_t known = (size_t)file->bytes < sizeof file->head.magic ? (size_t)file->bytes : sizeof file->head.magic;
-    if (memcmp(file->base, spryi_container_magic, known) != 0)
+    if (memcmp(file->base, spryi_container_magic, known) != 0) {
+        const char *bytes = (const char *)file->base;
+        SPRYI_OK_OR_RETURN(spryi_refuse_foreign(file->name, bytes, bytes + file->bytes, err));
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
                                "is no Spry container: its first eight bytes are not a container's (changed by a "
                                "transfer as text?)");
+    }
     if (file->bytes < SPRYI_CONTAINER_HEAD)
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
                                "is cut short: %lld bytes, expected a head of %d at least", (long long)file->bytes,

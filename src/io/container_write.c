@@ -96,7 +96,20 @@ static int keep_storage(content *c, const spry_matrix *A, const char *format)
     return 1;
 }
 
-/* Makes what options->format asks for; formats that keep the matrix's own arrays are written as those. */
+/* SPRY_UNSUPPORTED with the formats that a container stores. */
+static spry_status refuse_format(const char *format, spry_error *err)
+{
+    char known[256] = "csr, csc, coo";
+    const spryi_format *f;
+    for (int i = 0; (f = spryi_format_at(i)) != NULL; i++) {
+        const size_t used = strlen(known);
+        if (f->sections) snprintf(known + used, sizeof known - used, ", %s", f->name);
+    }
+    return spryi_fail(err, SPRY_UNSUPPORTED, "format",
+                      "write: a container cannot store format %.40s, expected one of %s", format, known);
+}
+
+/* Builds what options->format asks for. csr, csc and coo are the arrays of a matrix. */
 static spry_status resolve(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
 {
     spry_layout layout = format ? SPRY_CSR : A->a.layout;
@@ -107,7 +120,10 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
         SPRYI_OK_OR_RETURN(spryi_parse_format(&c->format, parameters, format, err));
         c->layout = c->format->name;
         if (c->format->sections) return build(context, c, A, parameters, err);
-        if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
+        if (strcmp(c->format->name, "coo") == 0)
+            layout = SPRY_COO;
+        else if (strcmp(c->format->name, "csr") != 0)
+            return refuse_format(format, err);
     }
     c->layout = layout_name(layout);
     if (layout == A->a.layout) return SPRY_OK;

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "io/decimal.h"
 #include "io/edges.h"
+#include "io/foreign.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -199,9 +200,8 @@ spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char 
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err)
 {
     static const char *const endings[] = {".txt", ".csv", ".tsv", ".edges", ".el"};
-    size_t length = strlen(text->name);
+    const size_t length = spryi_unpacked_length(text->name);
     *are = stated;
-    if (length > 3 && strcasecmp(text->name + length - 3, ".gz") == 0) length -= 3;
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         const size_t ending = strlen(endings[e]);
         *are |= length > ending && strncasecmp(text->name + length - ending, endings[e], ending) == 0;
@@ -214,6 +214,7 @@ spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *
     while (status == SPRY_OK && !block.finished && block.text == block.end);
     if (status == SPRY_OK && !block.finished) {
         *are = !spryi_mtx_is_banner(block.text, block.end);
+        if (*are) status = spryi_refuse_foreign(text->name, block.text, block.end, err);
         spryi_text_unread(text, &block, block.text);
     }
     spryi_block_destroy(text, &block);

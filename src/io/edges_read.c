@@ -276,7 +276,7 @@ static void tell_source(const job *work, spryi_source *source)
 {
     source->kind = SPRYI_EDGE_LIST;
     source->field = work->edges->weighted ? "real" : "pattern";
-    source->gzip = work->text->gzip;
+    source->packing = spryi_packing_name(work->text->packing);
     tell_columns(work->edges, source->layout, sizeof source->layout);
     source->rows = source->cols = -1;
     source->entries = work->count;

@@ -17,44 +17,54 @@ typedef enum stage { IN_MEMBER, BETWEEN_MEMBERS, AT_END, BROKEN } stage;
 struct spryi_inflater {
     z_stream z;
     stage stage;
-    int gzip;           /* 0: the input is the text, and z means nothing */
-    int begun;          /* text was handed out */
-    int in_long_line;   /* what comes next belongs to a line whose beginning was handed out */
-    int64_t taken;      /* bytes of the input given to zlib so far */
-    int64_t carried;    /* bytes of carry that come first next time */
-    int64_t barren;     /* bytes of the input since the latest that brought text */
-    int64_t left_out;   /* bytes of long lines in all */
-    char fault[160];    /* BROKEN: why */
-    spry_status status; /* BROKEN: and what that is */
+    spryi_text *text;
+    spryi_packing packing; /* SPRYI_PLAIN: the input is the text. z is used by SPRYI_GZIP, its input by all packings */
+    spryi_unpacker *unpacker; /* of other packings */
+    int begun;                /* text was handed out */
+    int in_long_line;         /* what comes next belongs to a line whose beginning was handed out */
+    int64_t taken;            /* bytes of the input given to zlib so far */
+    int64_t carried;          /* bytes of carry that come first next time */
+    int64_t barren;           /* bytes of the input since the latest that brought text */
+    int64_t left_out;         /* bytes of long lines in all */
+    char fault[160];          /* BROKEN: why */
+    spry_status status;       /* BROKEN: and what that is */
     char input[INPUT_BYTES];
     char carry[CARRY_BYTES];
 };
 
-spry_status spryi_inflater_create(spry_context *context, spryi_inflater **inflater, int gzip, spry_error *err)
+static int64_t packed_bytes(void *user, const char **data);
+
+spry_status spryi_inflater_create(spryi_text *text, spryi_inflater **inflater, spry_error *err)
 {
+    spry_context *context = text->context;
     spryi_inflater *made = NULL;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &made, 1, "gzip buffers", err));
     memset(made, 0, offsetof(spryi_inflater, input));
     made->stage = IN_MEMBER;
-    made->gzip = gzip;
+    made->text = text;
+    made->packing = text->packing;
     spryi_gzip_allocate_with(&made->z, context);
-    int result = gzip ? inflateInit2(&made->z, 15 + 16) : Z_OK; /* the largest window, gzip head and check sum */
-    if (result == Z_OK) {
-        *inflater = made;
-        return SPRY_OK;
+    spry_status status = SPRY_OK;
+    if (made->packing == SPRYI_GZIP) {
+        const int result = inflateInit2(&made->z, 15 + 16); /* the largest window, gzip head and check sum */
+        if (result != Z_OK) status = spryi_gzip_fail(result, err);
+    } else if (made->packing != SPRYI_PLAIN) {
+        status = spryi_unpacker_create(context, &made->unpacker, made->packing, text->name, packed_bytes, made, err);
     }
-    spryi_release(context, made);
-    return spryi_gzip_fail(result, err);
+    if (status == SPRY_OK)
+        *inflater = made;
+    else
+        spryi_release(context, made);
+    return status;
 }
 
 void spryi_inflater_destroy(spry_context *context, spryi_inflater *inflater)
 {
     if (!inflater) return;
-    if (inflater->gzip) (void)inflateEnd(&inflater->z);
+    if (inflater->packing == SPRYI_GZIP) (void)inflateEnd(&inflater->z);
+    spryi_unpacker_destroy(context, inflater->unpacker);
     spryi_release(context, inflater);
 }
-
-enum { MOST_RATIO = 1032 };
 
 int64_t spryi_inflater_most_left(const spryi_inflater *inflater, const spryi_text *text)
 {
@@ -62,17 +72,18 @@ int64_t spryi_inflater_most_left(const spryi_inflater *inflater, const spryi_tex
     int64_t input = text->bytes;
     if (feed->fd >= 0) {
         if (!feed->at_end) return INT64_MAX / 2;
-        if (!inflater->gzip) return inflater->carried + spryi_feed_held(feed);
+        if (inflater->packing == SPRYI_PLAIN) return inflater->carried + spryi_feed_held(feed);
         input = feed->total;
     }
-    return inflater->carried + (input < INT64_MAX / 2048 ? input * MOST_RATIO : INT64_MAX / 2);
+    const int64_t ratio = spryi_packing_ratio(inflater->packing);
+    return inflater->carried + (input < INT64_MAX / 2 / ratio ? input * ratio : INT64_MAX / 2);
 }
 
 int64_t spryi_inflater_input_for(const spryi_inflater *inflater, const spryi_text *text, int64_t bytes)
 {
     int64_t missing = bytes - inflater->carried;
-    if (!inflater->gzip) return missing;
-    return missing / MOST_RATIO + 1 - (text->feed.total - spryi_feed_held(&text->feed));
+    if (inflater->packing == SPRYI_PLAIN) return missing;
+    return missing / spryi_packing_ratio(inflater->packing) + 1 - (text->feed.total - spryi_feed_held(&text->feed));
 }
 
 static void broken(spryi_inflater *in, spry_status status, const char *fault)
@@ -98,7 +109,7 @@ static void count_aside(const spryi_text *text, spryi_inflater *in, int64_t *cou
 
 static void count_barren(const spryi_text *text, spryi_inflater *in, int64_t bytes)
 {
-    count_aside(text, in, &in->barren, bytes, "gzip data of more than 64 MB bring no text, the limit in a pipe");
+    count_aside(text, in, &in->barren, bytes, "packed data of more than 64 MB bring no text, the limit in a pipe");
 }
 
 /* More compressed bytes. At the end of the input avail_in stays 0. */
@@ -188,6 +199,37 @@ static int64_t inflate_up_to(spryi_text *text, spryi_inflater *in, char *buffer,
     return have;
 }
 
+/* The next bytes of the input for the unpacker. */
+static int64_t packed_bytes(void *user, const char **data)
+{
+    spryi_inflater *in = user;
+    refill(in->text, in);
+    const int64_t bytes = in->z.avail_in;
+    *data = (const char *)in->z.next_in;
+    in->z.avail_in = 0;
+    if (in->stage != BROKEN) count_barren(in->text, in, bytes);
+    return in->stage == BROKEN ? -1 : bytes;
+}
+
+/* Unpacks until buffer holds `want` bytes, or to the end or the first fault. */
+static int64_t unpack_up_to(spryi_inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    while (have < want && in->stage == IN_MEMBER) {
+        spry_status status = SPRY_OK;
+        char fault[sizeof in->fault];
+        const int64_t got = spryi_unpacker_read(in->unpacker, buffer + have, want - have, &status, fault, sizeof fault);
+        if (got > 0) {
+            have += got;
+            in->barren = 0;
+        } else if (got == 0) {
+            in->stage = AT_END;
+        } else if (in->stage != BROKEN) {
+            broken(in, status, fault);
+        }
+    }
+    return have;
+}
+
 /* The same of text as it is. The first line is not kept waiting for others: a wrong one is refused at once. */
 static int64_t copy_up_to(spryi_text *text, spryi_inflater *in, char *buffer, int64_t have, int64_t want)
 {
@@ -207,7 +249,9 @@ static int64_t copy_up_to(spryi_text *text, spryi_inflater *in, char *buffer, in
 
 static int64_t fill(spryi_text *text, spryi_inflater *in, char *buffer, int64_t have, int64_t want)
 {
-    return in->gzip ? inflate_up_to(text, in, buffer, have, want) : copy_up_to(text, in, buffer, have, want);
+    if (in->packing == SPRYI_PLAIN) return copy_up_to(text, in, buffer, have, want);
+    return in->packing == SPRYI_GZIP ? inflate_up_to(text, in, buffer, have, want)
+                                     : unpack_up_to(in, buffer, have, want);
 }
 
 /* Leaves the rest of a long line out. Returns how much of what comes behind it buffer holds. */

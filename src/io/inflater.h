@@ -1,4 +1,4 @@
-/* Input that is read in order: gzip becomes text, and the text of a feed stays as it is. For io/text.c. */
+/* Input that is read in order: packed data become text, and the text of a feed stays as it is. For io/text.c. */
 #ifndef SPRYI_INFLATER_H
 #define SPRYI_INFLATER_H
 
@@ -6,11 +6,11 @@
 
 typedef struct spryi_inflater spryi_inflater;
 
-/* gzip 0: text->feed brings the text itself. */
-spry_status spryi_inflater_create(spry_context *context, spryi_inflater **inflater, int gzip, spry_error *err);
+/* Creates the inflater of text->packing. SPRYI_PLAIN: text->feed brings the text itself. */
+spry_status spryi_inflater_create(spryi_text *text, spryi_inflater **inflater, spry_error *err);
 void spryi_inflater_destroy(spry_context *context, spryi_inflater *inflater);
 
-/* Text that can be left at most: deflate never does better than 1032 to 1. */
+/* Returns the most text that can be left, by the packing's ratio. */
 int64_t spryi_inflater_most_left(const spryi_inflater *inflater, const spryi_text *text);
 
 /* Bytes of the feed that have to be held, and taken later, for `bytes` of text to be left. */

@@ -5,7 +5,7 @@
  * Beyond the format's letter the reader accepts, since writers produce it: a UTF-8 byte order mark, CRLF, blanks
  * and tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and
  * sizes, exponents with d, inf and nan, entries of a
- * symmetric matrix above the diagonal (each stands for its mirror image too; both of a pair are summed),
+ * symmetric matrix above the diagonal (each stands for its mirror image too; both of a pair are refused),
  * explicit zeros (which stay entries), Hermitian matrices of a real field (they are symmetric).
  * In an array, which is dense by columns, every value that is not zero becomes an entry.
  * A number past the largest is infinite, as rounding to nearest says.
@@ -124,6 +124,7 @@ typedef struct spryi_mtx_entries {
     spry_index_type index_type;
     spry_type value_type; /* SPRY_PATTERN: no values */
     int64_t count;
+    int64_t first_line;         /* of the file's entries if each line behind it holds one, else 0 */
     void *rows, *cols, *values; /* array: rows and cols are NULL, values hold all of it */
     spryi_entry_order order;
 } spryi_mtx_entries;
@@ -133,6 +134,13 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err);
 
 void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
+
+/*
+ * mtx_triangles.c: SPRY_BAD_FILE if the file of a symmetric, skew-symmetric or Hermitian matrix holds an entry and its
+ * mirror image, since each entry stands for both.
+ */
+spry_status spryi_mtx_check_triangles(spry_context *context, const spryi_mtx *head, const spryi_mtx_entries *entries,
+                                      spry_error *err);
 
 /*
  * mtx_to_csr.c: entries in any order to CSR, with sorted rows, duplicates summed in file order and both halves of a

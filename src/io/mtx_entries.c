@@ -232,6 +232,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
         status = spryi_fail_file(err, SPRY_BAD_FILE, head->name, work.lines, "the file ends after %lld of %lld entries",
                                  (long long)work.count, (long long)head->entries);
     }
+    if (work.lines == head->lines + work.count) entries->first_line = head->lines + 1;
     if (status != SPRY_OK) spryi_mtx_release(context, entries);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Banner, comments and size line. */
 #include "core/error.h"
+#include "io/foreign.h"
 #include "io/mtx.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@
 /* A small input's end is looked for: it is then read by few threads. */
 enum { LOOK_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 
+#define FIELDS "'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"
 #define BANNER "'%%%%MatrixMarket matrix coordinate real general'"
 
 spry_status spryi_cursor_next(spryi_cursor *c, const char **start, const char **end, spry_error *err)
@@ -55,7 +57,7 @@ static spry_status check_banner(const spryi_mtx *head, int object, int field, in
                                "the file holds a vector; this library reads 'matrix' files only");
     if (field == 4)
         return spryi_fail_file(err, SPRY_UNSUPPORTED, head->name, head->lines,
-                               "complex matrices are not supported yet; 'real', 'double', 'integer' and 'pattern' are");
+                               "complex matrices are not supported yet, expected " FIELDS);
     if (field == 3 && head->array)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "an array file has values, but its banner says 'pattern'; expected 'real' or 'integer'");
@@ -81,23 +83,29 @@ int spryi_mtx_is_banner(const char *p, const char *end)
     return which(first_word(&p, end), banners) >= 0;
 }
 
-static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, spry_error *err)
+/* block_end: of what follows the line, which tells other kinds of files. */
+static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
 {
+    const char *start = p;
     static const char *const objects[] = {"matrix", "vector", NULL};
     static const char *const layouts[] = {"coordinate", "array", NULL};
-    static const char *const fields[] = {"real", "double", "integer", "pattern", "complex", NULL};
+    static const char *const fields[] = {"real", "double", "integer", "pattern", "complex", "unsigned-integer", NULL};
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian", NULL};
-    static const spryi_field meaning[] = {SPRYI_REAL, SPRYI_REAL, SPRYI_INTEGER, SPRYI_FIELD_PATTERN};
+    static const spryi_field meaning[] = {SPRYI_REAL,          SPRYI_REAL, SPRYI_INTEGER,
+                                          SPRYI_FIELD_PATTERN, SPRYI_REAL, SPRYI_INTEGER};
     static const spry_symmetry kinds[] = {SPRY_GENERAL, SPRY_SYMMETRIC, SPRY_SKEW_SYMMETRIC, SPRY_SYMMETRIC};
     int object, field, symmetry;
 
     spryi_word w = first_word(&p, end);
-    if (which(w, banners) < 0)
+    if (which(w, banners) < 0) {
+        SPRYI_OK_OR_RETURN(spryi_refuse_foreign(head->name, start, block_end, err));
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
-                               "expected a banner such as " BANNER ", found %s", spryi_mtx_show(w.p, w.end).text);
+                               "expected a banner such as " BANNER ", found %s%s", spryi_mtx_show(w.p, w.end).text,
+                               spryi_edges_advice(start, block_end));
+    }
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, objects, "'matrix'", &object, err));
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));
-    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, fields, "'real', 'double', 'integer' or 'pattern'", &field, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, fields, FIELDS, &field, err));
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, symmetries, "'general', 'symmetric', 'skew-symmetric' or 'hermitian'",
                                    &symmetry, err));
     w = spryi_next_word(&p, end);
@@ -228,7 +236,7 @@ spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx 
     SPRYI_OK_OR_RETURN(spryi_cursor_next(&c, &start, &end, err));
     if (!end) return spryi_fail_file(err, SPRY_BAD_FILE, text->name, 0, "the file is empty, expected " BANNER);
     head->lines = 1;
-    SPRYI_OK_OR_RETURN(read_banner(head, start, end, err));
+    SPRYI_OK_OR_RETURN(read_banner(head, start, end, block->end, err));
     SPRYI_OK_OR_RETURN(find_size_line(&c, head, &start, &end, err));
     SPRYI_OK_OR_RETURN(read_sizes(head, start, end, err));
     spryi_text_unread(text, block, c.p);

@@ -34,7 +34,7 @@ static void tell_source(const spryi_text *text, const spryi_mtx *head, spryi_sou
     source->kind = SPRYI_MATRIX_MARKET;
     source->field = head->field_name;
     source->symmetry = head->symmetry_name;
-    source->gzip = text->gzip;
+    source->packing = spryi_packing_name(text->packing);
     snprintf(source->layout, sizeof source->layout, "%s", head->array ? "array" : "coordinate");
     source->rows = head->m;
     source->cols = head->n;
@@ -55,6 +55,12 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
     const spry_type read_as = spryi_read_as(options->value_type);
     SPRYI_TRY(check_limit(&head, index_type, read_as, err));
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, read_as, &entries, err));
+    if (head.symmetry != SPRY_GENERAL && !head.array && !options->drop_duplicates)
+        status = spryi_mtx_check_triangles(text->context, &head, &entries, err);
+    if (status != SPRY_OK) {
+        spryi_mtx_release(text->context, &entries);
+        goto done;
+    }
     status = spryi_mtx_to_csr(text->context, A, &head, &entries, options, err);
     if (status == SPRY_OK) tell_source(text, &head, &(*A)->source);
     if (status == SPRY_OK) (*A)->index_base = 1;

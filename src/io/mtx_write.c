@@ -1,6 +1,7 @@
 /*
- * Matrix Market text of a matrix. Entries are written in stored order, indices from 1; of a symmetric matrix
- * the lower triangle. Threads format numbered pieces of as many entries each and write them in order; for ".gz"
+ * Text of a matrix: Matrix Market, or CSV with a line for each edge. Entries are written in stored order. Matrix
+ * Market counts from 1 and holds the lower triangle of a symmetric matrix; CSV counts from the matrix's base and holds
+ * all entries. Threads format numbered pieces of as many entries each and write them in order; for ".gz"
  * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
  * number of threads.
  */
@@ -17,6 +18,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +36,9 @@ typedef struct writing {
     const spry_matrix *A;
     spryi_field field;
     int lower; /* entries above the diagonal are left out */
+    bool csv;
+    char divider;
+    int base;
     spryi_output output;
     int64_t pieces;
     _Atomic int64_t next; /* piece to be formatted */
@@ -160,6 +165,11 @@ static spry_status make_head(const writing *w, const char *comment, int threads,
     const spry_arrays *a = &w->A->a;
     size_t capacity = spryi_mtx_comment(NULL, comment) + 256;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err));
+    if (w->csv) {
+        const char *const weight = w->field == SPRYI_FIELD_PATTERN ? "" : ",weight";
+        *bytes = (size_t)snprintf(*text, capacity, "source,target%s\n", weight);
+        return SPRY_OK;
+    }
     char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
                                 symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
     to += spryi_mtx_comment(to, comment);
@@ -185,11 +195,11 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
                                     spryi_in_base(w->A, k), spryi_in_base(w->A, at.i), spryi_in_base(w->A, at.j),
                                     w->A->index_base, (long long)a->rows, (long long)a->cols);
         if (w->lower && at.i < at.j) continue;
-        to = spryi_decimal_write_i64(to, at.i + 1);
-        *to++ = ' ';
-        to = spryi_decimal_write_i64(to, at.j + 1);
+        to = spryi_decimal_write_i64(to, at.i + w->base);
+        *to++ = w->divider;
+        to = spryi_decimal_write_i64(to, at.j + w->base);
         if (w->field != SPRYI_FIELD_PATTERN) {
-            *to++ = ' ';
+            *to++ = w->divider;
             if (w->field == SPRYI_INTEGER) {
                 double x = spryi_value_of(a, k);
                 if (x == 0 && signbit(x)) *to++ = '-';
@@ -310,17 +320,22 @@ done:
 }
 
 /* A's arrays are all its entries. */
-static spry_status write_mtx(const spry_matrix *A, const char *path, const spry_write_options *options, spry_error *err)
+static spry_status write_text(const spry_matrix *A, const char *path, bool csv, bool gzip,
+                              const spry_write_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context),
-        gzip = spryi_output_named(path, ".gz");
+    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context);
     char *head = NULL;
     size_t head_bytes = 0;
-    writing w = {.A = A, .output.fd = -1, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
+    writing w = {.A = A,
+                 .csv = csv,
+                 .divider = csv ? ',' : ' ',
+                 .base = 1,
+                 .output.fd = -1,
+                 .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
     w.field = resolve_field(A, threads);
     /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
-    int lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
+    int lower = !csv && A->a.symmetry != SPRY_GENERAL && !(options && options->full);
     if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
     w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);
     SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
@@ -346,15 +361,20 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     options = &o;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
-    if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);
-    if (options && options->format)
+    spryi_output_kind kind;
+    bool gzip;
+    SPRYI_OK_OR_RETURN(spryi_output_kind_of(path, &kind, &gzip, err));
+    if (kind == SPRYI_OUTPUT_CONTAINER) return spryi_container_write(A, path, options, err);
+    if (options->format)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "write: format %s is for containers, whose names end in .spry", options->format);
+    if (options->comment && kind == SPRYI_OUTPUT_CSV)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a .csv file holds no comment");
     spry_matrix *entries;
     status = spryi_matrix_entries(A, &entries, err);
     if (status == SPRY_OUT_OF_MEMORY) return spryi_name_file(err, status, path);
     if (status != SPRY_OK) return status;
-    status = write_mtx(entries, path, options, err);
+    status = write_text(entries, path, kind == SPRYI_OUTPUT_CSV, gzip, options, err);
     spryi_matrix_release(entries);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "io/output.h"
 
 #include "core/error.h"
+#include "spry/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,10 +91,44 @@ static int put_in_place(spryi_output *output)
     return rename(output->beside, output->target) == 0;
 }
 
-int spryi_output_named(const char *path, const char *suffix)
+/* 1: name[0..length) ends with the suffix, in any case, and something stands before it. */
+static int ends_with(const char *name, size_t length, const char *suffix)
 {
-    size_t length = strlen(path), end = strlen(suffix);
-    return length > end && strcmp(path + length - end, suffix) == 0;
+    const size_t end = strlen(suffix);
+    return length > end && strncasecmp(name + length - end, suffix, end) == 0;
+}
+
+spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err)
+{
+    struct stat facts;
+    const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    *kind = SPRYI_OUTPUT_MTX;
+    *gzip = ends_with(name, length, ".gz");
+    if (*gzip) length -= 3;
+    if (!*gzip && ends_with(name, length, ".spry"))
+        *kind = SPRYI_OUTPUT_CONTAINER;
+    else if (ends_with(name, length, ".csv"))
+        *kind = SPRYI_OUTPUT_CSV;
+    if (*kind != SPRYI_OUTPUT_MTX || ends_with(name, length, ".mtx")) return SPRY_OK;
+    if (length < 2 || !memchr(name + 1, '.', length - 1)) return SPRY_OK; /* no ending */
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
+                      "write: %s has an unknown ending, expected .mtx or .csv, also with .gz behind it, or .spry%s",
+                      path, ends_with(name, length, ".npz") ? "; scipy.sparse.save_npz writes .npz" : "");
+}
+
+spry_status spry_output_kind(const char *path, const char **kind, spry_error *err)
+{
+    static const char *const names[][2] = {{"Matrix Market", "Matrix Market, gzip"},
+                                           {"CSV", "CSV, gzip"},
+                                           {"container"}};
+    spryi_output_kind found;
+    bool gzip;
+    if (!path || !kind) return spryi_fail_missing(err, !path ? "path" : "kind");
+    SPRYI_OK_OR_RETURN(spryi_output_kind_of(path, &found, &gzip, err));
+    *kind = names[found][gzip];
+    return SPRY_OK;
 }
 
 static spry_status open_direct(spryi_output *output, const char *path, spry_error *err)

@@ -9,6 +9,7 @@
 #include "spry/spry.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,8 +21,14 @@ typedef struct spryi_output {
     char beside[PATH_MAX]; /* the temporary file's name, "" while it has none */
 } spryi_output;
 
-/* 1: path ends with the suffix, and something stands before it. */
-int spryi_output_named(const char *path, const char *suffix);
+/* What a file's name says of its content. */
+typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPUT_CONTAINER } spryi_output_kind;
+
+/*
+ * Finds the kind by the ending, in any case: .mtx, .csv or .spry, and .gz behind the first two. Matrix Market: also a
+ * name without an ending, "-", and what is no regular file. SPRY_INVALID_ARGUMENT: another ending, with those known.
+ */
+spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err);
 
 /*
  * What path leads to behind symbolic links, of which the last may lead to what is not there yet. 0: it is too long, or

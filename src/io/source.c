@@ -4,6 +4,7 @@
 #include "spry/io.h"
 
 #include <stdio.h>
+#include <string.h>
 
 spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info, spry_error *err)
 {
@@ -16,7 +17,8 @@ spry_status spry_matrix_get_source(const spry_matrix *A, spry_source_info *info,
         snprintf(told.layout, sizeof told.layout, "%s", s->layout);
         snprintf(told.field, sizeof told.field, "%s", s->field ? s->field : "");
         snprintf(told.symmetry, sizeof told.symmetry, "%s", s->symmetry ? s->symmetry : "");
-        told.gzip = s->gzip;
+        snprintf(told.packing, sizeof told.packing, "%s", s->packing ? s->packing : "");
+        told.gzip = strcmp(told.packing, "gzip") == 0;
         told.rows = s->rows;
         told.cols = s->cols;
         told.entries = s->entries;

@@ -43,15 +43,17 @@ spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *
     return SPRY_OK;
 }
 
-/* gzip is known by its first two bytes. What comes in order only goes through an inflater in any case. */
+/* The first bytes tell the packing; two tell most text from packed data, and a pipe may have no more yet. */
 static spry_status recognise(spryi_text *text, spry_error *err)
 {
-    char magic[2] = {0, 0};
+    char head[SPRYI_PACKING_BYTES];
     int64_t got = 0;
-    SPRYI_OK_OR_RETURN(spryi_text_peek(text, magic, 2, &got, err));
-    text->gzip = got == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
-    if (!text->gzip && text->feed.fd < 0) return SPRY_OK;
-    return spryi_inflater_create(text->context, &text->inflater, text->gzip, err);
+    SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, &got, err));
+    if (got == 2 && (memcmp(head, "BZ", 2) == 0 || (unsigned char)head[0] > 0x7f || head[0] == '('))
+        SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, sizeof head, &got, err));
+    text->packing = spryi_packing_of(head, got);
+    if (text->packing == SPRYI_PLAIN && text->feed.fd < 0) return SPRY_OK;
+    return spryi_inflater_create(text, &text->inflater, err);
 }
 
 static void begin(spry_context *context, spryi_text *text, const char *name)

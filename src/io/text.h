@@ -2,8 +2,8 @@
  * The text of one input, handed out in blocks of whole lines, by several threads at once.
  *
  * A regular file is read with pread into a buffer that stays in the thread's cache: as fast as mapping it,
- * and a file cut short meanwhile is an error, no SIGBUS. gzip (any number of members) is inflated, and what can be
- * read in order alone (pipes, devices: a feed) is read, block by block under a lock while the other threads parse.
+ * and a file cut short meanwhile is an error, no SIGBUS. gzip, bzip2, xz and Zstandard (any number of members) are
+ * unpacked, and what can be read in order alone (pipes, devices: a feed) is read, block by block under a lock while the other threads parse.
  *
  * A feed may never end. So nothing waits for its end: as much is read ahead as tells whether the text can be as long
  * as it claims, and what brings no entries (comments, blank lines, gzip without content) is limited.
@@ -12,6 +12,7 @@
 #define SPRYI_TEXT_H
 
 #include "io/feed.h"
+#include "io/unpacker.h"
 #include "spry/spry.h"
 
 #include <pthread.h>
@@ -34,7 +35,7 @@ typedef struct spryi_text {
     const char *memory;              /* the input in memory, or NULL */
     int64_t bytes;                   /* of the input, compressed or not; of a feed not known: 0 */
     struct spryi_inflater *inflater; /* NULL: plain text of a file or in memory */
-    int gzip;                        /* the text is compressed */
+    spryi_packing packing;           /* how the text is compressed */
     pthread_mutex_t lock;
     /* guarded by lock */
     spryi_feed feed;     /* fd -1: none */

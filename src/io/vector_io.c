@@ -1,4 +1,4 @@
-/* Dense vectors in Matrix Market files: arrays of n x k are written; coordinate files are read too. */
+/* Dense vectors: Matrix Market, of which arrays of n x k are written and coordinate files are read too, and CSV. */
 #include "core/assemble.h"
 #include "core/device.h"
 #include "core/error.h"
@@ -10,6 +10,7 @@
 #include "spry/io.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { PIECE_BYTES = 64 << 10 };
 
@@ -113,10 +114,18 @@ static spry_status check_write(const spry_context *context, const spry_const_vec
                           "write: expected a vector of f32 or f64, with columns and strides of 0 or more");
     if (v->device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
-    if (spryi_output_named(path, ".gz"))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
-                          "write: a vector is written as plain text, expected a name without .gz, not %s", path);
     return SPRY_OK;
+}
+
+/* Vectors are plain text. */
+static spry_status check_name(const char *path, spryi_output_kind *kind, spry_error *err)
+{
+    bool gzip;
+    SPRYI_OK_OR_RETURN(spryi_output_kind_of(path, kind, &gzip, err));
+    if (!gzip && *kind != SPRYI_OUTPUT_CONTAINER) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
+                      "write: a vector is written as plain text, expected a name that ends in .mtx or .csv, not %s",
+                      path);
 }
 
 static spry_status write_head(spry_context *context, const spryi_output *output, const char *comment,
@@ -151,14 +160,84 @@ static spry_status write_numbers(const spryi_output *output, const spry_const_ve
     return spryi_output_write(output, text, (size_t)(to - text), err);
 }
 
-spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path, const char *comment,
-                              spry_error *err)
+/* Writes what text holds if the room behind it does not hold one more number. */
+static spry_status make_room(const spryi_output *output, char *text, char **to, spry_error *err)
+{
+    const size_t bytes = (size_t)(*to - text);
+    if (bytes < PIECE_BYTES - SPRYI_NUMBER_CHARS - 2) return SPRY_OK;
+    *to = text;
+    return spryi_output_write(output, text, bytes, err);
+}
+
+/* A line holds a row: its number and the values of all columns. */
+static spry_status write_table(const spryi_output *output, const spry_const_vector *v, int base, char *text,
+                               spry_error *err)
+{
+    char *to = text;
+    for (int64_t i = 0; i < v->length; i++) {
+        SPRYI_OK_OR_RETURN(make_room(output, text, &to, err));
+        to = spryi_decimal_write_i64(to, i + base);
+        for (int64_t c = 0; c < v->columns; c++) {
+            SPRYI_OK_OR_RETURN(make_room(output, text, &to, err));
+            *to++ = ',';
+            to = spryi_decimal_write_value(to, v->data, v->type, i * v->row_stride + c * v->column_stride);
+        }
+        SPRYI_OK_OR_RETURN(make_room(output, text, &to, err));
+        *to++ = '\n';
+    }
+    return spryi_output_write(output, text, (size_t)(to - text), err);
+}
+
+/* "row,value", or "row,value1,value2" of two columns. */
+static spry_status write_table_head(const spryi_output *output, const spry_const_vector *v, const char *row,
+                                    const char *value, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_output_write(output, row, strlen(row), err));
+    for (int64_t c = 0; c < v->columns; c++) {
+        char number[24] = "";
+        if (v->columns > 1) snprintf(number, sizeof number, "%lld", (long long)(c + 1));
+        SPRYI_OK_OR_RETURN(spryi_output_write(output, ",", 1, err));
+        SPRYI_OK_OR_RETURN(spryi_output_write(output, value, strlen(value), err));
+        SPRYI_OK_OR_RETURN(spryi_output_write(output, number, strlen(number), err));
+    }
+    return spryi_output_write(output, "\n", 1, err);
+}
+
+spry_status spry_vector_write_table(spry_context *context, spry_const_vector v, const char *path, const char *row,
+                                    const char *value, int index_base, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
     spryi_output output = {.fd = -1};
     char *text = NULL;
     spry_status status = check_write(context, &v, path, err);
     if (status != SPRY_OK) return status;
+    if (!row || !value) return spryi_fail_missing(err, !row ? "row" : "value");
+    if (index_base != 0 && index_base != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", index_base, 1,
+                                "write: index_base is %d, expected 0 or 1", index_base);
+    v = spryi_resolved(v);
+    SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
+    SPRYI_TRY(spryi_output_open(&output, path, err));
+    SPRYI_TRY(write_table_head(&output, &v, row, value, err));
+    status = write_table(&output, &v, index_base, text, err);
+done:
+    spryi_release(context, text);
+    return spryi_output_close(&output, status, err);
+}
+
+spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path, const char *comment,
+                              spry_error *err)
+{
+    SPRYI_DEFAULT_FLOATS;
+    spryi_output output = {.fd = -1};
+    char *text = NULL;
+    spryi_output_kind kind;
+    spry_status status = check_write(context, &v, path, err);
+    if (status == SPRY_OK) status = check_name(path, &kind, err);
+    if (status != SPRY_OK) return status;
+    if (kind == SPRYI_OUTPUT_CSV && comment)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a .csv file holds no comment");
+    if (kind == SPRYI_OUTPUT_CSV) return spry_vector_write_table(context, v, path, "row", "value", 0, err);
     v = spryi_resolved(v);
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));

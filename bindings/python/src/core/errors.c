@@ -2,12 +2,19 @@
 #include "spry_python.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+PyObject *spry_python_text(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+}
 
 PyObject *spry_python_fail(const spry_error *err)
 {
-    PyObject *const exception = spry_python_call("spry._errors", "exception_of", "issLLsL", (int)err->status,
-                                                 err->message, err->argument, (long long)err->value,
-                                                 (long long)err->limit, err->file, (long long)err->line);
+    PyObject *const exception = spry_python_call("spry._errors", "exception_of", "iNNLLNL", (int)err->status,
+                                                 spry_python_text(err->message), spry_python_text(err->argument),
+                                                 (long long)err->value, (long long)err->limit,
+                                                 spry_python_text(err->file), (long long)err->line);
     if (exception) PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_XDECREF(exception);
     return NULL;

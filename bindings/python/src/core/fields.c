@@ -20,7 +20,7 @@ static PyObject *value_of(const void *filled, const spry_field *field)
     default: text = spry_verdict_text(*(const spry_verdict *)at); break;
     }
     if (!text) Py_RETURN_NONE;
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"); /* paths may be any bytes */
+    return spry_python_text(text);
 }
 
 PyObject *spry_python_dict(const void *filled, const spry_field *fields)
@@ -77,6 +77,7 @@ static int take(void *options, const spry_field *field, PyObject *value)
         return *(double *)at == -1 && PyErr_Occurred() ? -1 : 0;
     case SPRY_FIELD_POINTER: *(void **)at = PyLong_AsVoidPtr(value); return !*(void **)at && PyErr_Occurred() ? -1 : 0;
     case SPRY_FIELD_STRING:
+        if (PyBytes_Check(value)) return (*(const char **)at = PyBytes_AsString(value)) ? 0 : -1;
         if (!PyUnicode_Check(value)) {
             PyErr_Format(PyExc_TypeError, "%s is %R, a string was expected", field->name, value);
             return -1;

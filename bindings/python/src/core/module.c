@@ -86,11 +86,14 @@ static PyObject *set_threads(PyObject *module, PyObject *given)
 static PyObject *set_plugin(PyObject *module, PyObject *given)
 {
     (void)module;
-    const char *const path = PyUnicode_AsUTF8AndSize(given, NULL);
+    PyObject *bytes_of_path = NULL;
+    if (!PyUnicode_FSConverter(given, &bytes_of_path)) return NULL;
+    const char *const path = PyBytes_AsString(bytes_of_path);
     const size_t bytes = path ? strlen(path) + 1 : 0;
     char *const copy = path ? PyMem_Malloc(bytes) : NULL;
+    if (copy) memcpy(copy, path, bytes);
+    Py_DECREF(bytes_of_path);
     if (!copy) return path ? PyErr_NoMemory() : NULL;
-    memcpy(copy, path, bytes);
     PyMem_Free(spry_python_plugin);
     spry_python_plugin = copy;
     Py_RETURN_NONE;

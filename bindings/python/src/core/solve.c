@@ -96,7 +96,7 @@ static PyObject *end(Call *call, const void *result, const spry_field *fields, s
     if (PyErr_Occurred()) return NULL; /* Ctrl-C */
     if (status != SPRY_OK && status != SPRY_NOT_CONVERGED) return spry_python_fail(err);
     PyObject *const dict = spry_python_dict(result, fields);
-    PyObject *const message = PyUnicode_FromString(status == SPRY_OK ? "" : err->message);
+    PyObject *const message = spry_python_text(status == SPRY_OK ? "" : err->message);
     if (!dict || !message || PyDict_SetItemString(dict, "message", message) < 0) {
         Py_XDECREF(dict);
         Py_XDECREF(message);

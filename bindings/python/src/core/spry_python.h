@@ -79,6 +79,9 @@ int spry_python_options(void *options, const spry_field *fields, PyObject *dict)
 extern const spry_field spry_python_spmv_options[];
 
 /* ---- errors.c ---- */
+/* A str of any bytes, as names of files are: those that are no UTF-8 become surrogates, as os.fsdecode has them. */
+PyObject *spry_python_text(const char *text);
+
 PyObject *spry_python_fail(const spry_error *err);
 
 /* Sets an InvalidError, with a message as PyErr_Format's. */

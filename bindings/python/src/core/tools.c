@@ -37,22 +37,40 @@ PyDoc_STRVAR(read_bytes_doc, "read_bytes(bytes, name, options) -> Matrix\n\nThe 
 static PyObject *read_bytes(PyObject *module, PyObject *args)
 {
     (void)module;
-    PyObject *dict, *read = NULL;
+    PyObject *path, *dict, *read = NULL;
     Py_buffer bytes;
-    const char *name;
     spry_read_options options = SPRY_INIT(spry_read_options);
     spry_matrix *A = NULL;
     spry_status status;
     spry_error err;
-    if (!PyArg_ParseTuple(args, "y*sO", &bytes, &name, &dict)) return NULL;
+    if (!PyArg_ParseTuple(args, "y*O&O", &bytes, PyUnicode_FSConverter, &path, &dict)) return NULL;
+    const char *const name = PyBytes_AsString(path);
     spry_context *const context = spry_python_context(0);
-    if (context && spry_python_options(&options, read_fields, dict) == 0) {
+    if (name && context && spry_python_options(&options, read_fields, dict) == 0) {
         SPRY_WITHOUT_LOCK(
             status = spry_matrix_read_memory(context, &A, bytes.buf, (size_t)bytes.len, name, &options, &err));
         read = status == SPRY_OK ? spry_python_own(A) : spry_python_fail(&err);
     }
     PyBuffer_Release(&bytes);
+    Py_DECREF(path);
     return read;
+}
+
+PyDoc_STRVAR(output_kind_doc, "output_kind(path) -> str\n\nHow a file of this name is written.");
+
+static PyObject *output_kind(PyObject *module, PyObject *given)
+{
+    (void)module;
+    PyObject *path;
+    const char *kind;
+    spry_error err;
+    if (!PyUnicode_FSConverter(given, &path)) return NULL;
+    const char *const name = PyBytes_AsString(path);
+    PyObject *result = NULL;
+    if (name)
+        result = spry_output_kind(name, &kind, &err) == SPRY_OK ? PyUnicode_FromString(kind) : spry_python_fail(&err);
+    Py_DECREF(path);
+    return result;
 }
 
 PyDoc_STRVAR(generate_doc, "generate(spec, options) -> Matrix");
@@ -302,6 +320,7 @@ static PyObject *explain(PyObject *module, PyObject *args)
 PyMethodDef spry_python_tool_functions[] = {
     {"read", read_file, METH_VARARGS, read_doc},
     {"read_bytes", read_bytes, METH_VARARGS, read_bytes_doc},
+    {"output_kind", output_kind, METH_O, output_kind_doc},
     {"generate", generate, METH_VARARGS, generate_doc},
     {"generators", generators, METH_NOARGS, generators_doc},
     {"formats", formats, METH_NOARGS, formats_doc},

@@ -21,8 +21,9 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
 
     Parameters
     ----------
-    source : path, or a file opened for reading bytes
-        Compressed by gzip or not. What it is tells its content, an edge list its name (.txt, .csv, .tsv, .edges, .el).
+    source : path, or an opened file
+        Compressed by gzip, bzip2, xz or Zstandard, or not. The content tells what it is; the name tells an edge list
+        (.txt, .csv, .tsv, .edges, .el). A compressed file, .npz or container is opened for reading bytes.
     dtype : float64 or float32
         Values are rounded to it correctly. A pattern's entries are 1.
     memory_limit : int, optional
@@ -60,16 +61,27 @@ def mmread(source, *, dtype=float, memory_limit=None, name=None, index_base=None
     options = _read_options(dtype, memory_limit, index_base=base, drop_duplicates=bool(drop_duplicates),
                             undirected=bool(undirected), input=input)
     if hasattr(source, "read"):
-        name = name or str(getattr(source, "name", "a file"))
-        return csr_of(interruptible(_core.read_bytes, source.read(), name, options))
+        name = name or getattr(source, "name", "a file")
+        name = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else str(name)
+        return csr_of(interruptible(_core.read_bytes, _bytes_of(source, name), name, options))
     os.stat(source)  # Python's own exception where there is none
     return csr_of(interruptible(_core.read, os.fspath(source), options))
 
 
-def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=None, check=True):
-    """Writes a matrix: Matrix Market, compressed where the name ends in .gz, or a container where it ends in .spry.
+def _bytes_of(source, name):
+    try:
+        data = source.read()
+    except UnicodeDecodeError:
+        raise TypeError(f"{name} is opened as text and holds other bytes, expected a file opened with mode 'rb'") from None
+    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
 
-    Values are written with as many digits as bring them back. The file appears when it is complete.
+
+def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=None, check=True):
+    """Writes a matrix to a file, in the kind that its name tells.
+
+    .mtx or no ending: Matrix Market. .csv: a list of edges, with the columns source, target and weight, nodes counted
+    from 0. Both are compressed if .gz follows. .spry: a container. Values are written with as many digits as bring them
+    back. The file appears when it is complete.
 
     Parameters
     ----------
@@ -77,6 +89,7 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     A : matrix of scipy.sparse
         As for spry.plan.
     comment : str, optional
+        Of Matrix Market.
     symmetry : "general", "symmetric" or "skew-symmetric"
         What A is: of the last two one triangle is written, or both where `full` is true.
     format : str, optional
@@ -85,16 +98,15 @@ def mmwrite(target, A, *, comment=None, symmetry="general", full=False, format=N
     Raises
     ------
     InvalidError
-        A is not what `symmetry` says.
+        A is not what `symmetry` says; the name has another ending.
     FileError
         It cannot be written.
     """
     if symmetry not in _SYMMETRIES:
         raise InvalidError(f"symmetry is {symmetry!r}, expected one of {', '.join(map(repr, _SYMMETRIES))}")
-    if os.fspath(target).endswith(".npz" if isinstance(os.fspath(target), str) else b".npz"):
-        raise InvalidError("mmwrite does not write .npz: scipy.sparse.save_npz does")
+    _core.output_kind(target)
     matrix = host_source_of(A).matrix(0, _SYMMETRIES[symmetry], check)
-    interruptible(matrix.write, os.fspath(target), {"comment": comment, "full": bool(full), "format": format})
+    interruptible(matrix.write, os.fspath(target), {"comment": comment if comment is None else os.fsencode(comment), "full": bool(full), "format": format})
 
 
 def generate(name, *, dtype=float, memory_limit=None, **parameters):

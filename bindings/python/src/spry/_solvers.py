@@ -1,5 +1,9 @@
 """Conjugate Gradient and PageRank, in SciPy's form of calls: both give (x, info)."""
 
+import inspect
+import numbers
+from collections.abc import Mapping
+
 import numpy as np
 
 from . import _core
@@ -190,7 +194,9 @@ def _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_o
         raise InvalidError(f"{'full_output' if full_output else 'M by name'} goes with Spry's own iteration, which "
                            "takes no plan, no callback and no operator M")
     operator = A if isinstance(A, Plan) else plan(A, threads=threads, check=check)
-    return scipy.sparse.linalg.cg(operator, b, x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback)
+    iterate = scipy.sparse.linalg.cg
+    name = "rtol" if "rtol" in inspect.signature(iterate).parameters else "tol"  # before SciPy 1.12
+    return iterate(operator, b, x0, atol=atol, maxiter=maxiter, M=M, callback=callback, **{name: rtol})
 
 
 def _square(source, threads, check):
@@ -208,6 +214,8 @@ def _columns(vectors, source, name, copy=False):
     """As the library takes them, where A is: of A's type, columns one behind the other."""
     array, wanted = source.home.from_any(vectors), source.dtype
     found, shape = source.home.dtype(array), source.home.shape(array)
+    if found.kind not in "biuf":
+        raise TypeError(f"{name} holds {found}, expected real numbers")
     if not np.can_cast(found, wanted, "same_kind" if found.kind in "iub" else "safe"):
         raise TypeError(f"{name} holds {found}, A holds {wanted}, which does not hold such numbers exactly: "
                         f"{name}.astype({wanted.name!r}) rounds them")
@@ -233,8 +241,9 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         Ends when the norm of a step is at most this; None: 1e-8, of float32 1e-6. norm is 1, 2 or numpy.inf.
     max_iter : int, optional
         1 or more; None: 200.
-    personalization : (n,), optional
-        v, which is divided by its sum; None: the same for all.
+    personalization : int, dict or (n,), optional
+        v: a node, whose weight is 1; the weights of some nodes, as {node: weight}; or the weights of all. Nodes count
+        from 0. v is divided by its sum. None: the same for all.
     x0 : (n,), optional
         Where the iteration starts; None: v.
     dangling : "teleport", "drop" or "refuse"
@@ -280,13 +289,32 @@ def pagerank(A, alpha=0.85, *, tol=None, max_iter=None, personalization=None, x0
         raise InvalidError(f"alpha is {alpha}, expected a number between 0 and 1")
     home, dtype = source.home, source.dtype
     x = home.empty(source.shape[0], dtype) if x0 is None else _columns(x0, source, "x0", copy=True)
-    v = None if personalization is None else home.shown(_columns(personalization, source, "personalization"))
+    v = _weights(personalization, source)
     result = Info(attended(_core.pagerank, matrix, home.shown(x), v, dtype == np.float32, options, of_call(threads),
                            entries=source.nnz, home=home, asks=True))
     if result.verdict == "zero column":
         raise InvalidError(result.message)
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
     return (x, info, result) if full_output else (x, info)
+
+
+def _weights(personalization, source):
+    """The weights of all nodes, as the library takes them; None: the same for all."""
+    if personalization is None:
+        return None
+    if isinstance(personalization, numbers.Integral) and not isinstance(personalization, bool):
+        personalization = {personalization: 1}
+    if isinstance(personalization, Mapping):
+        nodes = source.shape[0]
+        weights = np.zeros(nodes, source.dtype)
+        for node, weight in personalization.items():
+            if not isinstance(node, numbers.Integral) or not 0 <= node < nodes:
+                raise InvalidError(f"personalization names node {node!r}, expected nodes from 0 to {nodes - 1}")
+            if not isinstance(weight, numbers.Real):
+                raise TypeError(f"personalization has weight {weight!r} for node {node}, expected a number")
+            weights[node] = weight
+        personalization = weights
+    return source.home.shown(_columns(personalization, source, "personalization"))
 
 
 def _with_numbers(A):

@@ -1,0 +1,157 @@
+#include "io/foreign.h"
+
+#include "core/error.h"
+#include "io/container.h"
+#include "io/mtx.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define NO_MATRIX "expected Matrix Market, an edge list, SciPy's .npz or a container"
+#define EXPORT "write the matrix as Matrix Market, with scipy.io.mmwrite for example"
+#define AS_CSV "write the edges as a .csv with columns source, target and weight"
+#define UNPACK "unpack the file first"
+
+/* Text at the beginning of a file (without a byte order mark, in any case), or bytes at an offset. */
+typedef struct signature {
+    int offset, bytes;
+    const char *magic, *kind, *remedy;
+} signature;
+
+#define MAGIC(offset, text, kind, remedy)                                                                              \
+    {                                                                                                                  \
+        offset, sizeof text - 1, text, kind, remedy                                                                    \
+    }
+
+static const signature signatures[] = {
+    MAGIC(257, "ustar", "a tar archive",
+          "unpack it (tar -xf) and read the .mtx in it, or let 'spry fetch' get a matrix of the SuiteSparse "
+          "collection"),
+    MAGIC(0, "PK\3\4", "a zip archive", "unpack it (unzip) and read the matrix in it"),
+    MAGIC(0, "\211HDF\r\n\032\n", "an HDF5 file", EXPORT),
+    MAGIC(512, "\211HDF\r\n\032\n", "an HDF5 file", EXPORT),
+    MAGIC(0, "MATLAB ", "a MATLAB file", "in MATLAB or Octave write its entries, 'mmwrite'"),
+    MAGIC(0, "\223NUMPY", "a NumPy array (.npy)",
+          "write a sparse matrix with scipy.sparse.save_npz or scipy.io.mmwrite"),
+    MAGIC(0, "\0\022{P", "a matrix of PETSc", EXPORT),
+    MAGIC(0, "CDF\1", "a NetCDF file", EXPORT),
+    MAGIC(0, "CDF\2", "a NetCDF file", EXPORT),
+    MAGIC(0, "PAR1", "a Parquet file", AS_CSV),
+    MAGIC(0, "ARROW1", "an Arrow file", AS_CSV),
+    MAGIC(0, "SQLite format 3", "an SQLite database", AS_CSV),
+    MAGIC(0, "\200\3", "a pickle of Python", "write a sparse matrix with scipy.sparse.save_npz"),
+    MAGIC(0, "\200\4", "a pickle of Python", "write a sparse matrix with scipy.sparse.save_npz"),
+    MAGIC(0, "\200\5", "a pickle of Python", "write a sparse matrix with scipy.sparse.save_npz"),
+    MAGIC(0, "\037\213", "compressed twice, cut short or damaged (gzip)", UNPACK),
+    MAGIC(0, "BZh", "compressed twice, cut short or damaged (bzip2)", UNPACK),
+    MAGIC(0, "\3757zXZ", "compressed twice, cut short or damaged (xz)", UNPACK),
+    MAGIC(0, "(\265/\375", "compressed twice, cut short or damaged (Zstandard)", UNPACK),
+    MAGIC(0, "\037\235", "compressed by compress (.Z)",
+          "unpack it (uncompress), or compress with gzip, bzip2, xz or zstd"),
+    MAGIC(0, "\004\"M\030", "compressed by lz4", "unpack it (lz4 -d), or compress with gzip, bzip2, xz or zstd"),
+    MAGIC(0, "LZIP", "compressed by lzip", "unpack it (lzip -d), or compress with gzip, bzip2, xz or zstd"),
+    MAGIC(0, "]\0\0", "compressed by lzma", "unpack it (unlzma), or compress with gzip, bzip2, xz or zstd"),
+    MAGIC(0, "P*M\030", "compressed by pzstd", "unpack it (zstd -d), or compress with gzip, bzip2, xz or zstd"),
+    MAGIC(0, "7z\274\257\047\034", "a 7z archive", "unpack it and read the matrix in it"),
+    MAGIC(0, "Rar!\032", "a RAR archive", "unpack it and read the matrix in it"),
+    MAGIC(0, "\377\376", "text in UTF-16", "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"),
+    MAGIC(0, "\376\377", "text in UTF-16", "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"),
+    MAGIC(0, "\211PNG", "a picture (PNG)", NO_MATRIX),
+    MAGIC(0, "\377\330\377", "a picture (JPEG)", NO_MATRIX),
+    MAGIC(0, "GIF8", "a picture (GIF)", NO_MATRIX),
+    MAGIC(0, "%PDF", "a PDF document", NO_MATRIX),
+    MAGIC(0, "%!PS", "a PostScript document", NO_MATRIX),
+    MAGIC(0, "\177ELF", "a program or library (ELF)", NO_MATRIX),
+    MAGIC(0, "version https://git-lfs", "a pointer of Git LFS", "get the file itself (git lfs pull)"),
+    MAGIC(0, "<!DOCTYPE html", "a web page (HTML)", "download the file itself, the link may lead to a page"),
+    MAGIC(0, "<html", "a web page (HTML)", "download the file itself, the link may lead to a page"),
+    MAGIC(0, "<?xml", "XML, as of GraphML", AS_CSV),
+    MAGIC(0, "<graphml", "GraphML", AS_CSV),
+    MAGIC(0, "{", "JSON", AS_CSV),
+    MAGIC(0, "[", "JSON", AS_CSV),
+    MAGIC(0, "*Vertices", "a network of Pajek", AS_CSV),
+    MAGIC(0, "graph [", "a graph in GML", AS_CSV),
+    MAGIC(0, "digraph", "a graph in DOT", AS_CSV),
+};
+
+static int has(const signature *s, const char *p, const char *end)
+{
+    if (s->offset == 0 && end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
+    if (end - p < s->offset + s->bytes) return 0;
+    for (int b = 0; b < s->bytes; b++) { /* letters in any case */
+        const char wanted = s->magic[b], found = p[s->offset + b];
+        const int upper = found >= 'A' && found <= 'Z' && s->magic[0] == '<';
+        if (wanted != found && !(upper && (wanted | 0x20) == (found | 0x20))) return 0;
+    }
+    return 1;
+}
+
+/* Counts whole numbers at the beginning of p..end. *others: words that are none. */
+static int count_numbers(const char *p, const char *end, int *others)
+{
+    int count = 0;
+    *others = 0;
+    for (spryi_word w = spryi_next_word(&p, end); w.p < w.end; w = spryi_next_word(&p, end)) {
+        int64_t value;
+        int past;
+        if (spryi_read_digits(w.p, w.end, &value, &past) < w.end)
+            (*others)++;
+        else
+            count += *others == 0;
+    }
+    return count;
+}
+
+/* Title, numbers of cards, then three letters of the type ("RSA") and sizes. */
+static int is_harwell_boeing(const char *p, const char *end)
+{
+    const char *lines[3], *ends[3];
+    int others;
+    for (int l = 0; l < 3; l++) {
+        lines[l] = p;
+        ends[l] = spryi_line_end(p, end);
+        if (ends[l] == end) return 0;
+        p = ends[l] + 1;
+    }
+    if (count_numbers(lines[1], ends[1], &others) < 3 || others > 0) return 0;
+    const char *rest = lines[2];
+    const spryi_word type = spryi_next_word(&rest, ends[2]);
+    return type.end - type.p == 3 && strchr("RCPIQrcpiq", type.p[0]) && strchr("SUHZRsuhzr", type.p[1]) &&
+           strchr("AEae", type.p[2]) && count_numbers(rest, ends[2], &others) >= 3;
+}
+
+spry_status spryi_refuse_foreign(const char *name, const char *p, const char *end, spry_error *err)
+{
+    if (end - p >= 8 && memcmp(p, spryi_container_magic, 8) == 0)
+        return spryi_fail_file(err, SPRY_UNSUPPORTED, name, 0, "is a compressed container; " UNPACK);
+    for (size_t s = 0; s < sizeof signatures / sizeof *signatures; s++)
+        if (has(&signatures[s], p, end))
+            return spryi_fail_file(err, SPRY_UNSUPPORTED, name, 0, "is %s, which is not read; %s", signatures[s].kind,
+                                   signatures[s].remedy);
+    if (!is_harwell_boeing(p, end)) return SPRY_OK;
+    return spryi_fail_file(err, SPRY_UNSUPPORTED, name, 0,
+                           "is a Harwell-Boeing or Rutherford-Boeing file, which is not read; read it with "
+                           "scipy.io.hb_read and write it with scipy.io.mmwrite");
+}
+
+/* Two or three numbers, perhaps divided by commas or semicolons. */
+const char *spryi_edges_advice(const char *p, const char *end)
+{
+    int numbers = 0;
+    const char *line_end = end;
+    for (; p < end; p = line_end + (line_end < end)) { /* behind comments */
+        line_end = spryi_line_end(p, end);
+        const char *word = p;
+        const spryi_word first = spryi_next_word(&word, line_end);
+        if (first.p < first.end && *first.p != '#' && *first.p != '%') break;
+    }
+    for (const char *c = p; c < line_end;) {
+        while (c < line_end && (spryi_is_blank(*c) || *c == ',' || *c == ';')) c++;
+        if (c == line_end) break;
+        if (!strchr("0123456789.+-", *c)) return "";
+        while (c < line_end && strchr("0123456789.+-eE", *c)) c++;
+        numbers++;
+    }
+    if (numbers != 2 && numbers != 3) return "";
+    return "; its lines look like those of an edge list, whose name ends in .txt, .csv, .tsv, .edges or .el";
+}
