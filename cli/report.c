@@ -376,8 +376,7 @@ static int check(const arguments *a, int count, char **records)
         if (a->out && is_same_file(a->out, records[f]))
             return cli_usage_error("--out is '%s', the records that are read: expected another file", a->out);
     }
-    int status = cli_check_page_name("out", a->out);
-    if (status == CLI_GO_ON) status = cli_check_two_outputs("out", a->out, "json", a->json.path);
+    int status = cli_check_two_outputs("out", a->out, "json", a->json.path);
     for (int f = 0; f < count && status == CLI_GO_ON; f++) status = cli_check_output("json", a->json.path, records[f]);
     if (status == CLI_GO_ON && a->compare) status = cli_check_output("json", a->json.path, a->compare);
     if (status != CLI_GO_ON) return status;
@@ -386,6 +385,7 @@ static int check(const arguments *a, int count, char **records)
     if (dashes > 1) return cli_usage_error("'-' is given %d times: standard input can be read once", dashes);
     if (cli_is_dash(a->out) && a->compare)
         return cli_usage_error("--out - and the verdict of --compare both want standard output");
+    if (cli_check_page_name("out", a->out) != CLI_GO_ON) return CLI_USAGE;
     if (a->out && cli_check_output("out", a->out, "gen:") != CLI_GO_ON) return CLI_USAGE;
     return cli_check_stdout(a->out, &a->json);
 }

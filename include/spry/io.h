@@ -51,8 +51,8 @@ typedef struct spry_read_options {
  * comment any number.
  *
  * Matrix Market and edge lists may be compressed by gzip, bzip2, xz or Zstandard, which the content tells. The last
- * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers (for xz
- * and Zstandard the window that the file asks for) do not count in memory_limit_bytes. Files of other well-known kinds
+ * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers (for
+ * xz and Zstandard the window that the file asks for) do not count in memory_limit_bytes. Files of other well-known kinds
  * (Harwell-Boeing, tar, HDF5, MATLAB, ...) are SPRY_UNSUPPORTED with the kind and what to do.
  *
  * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
@@ -73,8 +73,8 @@ typedef struct spry_read_options {
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
- * scoo, sell or windowed (spry_write_options) shows itself as CSR, which is made when a call first needs it: every one that
- * looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
+ * scoo, sell or windowed (spry_write_options) shows itself as CSR, which is made when a call first needs it: every
+ * one that looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
  * with the parameters it has, and "auto" takes that format for them; values are the file's, and updates change
  * nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not be changed in place or
  * cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and order, so that
@@ -165,7 +165,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, con
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a Matrix Market file (compressed or not) of n x k entries, array or coordinate (entries that are left out are 0),
+ * Reads a Matrix Market file (compressed or not) of n x k entries, array or coordinate (entries left out are 0),
  * into a vector of k columns, one behind the other, as spry_vector_create makes one. Symmetric files are refused where
  * k > 1. type: SPRY_F32 or SPRY_F64 (default). Who expects one column looks at v->columns.
  * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows and
@@ -181,8 +181,8 @@ SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, con
 
 /*
  * Writes a vector's columns as a Matrix Market array of length x columns, as spry_matrix_write does but never
- * compressed. comment may be NULL. A path that ends in .csv becomes spry_vector_write_table with "row", "value" and base
- * 0; comment is refused.
+ * compressed. comment may be NULL. A path that ends in .csv becomes spry_vector_write_table with "row", "value" and
+ * base 0; comment is refused.
  */
 SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                        const char *comment, spry_error *err);

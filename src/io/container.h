@@ -69,6 +69,9 @@ _Static_assert(sizeof(spryi_container_section) == 64, "a file's table has no hol
 _Static_assert(sizeof(spryi_container_head) == 192 + SPRYI_MOST_SECTIONS * 64, "a file's head has no holes");
 _Static_assert(sizeof(spryi_container_head) <= SPRYI_CONTAINER_HEAD, "head and table fit the first page");
 
+/* 1: a container can hold a matrix in this format. */
+int spryi_container_stores(const struct spryi_format *format);
+
 extern const unsigned char spryi_container_magic[8];
 
 /* One section in memory. */

@@ -96,20 +96,27 @@ static int keep_storage(content *c, const spry_matrix *A, const char *format)
     return 1;
 }
 
+int spryi_container_stores(const spryi_format *format)
+{
+    const char *const name = format->name; /* csr, csc and coo are the arrays of a matrix */
+    return format->sections || strcmp(name, "csr") == 0 || strcmp(name, "csc") == 0 || strcmp(name, "coo") == 0;
+}
+
 /* SPRY_UNSUPPORTED with the formats that a container stores. */
 static spry_status refuse_format(const char *format, spry_error *err)
 {
-    char known[256] = "csr, csc, coo";
+    char known[256] = "";
     const spryi_format *f;
     for (int i = 0; (f = spryi_format_at(i)) != NULL; i++) {
         const size_t used = strlen(known);
-        if (f->sections) snprintf(known + used, sizeof known - used, ", %s", f->name);
+        if (!spryi_container_stores(f)) continue;
+        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", f->name);
     }
     return spryi_fail(err, SPRY_UNSUPPORTED, "format",
                       "write: a container cannot store format %.40s, expected one of %s", format, known);
 }
 
-/* Builds what options->format asks for. csr, csc and coo are the arrays of a matrix. */
+/* Builds what options->format asks for. */
 static spry_status resolve(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
 {
     spry_layout layout = format ? SPRY_CSR : A->a.layout;
@@ -120,10 +127,8 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
         SPRYI_OK_OR_RETURN(spryi_parse_format(&c->format, parameters, format, err));
         c->layout = c->format->name;
         if (c->format->sections) return build(context, c, A, parameters, err);
-        if (strcmp(c->format->name, "coo") == 0)
-            layout = SPRY_COO;
-        else if (strcmp(c->format->name, "csr") != 0)
-            return refuse_format(format, err);
+        if (!spryi_container_stores(c->format)) return refuse_format(format, err);
+        if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
     }
     c->layout = layout_name(layout);
     if (layout == A->a.layout) return SPRY_OK;

@@ -143,7 +143,7 @@ const char *spryi_edges_advice(const char *p, const char *end)
         line_end = spryi_line_end(p, end);
         const char *word = p;
         const spryi_word first = spryi_next_word(&word, line_end);
-        if (first.p < first.end && *first.p != '#' && *first.p != '%') break;
+        if (first.p < first.end && *first.p != '#') break;
     }
     for (const char *c = p; c < line_end;) {
         while (c < line_end && (spryi_is_blank(*c) || *c == ',' || *c == ';')) c++;

@@ -109,7 +109,12 @@ static void count_aside(const spryi_text *text, spryi_inflater *in, int64_t *cou
 
 static void count_barren(const spryi_text *text, spryi_inflater *in, int64_t bytes)
 {
-    count_aside(text, in, &in->barren, bytes, "packed data of more than 64 MB bring no text, the limit in a pipe");
+    char fault[sizeof in->fault];
+    in->barren += bytes;
+    if (text->feed.fd < 0 || in->barren <= SPRYI_ASIDE_BYTES || in->stage == BROKEN) return;
+    snprintf(fault, sizeof fault, "%s data of more than 64 MB bring no text, the limit in a pipe",
+             spryi_packing_name(in->packing));
+    broken(in, SPRY_BAD_FILE, fault);
 }
 
 /* More compressed bytes. At the end of the input avail_in stays 0. */

@@ -3,10 +3,11 @@
  *
  * A regular file is read with pread into a buffer that stays in the thread's cache: as fast as mapping it,
  * and a file cut short meanwhile is an error, no SIGBUS. gzip, bzip2, xz and Zstandard (any number of members) are
- * unpacked, and what can be read in order alone (pipes, devices: a feed) is read, block by block under a lock while the other threads parse.
+ * unpacked, and what can be read in order alone (pipes, devices: a feed) is read, block by block under a lock while
+ * the other threads parse.
  *
  * A feed may never end. So nothing waits for its end: as much is read ahead as tells whether the text can be as long
- * as it claims, and what brings no entries (comments, blank lines, gzip without content) is limited.
+ * as it claims, and what brings no entries (comments, blank lines, packed data without content) is limited.
  */
 #ifndef SPRYI_TEXT_H
 #define SPRYI_TEXT_H

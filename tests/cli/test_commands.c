@@ -318,8 +318,14 @@ static void convert(void **state)
     for (size_t c = 0; c < sizeof strange / sizeof *strange; c++) {
         char command[80];
         snprintf(command, sizeof command, "%s -o $D/copy.foo", strange[c]);
-        expect(command, 2, NULL, "copy.foo': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'");
+        expect(command, 2, NULL,
+               "copy.foo': expected a name that ends in .mtx or .csv, also with .gz behind it, or in .spry");
     }
+    expect("convert $D/small.mtx -o $D/copy.csv", 0, "copy.csv: 4 x 5, 6 entries, CSV", NULL);
+    copy = read_file("copy.csv");
+    if (!copy) fail();
+    assert_int_equal(strncmp(copy, "source,target,weight\n1,1,2.5\n", 29), 0);
+    free(copy);
     expect("convert $D/small.mtx -o $D/copy.txt.gz", 2, NULL, "copy.txt.gz': expected a name that ends in .mtx");
     expect("convert $D/small.mtx -o $D/.mtx", 0, "4 x 5", NULL);
     expect("convert $D/small.mtx -o /dev/null", 0, NULL, NULL);

@@ -64,6 +64,7 @@ static void mistakes(void **state)
         {"$D/old.jsonl -o - --compare $D/old.jsonl",
          "spry report: --out - and the verdict of --compare both want standard output\n"},
         {"$D/old.jsonl -o - --json", "spry report: --out - and --json both want standard output\n"},
+        {"$D/old.jsonl -o $D/x.pdf", "x.pdf': a report is a page in HTML, expected a name that ends in .html\n"},
         {"$D/old.jsonl -o $D/none/x.html", "none/x.html: cannot be written: No such file or directory\n"},
         {"$D/old.jsonl -o $D/old.jsonl", "old.jsonl', the records that are read: expected another file\n"},
         {"$D/same.jsonl -o $D/old.jsonl --compare $D/old.jsonl",

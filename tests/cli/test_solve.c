@@ -245,7 +245,7 @@ static void solve_mistakes(void **state)
     expect("solve $D/sym.mtx --method gmres", 2, NULL, "--method is 'gmres', expected one of: cg");
     expect("solve $D/sym.mtx --precond ilu", 2, NULL, "--precond is 'ilu', expected one of: none, jacobi");
     expect("solve $D/sym.mtx --type pattern", 2, NULL, "expected one of: f32, f64");
-    expect("solve $D/sym.mtx -o x.mtx.gz", 2, NULL, "expected a name without .gz");
+    expect("solve $D/sym.mtx -o x.mtx.gz", 2, NULL, "expected a name that ends in .mtx or .csv");
     expect("solve $D/sym.mtx -o - --json", 2, NULL, "both want standard output");
     expect("solve $D/sym.mtx -o $D/none/x.mtx", 2, NULL, "none/x.mtx");
     expect("solve $D/sym.mtx -b $D/b3.mtx -o $D/b3.mtx", 2, NULL, "b3.mtx");
@@ -329,6 +329,65 @@ static void pagerank_personalised(void **state)
     expect("pagerank $D/links.mtx --start $D/nowhere.mtx", 2, NULL, "nowhere.mtx");
     expect("pagerank $D/links.mtx --start $D/x.mtx -o $D/x.mtx", 2, NULL, "x.mtx");
     expect("pagerank $D/links.mtx --personalised $D/mine.mtx -o $D/mine.mtx", 2, NULL, "mine.mtx");
+}
+
+/* Expects the lines of a file of the folder that begin with `head` and one of each row, numbered from `base`. */
+static void expect_table(const char *name, const char *head, int base, int rows)
+{
+    char *text = read_file(name), *at = text;
+    if (!text) fail();
+    assert_int_equal(strncmp(at, head, strlen(head)), 0);
+    at += strlen(head);
+    for (int row = 0; row < rows; row++) {
+        double value;
+        int number, length;
+        assert_int_equal(sscanf(at, "%d,%lf\n%n", &number, &value, &length), 2);
+        assert_int_equal(number, row + base);
+        at += length;
+    }
+    assert_int_equal(*at, '\0');
+    free(text);
+}
+
+/* Vectors follow the ending of their file; unknown ones are refused before the matrix is read. */
+static void tables(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"pagerank", "solve", "spmv"};
+    char command[120];
+    expect("pagerank $D/links.mtx -o $D/ranks.csv", 0, "ranks.csv", NULL);
+    expect_table("ranks.csv", "node,rank\n", 1, 4);
+    expect("solve $D/sym.mtx -o $D/x.csv", 0, "x.csv", NULL);
+    expect_table("x.csv", "row,value\n", 1, 3);
+    expect("spmv $D/sym.mtx -o $D/y.csv", 0, "sym", NULL);
+    expect_table("y.csv", "row,value\n", 1, 3);
+    for (int c = 0; c < 3; c++) {
+        snprintf(command, sizeof command, "%s $D/missing.mtx -o $D/x.txt", commands[c]);
+        expect(command, 2, NULL,
+               "x.txt': a vector is written as plain text, expected a name that ends in .mtx or .csv");
+    }
+    write_file("pairs.csv", "0,1\n1,2\n2,0\n");
+    expect("pagerank $D/pairs.csv -o $D/ranks.csv", 0, "ranks.csv", NULL);
+    expect_table("ranks.csv", "node,rank\n", 0, 3);
+}
+
+/* A node by its number, in the base of the file. */
+static void pagerank_of_node(void **state)
+{
+    (void)state;
+    double x[4], y[4];
+    write_file("third.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 1\n3 1 1\n");
+    write_file("from0.csv", "0,1\n1,2\n");
+    expect("pagerank $D/links.mtx --personalised 3 -o $D/x.mtx", 0, "  personalised    by node 3\n", NULL);
+    expect("pagerank $D/links.mtx --personalised $D/third.mtx -o $D/y.mtx", 0, "third.mtx", NULL);
+    read_array("x.mtx", 4, x);
+    read_array("y.mtx", 4, y);
+    for (int i = 0; i < 4; i++) assert_true(x[i] == y[i]);
+    expect("pagerank $D/links.mtx --personalised 0", 2, NULL,
+           "--personalised is 0, expected a node from 1 to 4 (counted from 1) or a file");
+    expect("pagerank $D/links.mtx --personalised 5", 2, NULL, "expected a node from 1 to 4");
+    expect("pagerank $D/from0.csv --personalised 0", 0, "by node 0\n", NULL);
+    expect("pagerank $D/from0.csv --personalised 3", 2, NULL, "expected a node from 0 to 2 (counted from 0) or a file");
 }
 
 /* The steps of the tutorial, of a matrix that stands for B itself. */
@@ -482,6 +541,8 @@ int main(void)
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank_of_a_file),
         cmocka_unit_test(pagerank_personalised),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(pagerank_of_node),
         cmocka_unit_test(pagerank),
         cmocka_unit_test(pagerank_records),
         cmocka_unit_test(pagerank_of_generated_graphs),

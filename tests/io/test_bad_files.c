@@ -22,6 +22,9 @@
 #define ARRAY "%%MatrixMarket matrix array real general\n"
 #define BANNER "'%%MatrixMarket matrix coordinate real general'"
 #define BAD SPRY_BAD_FILE
+#define MIRROR(entry, other, kind)                                                                                     \
+    "entry " entry " is the mirror image of entry " other ", and each entry of a " kind                                \
+    " file stands for both; expected one triangle, or read with duplicates dropped (drop_duplicates)"
 
 typedef struct bad_file {
     const char *text;
@@ -35,12 +38,15 @@ static const bad_file bad_files[] = {
     /* banner */
     {"", 0, BAD, 0, "the file is empty, expected " BANNER},
     {"\n", 0, BAD, 1, "expected a banner such as " BANNER ", found the end of the line"},
-    {"1 1 1\n1 1 5\n", 0, BAD, 1, "expected a banner such as " BANNER ", found '1'"},
+    {"1 1 1\n1 1 5\n", 0, BAD, 1,
+     "expected a banner such as " BANNER
+     ", found '1'; its lines look like those of an edge list, whose name ends in .txt, "
+     ".csv, .tsv, .edges or .el"},
     {"%MatrixMarket matrix coordinate real general\n1 1 0\n", 0, BAD, 1,
      "expected a banner such as " BANNER ", found '%MatrixMarket'"},
-    {"\x7f\x45LF\x02\x01\x01\0\0\0\0\0\0\0\0\x03", 16, BAD, 1,
+    {"\x7f\x45LX\x02\x01\x01\0\0\0\0\0\0\0\0\x03", 16, BAD, 1,
      "expected a banner such as " BANNER
-     ", found '\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03'"},
+     ", found '\\x7fELX\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03'"},
     {"PK\x05\x04\x14\0\0\0\x08\0\x8a\xb1mWwhatever is in this archive\n", 43, BAD, 1,
      "expected a banner such as " BANNER ", found 'PK\\x05\\x04\\x14\\x00\\x00\\x00\\x08\\x00\\x8a\\xb1mWwhatever'"},
     {"%%MatrixMarket\n1 1 0\n", 0, BAD, 1, "expected 'matrix' in the banner, found the end of the line"},
@@ -49,7 +55,7 @@ static const bad_file bad_files[] = {
     {"%%MatrixMarket matrix sparse real general\n1 1 0\n", 0, BAD, 1,
      "expected 'coordinate' or 'array' in the banner, found 'sparse'"},
     {"%%MatrixMarket matrix coordinate float general\n1 1 0\n", 0, BAD, 1,
-     "expected 'real', 'double', 'integer' or 'pattern' in the banner, found 'float'"},
+     "expected 'real', 'double', 'integer', 'unsigned-integer' or 'pattern' in the banner, found 'float'"},
     {"%%MatrixMarket matrix coordinate real triangular\n1 1 0\n", 0, BAD, 1,
      "expected 'general', 'symmetric', 'skew-symmetric' or 'hermitian' in the banner, found 'triangular'"},
     {"%%MatrixMarket matrix coordinate real\n1 1 0\n", 0, BAD, 1,
@@ -59,9 +65,9 @@ static const bad_file bad_files[] = {
     {"%%MatrixMarket vector coordinate real general\n1 0\n", 0, SPRY_UNSUPPORTED, 1,
      "the file holds a vector; this library reads 'matrix' files only"},
     {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n", 0, SPRY_UNSUPPORTED, 1,
-     "complex matrices are not supported yet; 'real', 'double', 'integer' and 'pattern' are"},
+     "complex matrices are not supported yet, expected 'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"},
     {"%%MatrixMarket matrix coordinate complex hermitian\n1 1 1\n1 1 1 2\n", 0, SPRY_UNSUPPORTED, 1,
-     "complex matrices are not supported yet; 'real', 'double', 'integer' and 'pattern' are"},
+     "complex matrices are not supported yet, expected 'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"},
     {"%%MatrixMarket matrix array pattern general\n1 1\n", 0, BAD, 1,
      "an array file has values, but its banner says 'pattern'; expected 'real' or 'integer'"},
     {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", 0, BAD, 1,
@@ -96,6 +102,13 @@ static const bad_file bad_files[] = {
      "the banner says symmetric, but the matrix is not square: 3 rows, 4 columns"},
     {SKEW "5 4 1\n2 1 1\n", 0, BAD, 2,
      "the banner says skew-symmetric, but the matrix is not square: 5 rows, 4 columns"},
+    /* an entry and its mirror image, which stand for the same two */
+    {SYMMETRIC "2 2 3\n1 1 1\n2 1 5\n1 2 5\n", 0, BAD, 5, MIRROR("(1, 2)", "(2, 1)", "symmetric")},
+    {SYMMETRIC "4 4 4\n1 4 1\n3 2 1\n2 3 1\n4 1 1\n", 0, BAD, 3, MIRROR("(1, 4)", "(4, 1)", "symmetric")},
+    {SKEW "2 2 2\n1 2 5\n2 1 -5\n", 0, BAD, 3, MIRROR("(1, 2)", "(2, 1)", "skew-symmetric")},
+    {"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 3\n3 1\n", 0, BAD, 3,
+     MIRROR("(1, 3)", "(3, 1)", "symmetric")},
+    {SYMMETRIC "2 2 2\n2 1 5\n% between\n1 2 5\n", 0, BAD, 0, MIRROR("(1, 2)", "(2, 1)", "symmetric")},
     /* indices */
     {COORDINATE "10 10 2\n1 1 1\n12 1 1\n", 0, BAD, 4, "row index 12 is past the last row 10"},
     {COORDINATE "10 10 2\n1 1 1\n1 11 1\n", 0, BAD, 4, "column index 11 is past the last column 10"},

@@ -111,6 +111,24 @@ static const good_file good_files[] = {
      SPRY_SKEW_SYMMETRIC,
      SPRYI_REAL,
      {0, -1, -2, 1, 0, -3, 2, 3, 0}},
+    {"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 3\n1 1 18446744073709551615\n1 2 "
+     "9007199254740993\n"
+     "2 2 9223372036854776833\n",
+     2,
+     2,
+     3,
+     0,
+     SPRYI_INTEGER,
+     {18446744073709551616.0, 9007199254740992, 0, 9223372036854777856.0}},
+    {"%%MatrixMarket matrix array unsigned-integer general\n2 1\n0\n7\n", 2, 1, 1, 0, SPRYI_INTEGER, {0, 7}},
+    /* entries of a symmetric matrix in both triangles, each once */
+    {"%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n2 1 1\n1 3 2\n3 2 3\n2 2 4\n",
+     3,
+     3,
+     7,
+     SPRY_SYMMETRIC,
+     SPRYI_REAL,
+     {0, 1, 2, 1, 4, 3, 2, 3, 0}},
     /* duplicates are summed, explicit zeros stay */
     {REAL "2 2 5\n2 2 1\n1 1 2\n2 2 4\n1 2 0\n2 2 8\n", 2, 2, 3, 0, SPRYI_REAL, {2, 0, 0, 13}},
     {"%%MatrixMarket matrix coordinate pattern general\n1 1 2\n1 1\n1 1\n", 1, 1, 1, 0, SPRYI_FIELD_PATTERN, {2}},

@@ -69,6 +69,87 @@ static void test_text(void **state)
     spry_context_destroy(context);
 }
 
+/* Edges with nodes in the matrix's base; both triangles of a symmetric matrix. */
+static void test_csv(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {HEAD "real general\n2 3 2\n2 3 -2.50\n1 1 1e0\n", "source,target,weight\n1,1,1\n2,3,-2.5\n"},
+        {HEAD "integer symmetric\n2 2 2\n2 1 4\n2 2 5\n", "source,target,weight\n1,2,4\n2,1,4\n2,2,5\n"},
+        {HEAD "pattern general\n2 2 1\n2 1\n", "source,target\n2,1\n"},
+        {HEAD "real general\n0 3 0\n", "source,target,weight\n"},
+    };
+    spry_context *context = context_of(2);
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    spry_read_options from_1 = SPRY_INIT(spry_read_options);
+    from_1.index_base = 1;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        spry_matrix *A = read_text(context, cases[c][0], NULL), *B = NULL;
+        const char *path = temporary_path("written.csv");
+        write_to(A, path, NULL);
+        char *text = content_of(path, NULL);
+        assert_string_equal(cases[c][1], text);
+        free(text);
+        path = temporary_path("written.CSV.gz");
+        write_to(A, path, NULL);
+        if (spry_matrix_nnz(A) > 0) {
+            assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, &from_1, NULL));
+            assert_int_equal(spry_matrix_nnz(A), spry_matrix_nnz(B));
+        }
+        options.comment = "none";
+        assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, path, &options, NULL));
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+    }
+    spry_context_destroy(context);
+}
+
+/* A name tells the kind, and one that tells nothing is refused before anything is written. */
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *kind; /* NULL: refused */
+    } cases[] = {
+        {"a.mtx", "Matrix Market"},
+        {"a.MTX.gz", "Matrix Market, gzip"},
+        {"a", "Matrix Market"},
+        {"a.d/b", "Matrix Market"},
+        {"-", "Matrix Market"},
+        {"/dev/null", "Matrix Market"},
+        {".mtx", "Matrix Market"},
+        {"a.gz", "Matrix Market, gzip"},
+        {"a.b.csv", "CSV"},
+        {"a.csv.gz", "CSV, gzip"},
+        {"a.spry", "container"},
+        {"a.spry.gz", NULL},
+        {"a.npz", NULL},
+        {"a.txt", NULL},
+        {"a.mtx.xz", NULL},
+        {"a.html", NULL},
+        {"a.", NULL},
+    };
+    spry_context *context = context_of(1);
+    spry_matrix *A = read_text(context, HEAD "real general\n0 3 0\n", NULL);
+    const int files = count_files();
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *kind = NULL;
+        spry_error err = {0};
+        const spry_status status = spry_output_kind(cases[c].name, &kind, &err);
+        assert_int_equal(cases[c].kind ? SPRY_OK : SPRY_INVALID_ARGUMENT, status);
+        if (cases[c].kind) {
+            assert_string_equal(cases[c].kind, kind);
+        } else {
+            assert_non_null(strstr(err.message, "expected .mtx or .csv, also with .gz behind it, or .spry"));
+            assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path(cases[c].name), NULL, &err));
+        }
+    }
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_output_kind(NULL, &(const char *){NULL}, NULL));
+    assert_int_equal(files, count_files());
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -330,9 +411,9 @@ static void test_targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_options),    cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_unsound_matrix), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_text),       cmocka_unit_test(test_csv),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_options),    cmocka_unit_test(test_layouts),  cmocka_unit_test(test_unsound_matrix),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_failures), cmocka_unit_test(test_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

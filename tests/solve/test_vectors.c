@@ -60,6 +60,62 @@ static void what_is_written(void **state)
     assert_string_equal(text, "%%MatrixMarket matrix array real general\n%one\n%two\n3 1\n1\n-0.5\n1e+300\n");
 }
 
+static void expect_table(spry_const_vector v, const char *row, const char *value, int base, const char *expected)
+{
+    char text[256] = "", table[300];
+    snprintf(table, sizeof table, "%s.csv", path);
+    if (row)
+        assert_int_equal(spry_vector_write_table(context, v, table, row, value, base, NULL), SPRY_OK);
+    else
+        assert_int_equal(spry_vector_write(context, v, table, NULL, NULL), SPRY_OK);
+    FILE *file = fopen(table, "r");
+    assert_non_null(file);
+    (void)fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    remove(table);
+    assert_string_equal(text, expected);
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    static const double values[] = {1, -0.5, 1e300, 0.1};
+    spry_const_vector v = spry_const_vector_f64(values, 4);
+    expect_table(v, NULL, NULL, 0, "row,value\n0,1\n1,-0.5\n2,1e+300\n3,0.1\n");
+    expect_table(v, "node", "rank", 1, "node,rank\n1,1\n2,-0.5\n3,1e+300\n4,0.1\n");
+    v.length = 2;
+    v.columns = 2;
+    v.column_stride = 2;
+    expect_table(v, NULL, NULL, 0, "row,value1,value2\n0,1,1e+300\n1,-0.5,0.1\n");
+}
+
+/* Longer than what is held before it is written. */
+static void long_table(void **state)
+{
+    (void)state;
+    enum { ROWS = 20000 };
+    char table[300];
+    double *values = malloc(ROWS * sizeof *values);
+    assert_non_null(values);
+    for (int i = 0; i < ROWS; i++) values[i] = i + 0.5;
+    snprintf(table, sizeof table, "%s.csv", path);
+    assert_int_equal(spry_vector_write(context, spry_const_vector_f64(values, ROWS), table, NULL, NULL), SPRY_OK);
+    FILE *file = fopen(table, "r");
+    assert_non_null(file);
+    char line[80];
+    assert_non_null(fgets(line, sizeof line, file));
+    for (int i = 0; i < ROWS; i++) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "%d,%d.5\n", i, i);
+        assert_non_null(fgets(line, sizeof line, file));
+        assert_string_equal(line, expected);
+    }
+    assert_null(fgets(line, sizeof line, file));
+    fclose(file);
+    remove(table);
+    free(values);
+}
+
 static void what_is_read(void **state)
 {
     (void)state;
@@ -141,8 +197,18 @@ static void bad_arguments(void **state)
     v = spry_vector_f64(data, 2);
     expect_status(spry_vector_write(context, spry_vector_as_const(v), "/nowhere/at/all", NULL, &err), &err,
                   SPRY_FILE_ERROR, "/nowhere");
-    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx.gz", NULL, &err), &err,
-                  SPRY_INVALID_ARGUMENT, "without .gz");
+    static const char *const names[] = {"x.mtx.gz", "x.csv.gz", "x.spry"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        expect_status(spry_vector_write(context, spry_vector_as_const(v), names[n], NULL, &err), &err,
+                      SPRY_INVALID_ARGUMENT, "expected a name that ends in .mtx or .csv");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.txt", NULL, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "unknown ending");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.csv", "a comment", &err), &err,
+                  SPRY_INVALID_ARGUMENT, "holds no comment");
+    expect_status(spry_vector_write_table(context, spry_vector_as_const(v), "x.csv", "row", "value", 2, &err), &err,
+                  SPRY_INVALID_ARGUMENT, "index_base is 2");
+    expect_status(spry_vector_write_table(context, spry_vector_as_const(v), "x.csv", NULL, "value", 0, &err), &err,
+                  SPRY_INVALID_ARGUMENT, "row is NULL");
     v.columns = -1;
     expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "columns and strides of 0 or more");
@@ -193,8 +259,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(what_is_written),          cmocka_unit_test(what_is_read),
-        cmocka_unit_test(bad_arguments),  cmocka_unit_test(every_allocation_refused), cmocka_unit_test(several_columns),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_is_written),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(long_table),
+        cmocka_unit_test(what_is_read),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(every_allocation_refused),
+        cmocka_unit_test(several_columns),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
