@@ -49,7 +49,7 @@ need_build_tools()
     compiles c gcc -fsyntax-only <<<'#include <minizip/unzip.h>' || need libminizip-dev "reads .npz of SciPy"
     has_module libpng || need libpng-dev "pictures of spry reorder"
     has_module libcurl || need libcurl4-openssl-dev "spry fetch"
-    has_module libarchive || need libarchive-dev "spry fetch"
+    has_module libarchive || need libarchive-dev "spry fetch; reads .bz2, .xz, .zst"
     has_module libcjson || need libcjson-dev "JSON records of the benchmark"
 }
 

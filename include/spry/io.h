@@ -51,20 +51,20 @@ typedef struct spry_read_options {
  * comment any number.
  *
  * Matrix Market and edge lists may be compressed by gzip, bzip2, xz or Zstandard, which the content tells. The last
- * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers (for
- * xz and Zstandard the window that the file asks for) do not count in memory_limit_bytes. Files of other well-known kinds
+ * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers do not
+ * count in memory_limit_bytes: for xz and Zstandard the window that the file asks for. Files of other well-known kinds
  * (Harwell-Boeing, tar, HDF5, MATLAB, ...) are SPRY_UNSUPPORTED with the kind and what to do.
  *
  * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * An edge list is text whose name ends in .txt, .csv, .tsv, .edges or .el (and .gz, .bz2, .xz or .zst), and which is
- * none of the others. All lines have two columns or all have three: source, target and perhaps a weight, separated by blanks,
- * tabs, a comma or a semicolon. Fields may have double quotes. Numbers of nodes are whole, in any spelling (7, 7.0,
- * 7e0); the largest gives the number of rows and columns. A[source][target] becomes the weight, 1 if there is none.
- * Blank lines, and lines that begin with # or %, are skipped. The first other line may name the columns. If it names
- * source and target, in any order and case, the weight is the column named weight, if any, and other columns are not
- * read. SPRY_BAD_FILE if the first column has no name and source and target have none. Repeated edges are summed as
+ * none of the others. All lines have two columns or all have three: source, target and perhaps a weight, separated by
+ * blanks, tabs, a comma or a semicolon. Fields may have double quotes. Numbers of nodes are whole, in any spelling (7,
+ * 7.0, 7e0); the largest gives the number of rows and columns. A[source][target] becomes the weight, 1 if there is
+ * none. Blank lines, and lines that begin with # or %, are skipped. The first other line may name the columns. If it
+ * names source and target, in any order and case, the weight is the column named weight, if any, and other columns are
+ * not read. SPRY_BAD_FILE if the first column has no name and source and target have none. Repeated edges are summed as
  * entries are.
  *
  * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
@@ -74,13 +74,13 @@ typedef struct spry_read_options {
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
  * scoo, sell or windowed (spry_write_options) shows itself as CSR, which is made when a call first needs it: every
- * one that looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
- * with the parameters it has, and "auto" takes that format for them; values are the file's, and updates change
- * nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not be changed in place or
- * cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and order, so that
- * products of it are safe. Whatever is wrong is SPRY_BAD_FILE, a container of a newer version too. docs/container.md
- * has the layout. Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
- * 1996.
+ * one that looks at entries, but plans of that format. These read the mapped file in place
+ * (spry_spmv_plan_info.from_file), with the parameters it has, and "auto" takes that format for them; values are the
+ * file's, and updates change nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not
+ * be changed in place or cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and
+ * order, so that products of it are safe. Whatever is wrong is SPRY_BAD_FILE, a container of a newer version too.
+ * docs/container.md has the layout. Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats,
+ * NISTIR 5935, 1996.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                                       const spry_read_options *options, spry_error *err);

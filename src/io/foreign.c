@@ -153,5 +153,6 @@ const char *spryi_edges_advice(const char *p, const char *end)
         numbers++;
     }
     if (numbers != 2 && numbers != 3) return "";
-    return "; its lines look like those of an edge list, whose name ends in .txt, .csv, .tsv, .edges or .el";
+    return "; its lines look like those of an edge list, whose name ends in .txt, .csv, .tsv, .edges or .el, or "
+           "which is read with input 'edges'";
 }

@@ -330,7 +330,7 @@ static spry_status write_text(const spry_matrix *A, const char *path, bool csv, 
     writing w = {.A = A,
                  .csv = csv,
                  .divider = csv ? ',' : ' ',
-                 .base = 1,
+                 .base = csv ? A->index_base : 1,
                  .output.fd = -1,
                  .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
     w.field = resolve_field(A, threads);

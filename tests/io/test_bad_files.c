@@ -41,7 +41,7 @@ static const bad_file bad_files[] = {
     {"1 1 1\n1 1 5\n", 0, BAD, 1,
      "expected a banner such as " BANNER
      ", found '1'; its lines look like those of an edge list, whose name ends in .txt, "
-     ".csv, .tsv, .edges or .el"},
+     ".csv, .tsv, .edges or .el, or which is read with input 'edges'"},
     {"%MatrixMarket matrix coordinate real general\n1 1 0\n", 0, BAD, 1,
      "expected a banner such as " BANNER ", found '%MatrixMarket'"},
     {"\x7f\x45LX\x02\x01\x01\0\0\0\0\0\0\0\0\x03", 16, BAD, 1,

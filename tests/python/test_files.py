@@ -1,7 +1,10 @@
 """Files, generated matrices, orders."""
 
+import bz2
 import gzip
 import io
+import lzma
+import os
 
 import numpy as np
 import pytest
@@ -50,6 +53,89 @@ def test_compressed_files_and_opened_ones(tmp_path, grid):
     with open(path, "rb") as file:
         assert same(spry.mmread(file), grid)
     assert same(spry.mmread(io.BytesIO(path.read_bytes())), grid)
+
+
+@pytest.mark.parametrize("module, ending", [(bz2, "bz2"), (lzma, "xz"), (gzip, "gz")])
+def test_compressed_by_others(tmp_path, grid, module, ending):
+    spry.mmwrite(tmp_path / "a.mtx", grid)
+    data = (tmp_path / "a.mtx").read_bytes()
+    path = tmp_path / f"a.mtx.{ending}"
+    path.write_bytes(module.compress(data[:1000]) + module.compress(data[1000:]))
+    assert same(spry.mmread(path), grid)
+    assert same(spry.mmread(io.BytesIO(path.read_bytes())), grid)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(spry.BadFileError, match="cut short"):
+        spry.mmread(path)
+
+
+def test_unpacked_bytes_count_in_the_limit(tmp_path):
+    path = tmp_path / "a.csv.xz"
+    path.write_bytes(lzma.compress(b"1,2\n" * 2_000_000))
+    assert path.stat().st_size < 5000
+    with pytest.raises(spry.Error, match="memory_limit is 10000000"):
+        spry.mmread(path, memory_limit=10_000_000)
+    assert spry.mmread(path).sum() == 2_000_000
+
+
+def test_files_opened_as_text(tmp_path, grid):
+    spry.mmwrite(tmp_path / "a.mtx", grid)
+    with open(tmp_path / "a.mtx") as file:
+        assert same(spry.mmread(file), grid)
+    assert spry.mmread(io.StringIO("0 1\n1 2\n"), name="a.txt").nnz == 2
+    spry.mmwrite(tmp_path / "a.mtx.gz", grid)
+    with open(tmp_path / "a.mtx.gz", encoding="utf-8") as file:
+        with pytest.raises(TypeError, match="is opened as text and holds other bytes, expected .* mode 'rb'"):
+            spry.mmread(file)
+
+
+@pytest.mark.parametrize("name", ["caf\udce9.mtx", "\udcff\udcfe", "\u4e2d\udc80.mtx"])
+def test_names_of_any_bytes(tmp_path, grid, name):
+    path = os.path.join(tmp_path, name)
+    for target in (path, os.fsencode(path)):
+        spry.mmwrite(target, grid, comment=f"made from {name}")
+        assert same(spry.mmread(target), grid)
+    with open(path, "w") as file:
+        file.write("garbage\n")
+    with pytest.raises(spry.BadFileError) as caught:
+        spry.mmread(path)
+    assert caught.value.path == path and path in str(caught.value)
+    with open(path, "rb") as file, pytest.raises(spry.BadFileError, match="garbage"):
+        spry.mmread(file)
+    with pytest.raises(spry.FileError) as caught:
+        spry.mmwrite(os.path.join(path, "x.mtx"), grid)
+    assert path in str(caught.value)
+
+
+def test_the_name_tells_the_kind(tmp_path, grid):
+    rows, cols = np.nonzero(grid.toarray())
+    spry.mmwrite(tmp_path / "a.csv", grid)
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "source,target,weight" and len(lines) == grid.nnz + 1
+    assert [line.split(",")[:2] for line in lines[1:]] == [[str(i), str(j)] for i, j in zip(rows, cols)]
+    assert same(spry.mmread(tmp_path / "a.csv"), grid)
+    spry.mmwrite(tmp_path / "plain", grid)
+    assert (tmp_path / "plain").read_text().startswith("%%MatrixMarket")
+    for name in ("a.foo", "a.npz", "a.txt", b"a.json"):
+        with pytest.raises(spry.InvalidError, match="unknown ending, expected .mtx or .csv"):
+            spry.mmwrite(name, grid)
+    with pytest.raises(spry.InvalidError, match="holds no comment"):
+        spry.mmwrite(tmp_path / "a.csv", grid, comment="x")
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_unsigned_integers_of_scipy(tmp_path, dtype):
+    A = scipy.sparse.coo_array(np.array([[np.iinfo(dtype).max, 0], [3, np.iinfo(dtype).max - 1]], dtype=dtype))
+    scipy.io.mmwrite(tmp_path / "a.mtx", A)
+    assert (spry.mmread(tmp_path / "a.mtx").toarray() == A.toarray().astype(float)).all()
+
+
+def test_an_entry_and_its_mirror_image(tmp_path):
+    path = tmp_path / "a.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 5\n1 2 5\n")
+    with pytest.raises(spry.BadFileError, match="mirror image") as caught:
+        spry.mmread(path)
+    assert caught.value.line == 5
+    assert spry.mmread(path, drop_duplicates=True).toarray().tolist() == [[4, 5], [5, 0]]
 
 
 def test_symmetric_files_hold_one_triangle(tmp_path, grid):

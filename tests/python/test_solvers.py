@@ -79,7 +79,7 @@ def test_cg_refuses(grid):
         (skewed.tocsr(), np.ones(n), {}, spry.InvalidError, "symmetric"),
         (grid, np.ones(3), {}, spry.InvalidError, r"b has shape \(3,\), expected \(400,\)"),
         (grid, np.ones(n), {"x0": np.ones((n, 1))}, spry.InvalidError, "x0 has shape"),
-        (grid, np.ones(n, complex), {}, TypeError, "b holds complex128, A holds float64"),
+        (grid, np.ones(n, complex), {}, TypeError, "b holds complex128, expected real numbers"),
         (grid, np.ones(n), {"M": "ilu"}, spry.InvalidError, "M is 'ilu', expected one of None, 'jacobi'"),
         (grid[:5], np.ones(5), {}, spry.InvalidError, "A is 5 x 400, expected a square matrix"),
         (grid.toarray(), np.ones(n), {}, TypeError, "numpy.ndarray"),
@@ -121,6 +121,40 @@ def test_pagerank_is_a_fixed_point(graph, rng, alpha, personalized):
     assert (graph.sum(axis=1) == 0).any()  # nodes that link nowhere are among them
     assert np.abs(step(graph, x, alpha, v / v.sum()) - x).sum() <= 2e-12
     assert result.error_bound <= 1e-11
+
+
+def test_pagerank_seen_from_some_nodes(graph):
+    n = graph.shape[0]
+    for given, weights in ((5, {5: 1}), (np.int32(5), {5: 1}), ({5: 2, np.int64(7): 0.5}, {5: 2, 7: 0.5})):
+        v = np.zeros(n)
+        for node, weight in weights.items():
+            v[node] = weight
+        expected, _ = spry.pagerank(graph, personalization=v)
+        assert (spry.pagerank(graph, personalization=given)[0] == expected).all()
+    cases = [
+        (n, spry.InvalidError, f"personalization names node {n}, expected nodes from 0 to {n - 1}"),
+        (-1, spry.InvalidError, "personalization names node -1"),
+        ({"a": 1}, spry.InvalidError, "personalization names node 'a'"),
+        ({0: "x"}, TypeError, "personalization has weight 'x' for node 0, expected a number"),
+        ({}, spry.InvalidError, "personalization sum to 0"),
+        (np.ones(n, object), TypeError, "personalization holds object, expected real numbers"),
+        (np.ones(n) * 1j, TypeError, "personalization holds complex128, expected real numbers"),
+    ]
+    for given, error, message in cases:
+        with pytest.raises(error, match=message):
+            spry.pagerank(graph, personalization=given)
+
+
+def test_scipy_iterates_by_its_older_name_of_rtol(grid, monkeypatch):
+    cg = scipy.sparse.linalg.cg
+
+    def older(A, b, x0=None, *, tol=1e-5, maxiter=None, M=None, callback=None, atol=0.0):  # before SciPy 1.12
+        return cg(A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, atol=atol)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "cg", older)
+    b = np.ones(grid.shape[0])
+    x, info = spry.cg(grid, b, rtol=1e-8, callback=lambda x: None)
+    assert info == 0 and np.linalg.norm(b - grid @ x) <= 1.01e-8 * np.linalg.norm(b)
 
 
 def test_pagerank_of_other_forms(graph):

@@ -1,7 +1,7 @@
 """The types of what `import spry` offers. Docstrings stand in the package's files."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import IO, Any, Literal, Protocol, SupportsFloat, TypeVar, overload
 
@@ -140,21 +140,21 @@ def cg_plan(A: Sparse, *, M: Literal["jacobi", "block_jacobi", "chebyshev"] | No
             check: bool = True) -> CgPlan: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
-             personalization: ArrayLike | None = None, x0: ArrayLike | None = None,
+             personalization: int | Mapping[int, float] | ArrayLike | None = None, x0: ArrayLike | None = None,
              edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
              device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
-             personalization: ArrayLike | None = None, x0: ArrayLike | None = None,
+             personalization: int | Mapping[int, float] | ArrayLike | None = None, x0: ArrayLike | None = None,
              edges: Literal["row_to_column", "column_to_row"] = "row_to_column",
              dangling: Literal["teleport", "drop", "refuse"] = "teleport", norm: float = 1,
              device: Device | None = None, threads: int | None = None, check: bool = True,
              full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
 def reorder(A: Sparse, method: Literal["rcm", "bfs", "degree", "bandk"] = "rcm", *,
             check: bool = True) -> NDArray[np.int64]: ...
-def mmread(source: Path | IO[bytes], *, dtype: DTypeLike = ..., memory_limit: int | None = None,
+def mmread(source: Path | IO[bytes] | IO[str], *, dtype: DTypeLike = ..., memory_limit: int | None = None,
            name: str | None = None, index_base: int | None = None, drop_duplicates: bool = False,
            undirected: bool = False, input: Literal["edges"] | None = None) -> Sparse: ...
 def mmwrite(target: Path, A: Sparse, *, comment: str | None = None,
