@@ -51,6 +51,7 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
     if (good && cli_for_people(json) && bytes >= 0) {
         printf("%s: %s x %s, %s entries, %s", path, cli_count(a.rows).s, cli_count(a.cols).s, cli_count(a.nnz).s,
                cli_output_kind(path));
+        if (strncmp(cli_output_kind(path), "CSV", 3) == 0) printf(", nodes counted from %d", spry_matrix_index_base(A));
         printf(", %s\n", cli_bytes(bytes).s);
     }
     return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);

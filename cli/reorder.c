@@ -138,13 +138,13 @@ static int report(arguments *a, const facts *f)
 
 /* ---- what it does ------------------------------------------------------------------------------- */
 
-/* A Matrix Market array of whole numbers, counted from 1 as that format counts. */
+/* A Matrix Market array of whole numbers, counted from 1 as that format counts; or CSV, counted as in the file. */
 static int write_permutation(const char *path, const facts *f)
 {
     cli_output output;
     int status = cli_output_open(&output, path);
     if (status != CLI_GO_ON) return status;
-    const int csv = cli_is_csv(path);
+    const int csv = cli_is_csv(path), base = csv ? f->input.base : 1;
     if (csv)
         fprintf(output.stream, "row,before\n");
     else
@@ -153,8 +153,8 @@ static int write_permutation(const char *path, const facts *f)
                 "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both from 1\n%lld 1\n",
                 f->ordering.method, (long long)f->ordering.rows);
     for (int64_t i = 0; i < f->ordering.rows; i++) {
-        if (csv) fprintf(output.stream, "%lld,", (long long)(i + 1));
-        fprintf(output.stream, "%lld\n", (long long)(f->ordering.row_perm[i] + 1));
+        if (csv) fprintf(output.stream, "%lld,", (long long)(i + base));
+        fprintf(output.stream, "%lld\n", (long long)(f->ordering.row_perm[i] + base));
     }
     status = cli_output_close(&output, CLI_OK);
     return status == CLI_OK ? CLI_GO_ON : status;

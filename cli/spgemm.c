@@ -50,7 +50,7 @@ static int take_verify(void *state, const char *value)
 }
 
 static const cli_option options[] = {
-    {"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"out", 'o', "OUT", "write C: .mtx, .csv, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
     {"transpose-a", 0, NULL, "multiply the transposed of A: C = A^T*B, or A^T*A", CLI_FLAG, CLI_AT(transpose_a)},
     {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
     {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",

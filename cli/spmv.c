@@ -280,7 +280,8 @@ static int multiply(product *p, const arguments *a)
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
     if (status == SPRY_OK && a->out) {
         cli_progress_writing(a->out);
-        status = cli_write_vector(p->context, spry_vector_as_const(p->y), a->out, "row", "value", 1, &err);
+        status = cli_write_vector(p->context, spry_vector_as_const(p->y), a->out, "row", "value",
+                                  spry_matrix_index_base(p->A), &err);
     }
     return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }

@@ -321,7 +321,7 @@ static void convert(void **state)
         expect(command, 2, NULL,
                "copy.foo': expected a name that ends in .mtx or .csv, also with .gz behind it, or in .spry");
     }
-    expect("convert $D/small.mtx -o $D/copy.csv", 0, "copy.csv: 4 x 5, 6 entries, CSV", NULL);
+    expect("convert $D/small.mtx -o $D/copy.csv", 0, "copy.csv: 4 x 5, 6 entries, CSV, nodes counted from 1", NULL);
     copy = read_file("copy.csv");
     if (!copy) fail();
     assert_int_equal(strncmp(copy, "source,target,weight\n1,1,2.5\n", 29), 0);

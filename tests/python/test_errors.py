@@ -198,7 +198,7 @@ def test_whole_numbers(name, call):
 def test_names_of_arguments(tmp_path):
     """Those of Python, where the library has others."""
     cases = [
-        (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "entry 1 of personalization", "personalization"),
+        (lambda: spry.pagerank(csr(), personalization=-np.ones(2)), "entry 0 of personalization", "personalization"),
         (lambda: spry.pagerank(csr(), personalization=np.zeros(2)), "entries of personalization sum to 0",
          "personalization"),
         (lambda: spry.pagerank(csr(), x0=-np.ones(2)), r"entry 0 of x0 \(counted from 0\)", None),
