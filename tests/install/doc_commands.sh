@@ -4,8 +4,8 @@
 #
 # What is run: every line that begins with "$ " in a block ```console. Each page has a new folder with examples/,
 # docs/tutorial/ and build/spry, as the root of the source tree has them. README's commands run there. Those of all
-# other pages run where the first commands of the tutorial's first page lead (block ```sh), with the PATH that these set.
-# Terminals are 80 columns wide, no variable SPRY_... is set, and the copy bandwidth is measured
+# other pages run where the first commands of the tutorial's first page lead (block ```sh), with the PATH that these
+# set. Terminals are 80 columns wide, no variable SPRY_... is set, and the copy bandwidth is measured
 # with small arrays (but not where --write makes a sample). What goes to standard error is shown on the page only where
 # the command has to fail.
 #
