@@ -66,10 +66,12 @@ static int check_path(const char *path)
 
 static int is_matrix(const struct dirent *entry)
 {
-    static const char *const endings[] = {".mtx",      ".mtx.gz", ".spry", ".npz", ".edges",
-                                          ".edges.gz", ".el",     ".csv",  ".tsv"};
-    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
-        if (cli_ends_with(entry->d_name, endings[e])) return 1;
+    static const char *const endings[] = {".mtx", ".spry", ".npz", ".edges", ".el", ".csv", ".tsv"};
+    const size_t length = unpacked_length(entry->d_name);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const size_t cut = strlen(endings[e]);
+        if (length > cut && strncmp(entry->d_name + length - cut, endings[e], cut) == 0) return 1;
+    }
     return 0;
 }
 
@@ -126,8 +128,8 @@ static int add_folder(cli_sources *sources, const char *folder)
 {
     const int before = sources->count, status = add_entries(sources, folder, is_visible, 0);
     if (status != CLI_GO_ON || sources->count > before) return status;
-    return cli_usage_error(
-        "%s: there is no matrix in this folder: .mtx, .mtx.gz, .spry, .npz, .edges, .el, .csv or .tsv", folder);
+    return cli_usage_error("%s: there is no matrix in this folder: .mtx, .spry, .npz, .edges, .el, .csv or .tsv",
+                           folder);
 }
 
 int cli_add_file(cli_sources *sources, const char *path)

@@ -13,10 +13,22 @@ static bool is_file_name(const char *path)
     return path[0] && strcmp(path, "-") != 0 && strncmp(path, "gen:", 4) != 0;
 }
 
+size_t unpacked_length(const char *name)
+{
+    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst"};
+    const size_t length = strlen(name);
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        const size_t cut = strlen(endings[e]);
+        if (length > cut && strcmp(name + length - cut, endings[e]) == 0) return length - cut;
+    }
+    return length;
+}
+
 /* Cuts the ending of a file's name. */
 static void cut_ending(char *name)
 {
-    static const char *const endings[] = {".gz", ".mtx", ".npz", ".txt", ".csv", ".tsv", ".edges", ".el"};
+    name[unpacked_length(name)] = '\0';
+    static const char *const endings[] = {".mtx", ".npz", ".txt", ".csv", ".tsv", ".edges", ".el"};
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         size_t length = strlen(name), cut = strlen(endings[e]);
         if (length > cut && strcmp(name + length - cut, endings[e]) == 0) name[length - cut] = '\0';
@@ -85,9 +97,8 @@ bool tell_names_apart(named_matrix *m, int count)
 int is_edge_list_name(const char *path)
 {
     static const char *const endings[] = {".txt", ".csv", ".tsv", ".edges", ".el"};
-    size_t length = strlen(path);
+    const size_t length = unpacked_length(path);
     if (strncmp(path, "gen:", 4) == 0) return 0;
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0) length -= 3;
     for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
         const size_t cut = strlen(endings[e]);
         if (length > cut && strncmp(path + length - cut, endings[e], cut) == 0) return 1;

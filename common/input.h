@@ -24,6 +24,9 @@ typedef struct named_matrix {
  */
 bool tell_names_apart(named_matrix *matrices, int count);
 
+/* Returns the length of a file's name without .gz, .bz2, .xz or .zst. */
+size_t unpacked_length(const char *name);
+
 /* 1: the name of an edge list (docs/files.md), plain or gzip. */
 int is_edge_list_name(const char *path);
 

@@ -153,6 +153,20 @@ spryi_reason spryi_errno_reason(int number)
     return reason;
 }
 
+spryi_size spryi_show_size(int64_t bytes)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    spryi_size size;
+    double value = (double)bytes / 1000;
+    int unit = 0;
+    for (; value >= 999.5 && unit < 5; unit++) value /= 1000;
+    if (bytes < 1000)
+        spryi_write(size.text, sizeof size.text, "%lld bytes", (long long)bytes);
+    else
+        spryi_write(size.text, sizeof size.text, "%.3g %s", value, units[unit]);
+    return size;
+}
+
 spry_status spryi_hand_on(spry_error *err, const spry_error *kept)
 {
     if (err) *err = *kept;

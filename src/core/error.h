@@ -42,6 +42,12 @@ typedef struct spryi_reason {
 } spryi_reason;
 spryi_reason spryi_errno_reason(int number);
 
+/* A number of bytes for persons: "16 GB", "1.5 MB" (powers of 1000), "900 bytes". */
+typedef struct spryi_size {
+    char text[24];
+} spryi_size;
+spryi_size spryi_show_size(int64_t bytes);
+
 /* SPRY_FILE_ERROR "FILE: what: reason". */
 spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number);
 

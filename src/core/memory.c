@@ -130,10 +130,11 @@ static spry_status refuse(size_t bytes, const char *what, spry_error *err)
     const int64_t available = spry_available_memory_bytes();
     if ((int64_t)bytes <= available) /* as far as could be seen: a limit that only the system knows, or hooks */
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
-                                "out of memory: %s needs %zu bytes, which were refused", what, bytes);
+                                "out of memory: %s needs %s, which were refused", what,
+                                spryi_show_size((int64_t)bytes).text);
     return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, available,
-                            "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
-                            (long long)available);
+                            "out of memory: %s needs %s, about %s are available", what,
+                            spryi_show_size((int64_t)bytes).text, spryi_show_size(available).text);
 }
 
 /* counted 0: spryi_shrink counts it. */

@@ -53,8 +53,8 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
         device->ops->leave(device, previous);
         if (!made->at)
             status = spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0,
-                                      "out of device memory: device_allocate has no %lld bytes for %s",
-                                      (long long)bytes, what);
+                                      "out of device memory: device_allocate has no %s for %s",
+                                      spryi_show_size(bytes).text, what);
     }
     if (status != SPRY_OK) {
         spryi_release(device->context, made);

@@ -257,9 +257,10 @@ static spry_status explain_gaps(const job *work, spry_status status, spry_error 
 {
     if (status != SPRY_OUT_OF_MEMORY || work->largest / 64 <= work->count) return status;
     return spryi_fail_file(err, status, work->edges->name, 0,
-                           "numbers of nodes go up to %lld, and rows of so many take %lld bytes at least; expected "
+                           "numbers of nodes go up to %lld, and rows of so many take %s at least; expected "
                            "numbers without large gaps",
-                           (long long)(work->largest + work->edges->base), (long long)(8 * (work->largest + 1)));
+                           (long long)(work->largest + work->edges->base),
+                           spryi_show_size(8 * (work->largest + 1)).text);
 }
 
 /* "2 columns", or "source, target of 4 columns; not read: label". */
