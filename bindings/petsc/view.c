@@ -30,6 +30,8 @@ static PetscErrorCode tell_direction(const SpryPlans *plans, SpryDirection direc
                                                          " %s so far, by PETSc's own code%s%s\n",
                                                          before, slot->calls, products, slot->refusal[0] ? ": " : "",
                                                          slot->refusal));
+        else if (direction == SPRY_PLAIN)
+            PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%sSpry: no products so far\n", before));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));

@@ -295,6 +295,7 @@ static PetscErrorCode solves(void)
     PetscCall(MatCreateVecs(p.aij, &x[0], &b));
     PetscCall(VecDuplicate(x[0], &x[1]));
     PetscCall(VecSet(b, 1));
+    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* as -mat_view does, when a matrix is assembled */
     for (int turn = 0; turn < 3; turn++) {
         for (int k = 0; k < 2; k++) {
             KSP ksp;
@@ -313,7 +314,7 @@ static PetscErrorCode solves(void)
                    iterations[1]);
         PetscCall(same_vectors(x[0], x[1], "solved"));
     }
-    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD)); /* with -mat_view ::ascii_info alone it says little */
+    PetscCall(MatView(p.ours, PETSC_VIEWER_STDOUT_WORLD));
     for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
     PetscCall(VecDestroy(&b));
     PetscCall(pair_destroy(&p));

@@ -20,7 +20,6 @@ PAGES = [page for page in CANDIDATES
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page(page, tmp_path, all_threads):
     if page.name == "scipy.md":
-        pytest.importorskip("threadpoolctl")
         if ".".join(scipy.__version__.split(".")[:2]) not in _patch.TESTED:
             pytest.skip(f"patch_scipy refuses SciPy {scipy.__version__}")
     if page.name == "cupy.md":
