@@ -109,6 +109,8 @@ typedef struct bench_options {
     /* Called with what is begun, and with sentences on what the times are worth (NULL: nobody wants them). */
     void (*progress)(const char *text);
     void (*note)(const char *text);
+    /* Called after each turn with the share of the turns that are done, of a matrix, type and ordering; NULL: not. */
+    void (*turns)(void *user, double share);
     /* Called when a matrix cannot be read (reading 1) or prepared; it has a failed record too. */
     void (*complain)(void *user, const spry_error *err, int reading);
     void *user;

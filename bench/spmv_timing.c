@@ -136,12 +136,15 @@ static int measure_runs(spmv_group *group, spmv_case *c)
 
 static void measure_turns(spmv_group *group, int batches)
 {
-    for (int turn = 0; turn < TURNS; turn++)
+    const bench_options *options = group->session->options;
+    for (int turn = 0; turn < TURNS; turn++) {
         for (int i = 0; i < group->case_count; i++) {
             spmv_case *c = &group->cases[i];
             if (is_live(&c->record)) take_turn(group, c, batches);
             if (is_live(&c->record) && turn == TURNS - 1) spmv_recheck(group, c);
         }
+        if (options->turns) options->turns(options->user, (turn + 1.0) / TURNS);
+    }
 }
 
 /* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */

@@ -32,23 +32,37 @@ typedef struct run_state {
     char records_path[4096]; /* of a report without --json; "": none */
     int matrices;            /* whose records there are, */
     int groups;              /* and groups of records of the last of them */
+    double done;             /* the share of the work whose records there are */
     int stopped;             /* 1: records could not be kept or written */
     int status;              /* of matrices that could not be had */
 } run_state;
 
 /* ---- the benchmark's callbacks ------------------------------------------------------------------ */
 
-/* How much is done, as far as matrices of a list take alike, and what an interruption would leave. */
-static void tell_share(run_state *run, const char *matrix)
+/* Groups of records of a matrix. */
+static int groups_of(const run_state *run)
 {
     const bench_options *o = &run->a->o;
     const int counts = o->column_counts > 0 ? o->column_counts : 1;
-    const int groups = o->type_count * counts * (o->orderings.count > 0 ? o->orderings.count : 1);
+    return o->type_count * counts * (o->orderings.count > 0 ? o->orderings.count : 1);
+}
+
+/* Within a group, planning and checking count as one half and the turns as the other. */
+static void tell_turns(void *user, double share)
+{
+    const run_state *run = user;
+    cli_progress_share(run->done + (1 + share) / 2 / groups_of(run) / run->sources.count);
+}
+
+/* How much is done, as far as matrices of a list take alike, and what an interruption would leave. */
+static void tell_share(run_state *run, const char *matrix)
+{
+    const int groups = groups_of(run);
     const int goes_on = run->group > 0 && strcmp(run->records[run->group - 1].matrix, matrix) == 0;
     run->groups = goes_on ? run->groups + 1 : 1;
     run->matrices += !goes_on;
     const double last = run->groups < groups ? (double)run->groups / groups : 1;
-    cli_progress_share((run->matrices - 1 + last) / run->sources.count);
+    cli_progress_share(run->done = (run->matrices - 1 + last) / run->sources.count);
     if (run->a->json.wanted)
         cli_when_interrupted("%d record%s of %d of %d matrices %s kept%s%s", run->record_count,
                              run->record_count == 1 ? "" : "s", run->matrices, run->sources.count,
@@ -218,6 +232,7 @@ static int measure(run_state *run)
     o->emit_choices = emit_choices;
     o->progress = cli_progress;
     o->note = note;
+    o->turns = tell_turns;
     o->complain = complain;
     o->user = run;
     spry_error err = {0};

@@ -304,6 +304,20 @@ static void bold(void **state)
     release(&o);
 }
 
+/* A benchmark of one matrix tells the time that is left. */
+static void time_left(void **state)
+{
+    (void)state;
+    static terminal t;
+    start_on(&t, "exec $SPRY bench gen:grid5,x=300,y=300 --formats all", "dumb", 80);
+    for (int wait = 0; wait < 600 && !strstr(t.text, "left"); wait++) listen_for(&t, 100);
+    assert_non_null(strstr(t.text, " %, about "));
+    assert_int_equal(kill(t.child, SIGINT), 0);
+    int status = 0;
+    assert_int_equal(waitpid(t.child, &status, 0), t.child);
+    close(t.master);
+}
+
 /* Whatever a command waits for, Ctrl-C ends it by the signal, and it says what is kept. */
 static void interrupts(void **state)
 {
@@ -337,9 +351,9 @@ static void interrupts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(seconds),    cmocka_unit_test(widths),          cmocka_unit_test(bold),
-        cmocka_unit_test(interrupts), cmocka_unit_test(long_step),       cmocka_unit_test(before_a_message),
-        cmocka_unit_test(short_step), cmocka_unit_test(error_in_a_file),
+        cmocka_unit_test(seconds),          cmocka_unit_test(widths),     cmocka_unit_test(bold),
+        cmocka_unit_test(time_left),        cmocka_unit_test(interrupts), cmocka_unit_test(long_step),
+        cmocka_unit_test(before_a_message), cmocka_unit_test(short_step), cmocka_unit_test(error_in_a_file),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }
