@@ -284,16 +284,18 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
 }
 
 /* "grid7: 1204 of 6940000 values were rounded to bf16, by 0.0039 of their size at most", or what overflowed. */
-static void note_rounding(const bench_session *session, const bench_types *types, const char *name, int64_t nnz,
-                          const spry_rounding *r)
+static void note_rounding(const bench_session *session, const bench_types *types, const char *name,
+                          const spry_matrix *A, const spry_rounding *r)
 {
+    const int base = spry_matrix_index_base(A);
+    const int64_t nnz = spry_matrix_nnz(A);
     char text[640];
     if (r->overflowed > 0)
         snprintf(text, sizeof text,
                  "%s: %lld of %lld values were rounded to %s, and %lld overflowed, the first in row %lld and column "
-                 "%lld",
+                 "%lld (counted from %d)",
                  name, (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), (long long)r->overflowed,
-                 (long long)r->overflowed_row + 1, (long long)r->overflowed_col + 1);
+                 (long long)r->overflowed_row + base, (long long)r->overflowed_col + base, base);
     else
         snprintf(text, sizeof text, "%s: %lld of %lld values were rounded to %s, by %.2g of their size at most", name,
                  (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), r->largest);
@@ -310,7 +312,7 @@ static spry_status convert_to(const bench_session *session, const prepared *p, s
     if (types->stored != types->vectors) options.rounding = &rounding;
     spry_status status = spry_matrix_convert(session->context, B, p->A, &options, err);
     if (status == SPRY_OK && options.rounding && session->options->note)
-        note_rounding(session, types, p->source->name, spry_matrix_nnz(p->A), &rounding);
+        note_rounding(session, types, p->source->name, p->A, &rounding);
     return status;
 }
 

@@ -31,7 +31,8 @@ static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a
             if (spry_peer_index(a->index_bytes, a->columns, k) == i) entry += value_at(group->type, a->values, k);
         if (entry > 0) continue;
         snprintf(group->unsuited, sizeof group->unsuited,
-                 "the matrix is not positive definite: entry %lld of its diagonal is %.3g", (long long)i + 1, entry);
+                 "the matrix is not positive definite: entry %lld of its diagonal (counted from %d) is %.3g",
+                 (long long)i + spry_matrix_index_base(group->A), spry_matrix_index_base(group->A), entry);
         break;
     }
     return SPRY_OK;
@@ -39,14 +40,16 @@ static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a
 
 static void look_at_graph(solver_group *group, const spry_peer_matrix *a)
 {
+    const int base = spry_matrix_index_base(group->A);
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++) {
             const double value = value_at(group->type, a->values, k);
             if (value >= 0 && isfinite(value)) continue;
             snprintf(group->unsuited, sizeof group->unsuited,
-                     "PageRank takes no negative entries, Inf or NaN: entry (%lld, %lld) is %.3g; --pattern leaves "
-                     "values out",
-                     (long long)i + 1, (long long)spry_peer_index(a->index_bytes, a->columns, k) + 1, value);
+                     "PageRank takes no negative entries, Inf or NaN: entry (%lld, %lld) (counted from %d) is %.3g; "
+                     "--pattern leaves values out",
+                     (long long)i + base, (long long)spry_peer_index(a->index_bytes, a->columns, k) + base, base,
+                     value);
             return;
         }
 }

@@ -245,12 +245,15 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
+    const int base = spry_matrix_index_base(group->A);
     if (exact && v.first_misshapen >= 0)
-        return record_fail(&c->record, RECORD_WRONG, "%lld rows of C are wrong, row %lld in its positions",
-                           (long long)v.wrong_rows, (long long)v.first_misshapen);
+        return record_fail(&c->record, RECORD_WRONG,
+                           "%lld rows of C are wrong, row %lld (counted from %d) in its positions",
+                           (long long)v.wrong_rows, (long long)v.first_misshapen + base, base);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%lld rows of C are past the error bound, worst at row %lld with %.3g times it",
-                       (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+                       "%lld rows of C are past the error bound, worst at row %lld (counted from %d) with %.3g times "
+                       "it",
+                       (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
 
 /* bytes, and what a reader must know of a result whose rows were left as they came. */

@@ -323,9 +323,11 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
         return 1;
     }
     if (group->columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
+    const int base = spry_matrix_index_base(group->A);
     return record_fail(&c->record, RECORD_WRONG,
-                       "%s%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound", what,
-                       column, (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+                       "%s%s: %lld rows past the error bound, worst at row %lld (counted from %d) with %.3g times the "
+                       "bound",
+                       what, column, (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
 
 static void copy_y_before(spmv_group *group)

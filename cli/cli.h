@@ -66,10 +66,14 @@ typedef struct cli_option {
     {"base",                                                                                                           \
      0,                                                                                                                \
      "0|1",                                                                                                            \
-     "of an edge list (.txt, .csv, .tsv, .edges): the number of its first\n"                                           \
-     "node (default: 0)",                                                                                              \
+     "number of the first row and node: in an edge list, and in all that is\n"                                         \
+     "shown and written to containers (default: as the file counts; of an\n"                                           \
+     "edge list 0)",                                                                                                   \
      CLI_OWN,                                                                                                          \
      .take = cli_take_base},                                                                                           \
+        {"input",      0,                                                                                              \
+         "auto|edges", "edges: the file is an edge list, whatever its name, or standard input\nis (default: auto)",    \
+         CLI_OWN,      .take = cli_take_input},                                                                        \
         {"duplicates",                                                                                                 \
          0,                                                                                                            \
          "sum|drop",                                                                                                   \
@@ -174,6 +178,7 @@ void cli_release_list(text_list *list);
 
 /* Of CLI_READING_OPTIONS, and how files are read by them: values as `type`, indices the smallest that fit. */
 int cli_take_base(void *state, const char *value);
+int cli_take_input(void *state, const char *value);
 int cli_take_duplicates(void *state, const char *value);
 int cli_take_undirected(void *state, const char *value);
 spry_read_options cli_reading(spry_type type);
@@ -207,9 +212,11 @@ typedef struct cli_input {
     spry_matrix *A;
     spry_arrays arrays;
     char name[256];
-    int base; /* the number of the first row where a person reads it: as in the file */
+    int base; /* number of the first row and node in the output: spry_matrix_index_base(A) */
     double read_us;
 } cli_input;
+/* Notes that Matrix Market, which `out` (NULL: none) may be, counts from 1, if base is 0. */
+void cli_note_base(const char *out, int base);
 /* CLI_GO_ON, or an exit status after a message. Close in any case. */
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
 void cli_close_input(cli_input *input);

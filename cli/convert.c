@@ -44,7 +44,8 @@ int cli_tell_written(cli_json *json, const char *name, const spry_matrix *A, con
         cJSON *o = cJSON_CreateObject();
         good = cli_json_begin(o, name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a.rows) &&
                cli_json_integer(o, "cols", a.cols) && cli_json_integer(o, "nnz", a.nnz) &&
-               cli_json_text(o, "type", spry_type_name(a.value_type)) && cli_json_text(o, "out", path) &&
+               cli_json_text(o, "type", spry_type_name(a.value_type)) &&
+               cli_json_integer(o, "index_base", spry_matrix_index_base(A)) && cli_json_text(o, "out", path) &&
                cli_json_text(o, "kind", cli_output_kind(path)) && cli_json_integer(o, "bytes", bytes);
         good = cli_json_line(json, o, good);
     }
@@ -78,6 +79,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_progress_writing(a.out);
     if (status == CLI_GO_ON)
         status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+    if (status == CLI_GO_ON) cli_note_base(a.out, input.base);
     if (status == CLI_GO_ON) status = cli_tell_written(&a.json, input.name, input.A, a.out);
     cli_close_input(&input);
     return status;

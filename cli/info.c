@@ -131,8 +131,10 @@ static void print_facts(const facts *f)
                                                 : "not known",
                    spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
                    8 * spry_index_type_bytes(a->index_type));
-    char where[64] = ""; /* no rows, no longest one */
-    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %s)", cli_count(s->longest_row + f->input.base).s);
+    char where[96] = ""; /* no rows, no longest one */
+    if (s->longest_row >= 0)
+        snprintf(where, sizeof where, " (row %s, counted from %d)", cli_count(s->longest_row + f->input.base).s,
+                 f->input.base);
     cli_print_line(stdout, "row lengths", "min %s, mean %.3f, max %s%s, variance %.3f: %s", cli_count(s->min_row).s,
                    s->mean_row, cli_count(s->max_row).s, where, s->variance_row, row_length_class(s));
     cli_print_line(stdout, "empty rows", "%s", cli_count(s->empty_rows).s);
@@ -141,8 +143,9 @@ static void print_facts(const facts *f)
     cli_print_line(stdout, "bandwidth", "%s, as far as an entry lies from the diagonal", cli_count(s->bandwidth).s);
     cli_print_line(stdout, "profile", "%s, the same to the left, summed over rows", cli_count(s->profile).s);
     if (f->r.not_finite > 0)
-        cli_print_line(stdout, "not finite", "%s values, the first in row %lld", cli_count(f->r.not_finite).s,
-                       (long long)f->r.first_not_finite_major + f->input.base);
+        cli_print_line(stdout, "not finite", "%s values, the first in row %lld (counted from %d)",
+                       cli_count(f->r.not_finite).s, (long long)f->r.first_not_finite_major + f->input.base,
+                       f->input.base);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
@@ -216,8 +219,9 @@ static int json_facts(cJSON *o, const facts *f)
            json_known(o, "value_symmetric", s->value_symmetric) && json_known(o, "sorted", a->sorted) &&
            json_known(o, "unique", a->unique) && cli_json_integer(o, "min_row", s->min_row) &&
            cli_json_number(o, "mean_row", s->mean_row) && cli_json_integer(o, "max_row", s->max_row) &&
-           cli_json_integer(o, "longest_row", s->longest_row) && cli_json_number(o, "variance_row", s->variance_row) &&
-           cli_json_integer(o, "empty_rows", s->empty_rows) &&
+           cli_json_integer(o, "index_base", f->input.base) &&
+           cli_json_integer(o, "longest_row", s->longest_row < 0 ? -1 : s->longest_row + f->input.base) &&
+           cli_json_number(o, "variance_row", s->variance_row) && cli_json_integer(o, "empty_rows", s->empty_rows) &&
            cli_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            cli_json_integer(o, "bandwidth", s->bandwidth) && cli_json_integer(o, "profile", s->profile) &&
            cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, f->input.context, f->input.A) &&

@@ -243,9 +243,11 @@ int cli_store_as(spry_context *context, spry_matrix **A, spry_type stored)
     cli_message("note: %s of %s values were rounded to %s, by %.2g of their size at most%s", cli_count(r.rounded).s,
                 cli_count(a.nnz).s, spry_type_name(stored), r.largest,
                 r.vanished > 0 ? "; some became 0, which counts as 1" : "");
+    const int base = spry_matrix_index_base(*A);
     if (r.overflowed > 0)
-        cli_message("note: %s values overflowed %s, the first in row %s and column %s", cli_count(r.overflowed).s,
-                    spry_type_name(stored), cli_count(r.overflowed_row + 1).s, cli_count(r.overflowed_col + 1).s);
+        cli_message("note: %s values overflowed %s, the first in row %s and column %s (counted from %d)",
+                    cli_count(r.overflowed).s, spry_type_name(stored), cli_count(r.overflowed_row + base).s,
+                    cli_count(r.overflowed_col + base).s, base);
     return CLI_GO_ON;
 }
 
@@ -275,6 +277,22 @@ static int first_node_is_unknown(const spry_arrays *a)
     return 1;
 }
 
+/* What may be wrong with an edge list that was read. */
+static int note_edges(const cli_input *input)
+{
+    spry_error err = {0};
+    spry_source_info source = SPRY_INIT(spry_source_info);
+    if (spry_matrix_get_source(input->A, &source, &err) != SPRY_OK) return cli_fail(&err);
+    if (strcmp(source.kind, "edge list") != 0) return CLI_GO_ON;
+    const char *skipped = strstr(source.layout, "not read: ");
+    if (skipped && !strstr(source.layout, ", weight of"))
+        cli_message("note: columns are %.*s; weights would be in a column named weight", (int)strcspn(skipped, ")"),
+                    skipped);
+    if (input->base == 0 && input->arrays.nnz > 0 && first_node_is_unknown(&input->arrays))
+        cli_message("note: no edge has node 0; where the file counts from 1, --base 1 tells so");
+    return CLI_GO_ON;
+}
+
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
 {
     spry_error err = {0};
@@ -289,9 +307,14 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     input->read_us = now_us() - start;
     input->base = spry_matrix_index_base(input->A);
     if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
-    if (input->base == 0 && input->arrays.nnz > 0 && first_node_is_unknown(&input->arrays))
-        cli_message("note: no edge has node 0; where the file counts from 1, --base 1 tells so");
-    return CLI_GO_ON;
+    return note_edges(input);
+}
+
+void cli_note_base(const char *out, int base)
+{
+    if (base == 0 && out && !cli_ends_with(out, ".spry") && !cli_ends_with(out, ".csv"))
+        cli_message("note: Matrix Market counts from 1: node k of the input is row k + 1 in %s",
+                    cli_is_dash(out) ? "the output" : out);
 }
 
 void cli_close_input(cli_input *input)

@@ -236,15 +236,15 @@ static int refuse(const cli_command *command, int code, const char *given)
     return unknown_option(command, given);
 }
 
-/* --base and --undirected need an edge list, or a folder, which may have one. */
+/* --undirected needs an edge list, or a folder, which may have one. */
 static int check_reading(int count, char **paths)
 {
-    const char *given = base_given ? "base" : reading.undirected ? "undirected" : NULL;
     struct stat st;
-    if (!given) return CLI_GO_ON;
+    if (!reading.undirected || reading.input) return CLI_GO_ON;
     for (int p = 0; p < count; p++)
         if (is_edge_list_name(paths[p]) || (stat(paths[p], &st) == 0 && S_ISDIR(st.st_mode))) return CLI_GO_ON;
-    return cli_usage_error("--%s is of edge lists, whose names end in .txt, .csv, .tsv, .edges or .el%s%s", given,
+    return cli_usage_error("--undirected is of edge lists, whose names end in .txt, .csv, .tsv, .edges or .el, or that "
+                           "--input edges states%s%s",
                            count > 0 ? ", but the file is " : "", count > 0 ? paths[0] : "");
 }
 
@@ -454,8 +454,19 @@ void cli_release_list(text_list *list)
 int cli_take_base(void *state, const char *value)
 {
     (void)state;
+    const int status = cli_take_word("base", value, "0|1", &reading.index_base);
     base_given = 1;
-    return cli_take_word("base", value, "0|1", &reading.index_base);
+    set_index_base(reading.index_base);
+    return status;
+}
+
+int cli_take_input(void *state, const char *value)
+{
+    (void)state;
+    int word = 0;
+    const int status = cli_take_word("input", value, "auto|edges", &word);
+    reading.input = word == 1 ? "edges" : NULL;
+    return status;
 }
 
 int cli_take_duplicates(void *state, const char *value)

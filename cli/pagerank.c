@@ -169,19 +169,17 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     cli_print_line(stdout, "mass", "%.12g%s%s", r->mass, lost, there);
     cli_print_time(run);
     cli_print_written(&a->shared, "written to");
-    if (count > 0)
-        printf("  highest ranks   node  rank%s\n",
-               input->base == 0 ? "; nodes count from 0, as in the file" : "; nodes count from 1");
+    if (count > 0) printf("  highest ranks   node  rank; nodes count from %d\n", input->base);
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + input->base, top[t].rank);
     cli_print_floor(&a->shared, run);
 }
 
-static int top_to_json(cJSON *o, const ranked *top, int64_t count)
+static int top_to_json(cJSON *o, const ranked *top, int64_t count, int base)
 {
     cJSON *list = cJSON_AddArrayToObject(o, "top");
     for (int64_t t = 0; t < count; t++) {
         cJSON *item = cli_json_item(list);
-        if (!cli_json_integer(item, "node", top[t].node) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
+        if (!cli_json_integer(item, "node", top[t].node + base) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
     }
     return list != NULL;
 }
@@ -205,7 +203,7 @@ static int json_line(const cli_input *input, arguments *a, const spry_pagerank_r
 {
     cJSON *o = cJSON_CreateObject();
     int good = cli_begin_to_json(o, input, &a->shared, run, err) && result_to_json(o, a, r) &&
-               cli_end_to_json(o, run) && cli_json_integer(o, "base", input->base) && top_to_json(o, top, count);
+               cli_end_to_json(o, run) && top_to_json(o, top, count, input->base);
     return cli_json_line(&a->shared.json, o, good);
 }
 

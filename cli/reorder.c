@@ -36,7 +36,7 @@ static const cli_option options[] = {
      CLI_TEXT, CLI_AT(out)},
     {"perm", 0, "P",
      "write the permutation, a Matrix Market array: line i is the\n"
-     "row of FILE that is now row i, counted from 1",
+     "row of FILE that is now row i; numbers as FILE counts",
      CLI_TEXT, CLI_AT(perm)},
     {"groups", 0, "G",
      "bandk: write the pointers of its groups, a line a level: sr_ptr\n"
@@ -96,7 +96,7 @@ static int json_facts(cJSON *o, const facts *f)
     const spry_ordering_stats *b = &f->figures;
     return cli_json_begin(o, f->input.name, RECORD_OK, NULL) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
-           cli_json_text(o, "method", i->method) &&
+           cli_json_integer(o, "index_base", f->input.base) && cli_json_text(o, "method", i->method) &&
            cli_json_integer(o, "threads", spry_context_threads(f->input.context)) &&
            cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
            cli_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
@@ -138,7 +138,7 @@ static int report(arguments *a, const facts *f)
 
 /* ---- what it does ------------------------------------------------------------------------------- */
 
-/* A Matrix Market array of whole numbers, counted from 1 as that format counts; or CSV, counted as in the file. */
+/* Writes the permutation: a Matrix Market array, which counts from 1, or CSV, which counts as the input does. */
 static int write_permutation(const char *path, const facts *f)
 {
     cli_output output;
@@ -150,7 +150,8 @@ static int write_permutation(const char *path, const facts *f)
     else
         fprintf(output.stream,
                 "%%%%MatrixMarket matrix array integer general\n"
-                "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both from 1\n%lld 1\n",
+                "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both counted from 1\n%lld "
+                "1\n",
                 f->ordering.method, (long long)f->ordering.rows);
     for (int64_t i = 0; i < f->ordering.rows; i++) {
         if (csv) fprintf(output.stream, "%lld,", (long long)(i + base));

@@ -247,8 +247,10 @@ static spry_status verify(product *p, const arguments *a, const void *alpha, con
         if (status != SPRY_OK || v.wrong_rows == 0) continue;
         char column[40] = "";
         if (p->columns > 1) snprintf(column, sizeof column, "column %lld: ", (long long)c + 1);
-        record_fail(r, RECORD_WRONG, "%s%lld rows of y are past the error bound, the worst is row %lld, from 1", column,
-                    (long long)v.wrong_rows, (long long)v.worst_row + 1);
+        const int base = spry_matrix_index_base(p->A);
+        record_fail(r, RECORD_WRONG,
+                    "%s%lld rows of y are past the error bound, the worst is row %lld (counted from %d)", column,
+                    (long long)v.wrong_rows, (long long)v.worst_row + base, base);
     }
     return status;
 }

@@ -123,12 +123,22 @@ spry_status number_of_device(const spry_context *context, int *device, const cha
     return name ? spry_device_find(context, device, name, err) : SPRY_OK;
 }
 
+static int stated_base = -1;
+
+void set_index_base(int base)
+{
+    stated_base = base;
+}
+
 spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                         spry_error *err)
 {
     spry_read_options of_file = *options;
-    if (!is_edge_list_name(path)) of_file.index_base = of_file.undirected = 0;
-    return spry_matrix_open(context, A, path, &of_file, err);
+    if (strncmp(path, "gen:", 4) == 0) of_file.input = NULL;
+    if (!is_edge_list_name(path) && !of_file.input) of_file.index_base = of_file.undirected = 0;
+    const spry_status status = spry_matrix_open(context, A, path, &of_file, err);
+    if (status != SPRY_OK || stated_base < 0) return status;
+    return spry_matrix_set_index_base(*A, stated_base, err);
 }
 
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,

@@ -33,10 +33,9 @@ int is_edge_list_name(const char *path);
 /* "spry" in the user's cache folder: of XDG_CACHE_HOME, else ~/.cache. 0: there is none, or its name is too long. */
 int cache_folder(char *folder, size_t size);
 
-/*
- * spry_matrix_open of one file among others that the options are for: index_base and undirected hold for edge lists
- * alone.
- */
+/* Sets the base of all matrices that open_matrix opens from now on; -1: that of each file. */
+void set_index_base(int base);
+/* spry_matrix_open of one file among others: index_base and undirected of the options hold for edge lists only. */
 spry_status open_matrix(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                         spry_error *err);
 /* spry_matrix_open into CSR, which peers take: a container may hold another layout, which is converted. */

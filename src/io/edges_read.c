@@ -263,14 +263,14 @@ static spry_status explain_gaps(const job *work, spry_status status, spry_error 
                            spryi_show_size(8 * (work->largest + 1)).text);
 }
 
-/* "2 columns", or "source, target of 4 columns; not read: label". */
+/* "2 columns", or "source, target of 4 columns (not read: label)". */
 static void tell_columns(const spryi_edges *edges, char *text, size_t size)
 {
     if (edges->columns == 0)
         snprintf(text, size, "%s", edges->weighted ? "3 columns" : "2 columns");
     else
-        snprintf(text, size, "source, target%s of %d columns%s%s", edges->weighted ? ", weight" : "", edges->columns,
-                 edges->others[0] ? "; not read: " : "", edges->others);
+        snprintf(text, size, "source, target%s of %d columns%s%s%s", edges->weighted ? ", weight" : "", edges->columns,
+                 edges->others[0] ? " (not read: " : "", edges->others, edges->others[0] ? ")" : "");
 }
 
 static void tell_source(const job *work, spryi_source *source)

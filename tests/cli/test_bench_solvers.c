@@ -145,11 +145,11 @@ static void unsuited_matrices(void **state)
     } cases[] = {
         {"$D/small.mtx --op cg", "the matrix is 4 x 5, expected as many rows as columns"},
         {"$D/skewed.mtx --op cg", "the matrix is not symmetric"},
-        {"$D/hollow.mtx --op cg", "the matrix is not positive definite: entry 2 of its diagonal is 0"},
+        {"$D/hollow.mtx --op cg", "the matrix is not positive definite: entry 2 of its diagonal (counted from 1) is 0"},
         {"$D/indefinite.mtx --op cg", "not positive definite"},
         {"gen:empty,rows=0,cols=0 --op cg", "the matrix has no rows"},
         {"$D/small.mtx --op pagerank", "the matrix is 4 x 5, expected as many rows as columns"},
-        {"$D/minus.mtx --op pagerank", "entry (2, 1) is -1; --pattern leaves values out"},
+        {"$D/minus.mtx --op pagerank", "entry (2, 1) (counted from 1) is -1; --pattern leaves values out"},
     };
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);

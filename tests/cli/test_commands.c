@@ -80,7 +80,7 @@ static void info(void **state)
 {
     (void)state;
     expect("info $D/small.mtx", 0, "4 x 5, 6 entries", NULL);
-    expect("info $D/small.mtx", 0, "min 0, mean 1.500, max 3 (row 4)", NULL);
+    expect("info $D/small.mtx", 0, "min 0, mean 1.500, max 3 (row 4, counted from 1)", NULL);
     expect("info $D/small.mtx", 0, "csr          17     92 B     100 %", NULL);
     expect("info $D/small.mtx", 0, "coo          18     96 B     104 %", NULL);
     expect("info --type f32 $D/small.mtx", 0, "csr          17     68 B", NULL);
@@ -129,7 +129,7 @@ static void empty_matrices(void **state)
     write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
     write_file("blank.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
     expect("info $D/empty.mtx", 0, "min 0, mean 0.000, max 0, variance", NULL);
-    expect("info $D/blank.mtx", 0, "min 0, mean 0.000, max 0 (row 1), variance", NULL);
+    expect("info $D/blank.mtx", 0, "min 0, mean 0.000, max 0 (row 1, counted from 1), variance", NULL);
     static const char *const files[] = {"empty", "blank"};
     for (int f = 0; f < 2; f++) {
         char command[64];

@@ -435,8 +435,8 @@ static void pagerank_records(void **state)
     assert_true(fabs(number(line, "mass") - mass) < 1e-12 && fabs(number(line, "lost_mass") - (1 - mass)) < 1e-12);
     assert_true(fabs(number(line, "zero_column_mass") - x3) < 1e-12);
     assert_int_equal(cJSON_GetArraySize(top), 2);
-    assert_int_equal(number(cJSON_GetArrayItem(top, 0), "node"), 2);
-    assert_int_equal(number(cJSON_GetArrayItem(top, 1), "node"), 1);
+    assert_int_equal(number(cJSON_GetArrayItem(top, 0), "node"), 3);
+    assert_int_equal(number(cJSON_GetArrayItem(top, 1), "node"), 2);
     assert_true(fabs(number(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
     cJSON_Delete(line);
     release(&o);
@@ -499,7 +499,7 @@ static void highest_ranks(void **state)
     int t = 0;
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(line, "top"))
     {
-        int node = (int)number(item, "node"), better = 0;
+        int node = (int)number(item, "node") - 1, better = 0;
         for (int i = 0; i < N; i++) better += x[i] > x[node] || (x[i] == x[node] && i < node);
         assert_int_equal(better, t++);
         assert_true(number(item, "rank") == x[node]);

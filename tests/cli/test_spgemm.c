@@ -321,8 +321,8 @@ static void wrong_peers_are_found_out(void **state)
     static const struct {
         const char *kernel, *status, *reason;
     } peers[] = {{"spgemm_right", "ok", "on purpose, version 1"},
-                 {"spgemm_wrong", "wrong", "1 rows of C are past the error bound, worst at row 50"},
-                 {"spgemm_misplaced", "wrong", "1 rows of C are wrong, row 50 in its positions"},
+                 {"spgemm_wrong", "wrong", "1 rows of C are past the error bound, worst at row 51 (counted from 1)"},
+                 {"spgemm_misplaced", "wrong", "1 rows of C are wrong, row 51 (counted from 1) in its positions"},
                  {"spgemm_unsorted", "ok", "rows of C are left unsorted"},
                  {"spgemm_short", "wrong", "entries, expected"},
                  {"spgemm_lost", "failed", "failed on purpose"}};

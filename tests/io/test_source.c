@@ -39,7 +39,7 @@ static const struct sample {
     {"x.csv", ",source,target\n0,0,1\n", "edge list", "source, target of 3 columns", "pattern", "", -1, -1, 1, YES, YES,
      NO},
     {"x.csv", "source,value,weight,target,a longer name, and more\n0,7,2,1,x,y\n", "edge list",
-     "source, target, weight of 6 columns; not read: value, a longer name, and more", "real", "", -1, -1, 1, YES, YES,
+     "source, target, weight of 6 columns (not read: value, a longer name, and more)", "real", "", -1, -1, 1, YES, YES,
      NO},
 };
 
