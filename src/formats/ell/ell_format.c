@@ -122,7 +122,7 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     for (int64_t i = 0; i < m; i++) {
         if (s->lengths[i] < 0 || s->lengths[i] > s->width)
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, s->lengths[i], s->width,
-                                    "ell: row %lld has %d entries, expected 0 to %lld", (long long)i,
+                                    "ell: row %lld (counted from 0) has %d entries, expected 0 to %lld", (long long)i,
                                     (int)s->lengths[i], (long long)s->width);
         nnz += s->lengths[i];
     }
@@ -133,8 +133,9 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     for (int64_t i = 0; status == SPRY_OK && i < m; i += SPRYI_ELL_SLICE) {
         int64_t rows = s->runs[i / SPRYI_ELL_SLICE] * (int64_t)SPRYI_ELL_SLICE;
         if (rows > 0 && !run_holds(s, i, i + rows))
-            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, m, "ell: rows %lld to %lld do not step, as said",
-                                    (long long)i, (long long)(i + rows - 1));
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, m,
+                                    "ell: rows %lld to %lld (counted from 0) do not step, as said", (long long)i,
+                                    (long long)(i + rows - 1));
         if (rows > 0) i += rows - SPRYI_ELL_SLICE;
     }
     return status;

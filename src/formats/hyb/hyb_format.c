@@ -96,7 +96,8 @@ static spry_status check(const void *storage, spry_error *err)
         int64_t i = spryi_index_at(s->rows, s->a.index_type, k);
         if (i < before || i >= s->a.rows || first.lengths[i] != first.width)
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, s->a.rows,
-                                    "hyb: entry %lld of the rest is in row %lld, expected rising rows that fill ELL",
+                                    "hyb: entry %lld of the rest is in row %lld (counted from 0), expected rising rows "
+                                    "that fill ELL",
                                     (long long)k, (long long)i);
         before = i;
     }
