@@ -169,6 +169,11 @@ static const char *name_options(const spry_error *err, const char *text, char *m
     while (*from && used < size) {
         char option[64];
         const size_t word = strspn(from, letters), length = word > 0 ? word : strcspn(from, letters);
+        if (strncmp(from, "input 'edges'", 13) == 0) {
+            used += (size_t)snprintf(made + used, size - used, "--input edges");
+            from += 13;
+            continue;
+        }
         const char *const name = word > 0 ? option_of_field(from, word, option, sizeof option) : NULL;
         if (name)
             used += (size_t)snprintf(made + used, size - used, "--%s%s", name,
@@ -312,7 +317,8 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
 
 void cli_note_base(const char *out, int base)
 {
-    if (base == 0 && out && !cli_ends_with(out, ".spry") && !cli_ends_with(out, ".csv"))
+    const char *const kind = base == 0 && out ? cli_output_kind(out) : NULL;
+    if (kind && strncmp(kind, "Matrix Market", 13) == 0)
         cli_message("note: Matrix Market counts from 1: node k of the input is row k + 1 in %s",
                     cli_is_dash(out) ? "the output" : out);
 }

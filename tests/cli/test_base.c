@@ -74,9 +74,19 @@ static void other_commands(void **state)
     expect("convert $D/links.mtx --base 0 --json -o $D/c2.spry", 0, "\"index_base\":0,", NULL);
     expect("reorder $D/links.csv --perm $D/p.mtx -o $D/r.spry", 0, "is in", NULL);
     char *perm = read_file("p.mtx");
-    assert_non_null(strstr(perm, "both counted from 0"));
-    assert_non_null(strstr(perm, "\n0\n"));
+    assert_non_null(strstr(perm, "both counted from 1"));
+    assert_null(strstr(perm, "\n0\n"));
     free(perm);
+    expect("reorder $D/links.csv --perm $D/p.csv", 0, "is in", NULL);
+    perm = read_file("p.csv");
+    assert_non_null(strstr(perm, "row,before\n0,"));
+    free(perm);
+    expect("pagerank $D/links.spry -o $D/ranks.csv", 0, "converged", NULL);
+    char *table = read_file("ranks.csv");
+    assert_non_null(strstr(table, "node,rank\n0,"));
+    free(table);
+    expect("pagerank $D/links.spry --personalised 3 --base 1 --top 1", 0, "by node 3", NULL);
+    expect("pagerank $D/links.spry --personalised 4", 2, NULL, "expected a node from 0 to 3 (counted from 0)");
 }
 
 static void edges_of_any_name(void **state)
@@ -92,6 +102,14 @@ static void edges_of_any_name(void **state)
     assert_int_equal(0, o.status);
     assert_non_null(strstr(o.out, "nodes count from 0\n                   2"));
     release(&o);
+    static const char *const texts[] = {EDGES, "source,target\n0,1\n", "\"0\",\"1\"\n", "# links\n0\t1\t0.5\n"};
+    for (int t = 0; t < 4; t++) {
+        o = spry_with_input(texts[t], "pagerank -");
+        assert_int_equal(2, o.status);
+        assert_non_null(strstr(o.err, "edge list"));
+        assert_non_null(strstr(o.err, "--input edges"));
+        release(&o);
+    }
     o = spry_with_input("1 2\n2 1\n", "pagerank - --input edges --base 1 --json");
     assert_int_equal(0, o.status);
     assert_non_null(strstr(o.out, "\"rows\":2,"));
