@@ -304,9 +304,11 @@ enum {
  *  - A product of host vectors copies x there and y back, and returns when y is there.
  *  - A product of vectors in the GPU's memory can be captured in a CUDA graph: it allocates nothing and waits for
  *    nothing, in every mode of capturing and without a run before. The graph holds the numbers alpha and beta that
- *    are in host memory and the addresses of all else: of vectors, workspace and plan. Updates keep the plan's; but
- *    one with an array of values in a plan that reads them in place (values_in_place) gives it another, and is
- *    captured anew.
+ *    are in host memory and the addresses of all else: of vectors, workspace and plan. Updates keep these addresses,
+ *    unless they bring an array of values (spry_update_options.values): capture anew after such an update.
+ *  - All other calls allocate memory of the GPU or wait for it, which CUDA forbids while the call's stream is captured,
+ *    and, for some of them, while any stream is. Such a call fails with SPRY_DEVICE_FAILED and ends the capture. The
+ *    calls that follow work.
  *  - Arrays in the GPU's memory are complete when a matrix is made of them, unless a stream that planning is given
  *    completes their indices and values. spry_matrix_create and checks have no stream.
  *  - Planning, updating and sparse products begin after what their stream holds, and have ended on return; a sparse

@@ -12,6 +12,7 @@
 
 #include "cuda_support.h"
 #include "reference.h"
+#include "spry/tools.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>
@@ -392,19 +393,57 @@ static void updated_values_with_an_ordering(void **state)
     every_kernel_ordered(update, 1, 0);
 }
 
+/* ---- calls that CUDA refuses ---------------------------------------------------------------------- */
+
+/* An update in a stream that is captured fails. The calls after it work: CUDA's error does not reach them. */
+static void after_a_refused_call(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    problem p = problem_make(SPRY_F64, 1);
+    spry_matrix *A = problem_matrix(context, &p), *L = NULL, *C = NULL;
+    void *host_x = problem_x(&p, SPRY_NO_TRANSPOSE, 1, 0), *x = on_device(host_x, (size_t)p.cols * 8);
+    void *y = on_device(NULL, (size_t)p.rows * 8), *expected = problem_product(&p, SPRY_NO_TRANSPOSE, host_x, 1);
+    spry_spmv_plan *plan = gpu_plan(context, A, "sell_chunks_cuda", SPRY_NO_TRANSPOSE, 1);
+    spry_update_options update_options = SPRY_INIT(spry_update_options);
+    spry_spgemm_options product_options = SPRY_INIT(spry_spgemm_options);
+    spry_error err = SPRY_ERROR_INIT;
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    update_options.stream = stream;
+    assert_int_equal(spry_spmv_plan_update(plan, &update_options, &err), SPRY_DEVICE_FAILED);
+    assert_int_not_equal(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    (void)cudaGetLastError();
+    must(product(plan, &p, SPRY_NO_TRANSPOSE, x, y, 1, 1, NULL, &err), "sell_chunks_cuda", &err);
+    OK(cudaDeviceSynchronize());
+    expect_y("sell_chunks_cuda", "after a refused update", &p, SPRY_NO_TRANSPOSE, y, expected);
+    product_options.device = 1;
+    must(spry_matrix_generate(context, &L, "gen:laplace5,x=20,y=20", NULL, &err), "laplace5", &err);
+    must(spry_spgemm(context, &C, L, L, &product_options, &err), "spgemm", &err);
+    OK(cudaStreamDestroy(stream));
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(L);
+    spry_matrix_destroy(C);
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+    free(host_x);
+    free(expected);
+    problem_free(&p);
+    spry_context_destroy(context);
+}
+
 /* An argument names the tests to run: "*ordering". */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_into_a_graph),
-        cmocka_unit_test(one_plan_in_two_streams),
-        cmocka_unit_test(two_plans_in_two_threads),
-        cmocka_unit_test(same_bits_in_every_run),
-        cmocka_unit_test(updated_values),
-        cmocka_unit_test(captured_with_an_ordering),
-        cmocka_unit_test(two_streams_with_an_ordering),
-        cmocka_unit_test(same_bits_with_an_ordering),
-        cmocka_unit_test(updated_values_with_an_ordering),
+        cmocka_unit_test(captured_into_a_graph),      cmocka_unit_test(after_a_refused_call),
+        cmocka_unit_test(one_plan_in_two_streams),    cmocka_unit_test(two_plans_in_two_threads),
+        cmocka_unit_test(same_bits_in_every_run),     cmocka_unit_test(updated_values),
+        cmocka_unit_test(captured_with_an_ordering),  cmocka_unit_test(two_streams_with_an_ordering),
+        cmocka_unit_test(same_bits_with_an_ordering), cmocka_unit_test(updated_values_with_an_ordering),
     };
     if (!gpu_is_there()) return SKIPPED;
     if (argc > 1) cmocka_set_test_filter(argv[1]);

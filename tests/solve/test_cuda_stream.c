@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -129,6 +130,45 @@ static void ranks(void **state)
     free(found);
 }
 
+/* Solves the system some times, which captures iterations each time. Returns the solutions that failed. */
+static void *solve_again(void *matrix)
+{
+    enum { SOLUTIONS = 40 };
+    double *x = malloc(N * sizeof *x), *b = malloc(N * sizeof *b);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    intptr_t failed = 0;
+    o.device = 1;
+    o.format = "csr";
+    o.max_iterations = 20;
+    for (int64_t i = 0; i < N; i++) b[i] = (double)(1 + i % 7);
+    for (int s = 0; s < SOLUTIONS; s++)
+        failed += spry_cg(context, spry_vector_f64(x, N), NULL, matrix, spry_const_vector_f64(b, N), &o, NULL) !=
+                  SPRY_NOT_CONVERGED;
+    free(x);
+    free(b);
+    return (void *)failed;
+}
+
+/* Two threads solve, while this one takes device memory and gives it back. */
+static void beside_other_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[2];
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=200,y=200", NULL, NULL), SPRY_OK);
+    for (int t = 0; t < 2; t++) assert_int_equal(pthread_create(&threads[t], NULL, solve_again, A), 0);
+    for (int v = 0; v < 2000; v++) {
+        spry_vector some = on_gpu(1000);
+        spry_vector_destroy(context, &some);
+    }
+    for (int t = 0; t < 2; t++) {
+        void *failed = NULL;
+        assert_int_equal(pthread_join(threads[t], &failed), 0);
+        assert_int_equal((intptr_t)failed, 0);
+    }
+    spry_matrix_destroy(A);
+}
+
 static int gpu_is_there(void)
 {
     spry_device_info info = SPRY_INIT(spry_device_info);
@@ -139,7 +179,8 @@ static int gpu_is_there(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(conjugate_gradients), cmocka_unit_test(ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(conjugate_gradients), cmocka_unit_test(ranks),
+                                       cmocka_unit_test(beside_other_threads)};
     context = make_context(NULL, 1);
     if (!gpu_is_there()) return SKIPPED;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -41,8 +41,20 @@ template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i
     y[i] = beta == 0 ? result : result + beta * y[i];
 }
 
-/* SPRY_DEVICE_FAILED with CUDA's words; SPRY_OUT_OF_MEMORY where it says so. */
+/*
+ * Returns SPRY_DEVICE_FAILED with CUDA's words, or SPRY_OUT_OF_MEMORY if CUDA says so. CUDA keeps the error of a call
+ * until somebody asks for it, and the check of the thread's next launch asks: here the error is taken out.
+ */
 spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what);
+
+/* Ends a call whose failure changes nothing, and takes its error out as spry_cuda_fail does. */
+static inline void spry_cuda_ignore(cudaError_t code)
+{
+    if (code != cudaSuccess) (void)cudaGetLastError();
+}
+
+/* Waits for all work of the current device, while no thread captures rounds of an iteration (rounds.cu). */
+cudaError_t spry_cuda_wait_for_device(void);
 
 /*
  * Products that follow each other, launched by launch_early, begin before the kernel before has ended altogether,
@@ -81,9 +93,7 @@ static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAM
 static inline spry_status launched(spry_error *err, const char *kernel)
 {
     cudaError_t code = cudaPeekAtLastError();
-    if (code == cudaSuccess) return SPRY_OK;
-    (void)cudaGetLastError();
-    return spry_cuda_fail(err, code, kernel);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, kernel);
 }
 
 static inline cudaStream_t stream_of(const spryi_run_args *args)

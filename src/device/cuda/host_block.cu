@@ -2,9 +2,9 @@
  * A block of host memory that kernels read and write, for questions and answers that are too small to be copied: a copy
  * takes longer than the kernel. One a process, from the first need until the last context is gone.
  */
+#include "device/cuda/cuda_common.cuh"
 #include "device/cuda/kernels.h"
 
-#include <cuda_runtime.h>
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +28,7 @@ void spry_cuda_give_host_block(void)
 void spry_cuda_free_host_block(void)
 {
     pthread_mutex_lock(&lock);
-    if (block) (void)cudaFreeHost(block);
+    if (block) spry_cuda_ignore(cudaFreeHost(block));
     block = NULL;
     pthread_mutex_unlock(&lock);
 }

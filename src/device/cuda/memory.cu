@@ -67,7 +67,7 @@ static void make_pool(device_pool *p, int device)
     }
     if (code == cudaSuccess) return;
     (void)cudaGetLastError();
-    if (p->pool) (void)cudaMemPoolDestroy(p->pool);
+    if (p->pool) spry_cuda_ignore(cudaMemPoolDestroy(p->pool));
     p->pool = NULL;
 }
 
@@ -154,7 +154,7 @@ static int give_large(device_pool *p, void *at, int in_order)
         }
     }
     pthread_mutex_unlock(&lock);
-    for (int b = 0; b < count; b++) (void)cudaFree(gone[b].at);
+    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(gone[b].at));
     return known;
 }
 
@@ -172,9 +172,9 @@ static int64_t trim(device_pool *p)
     p->kept_count = 0;
     p->kept_bytes = 0;
     pthread_mutex_unlock(&lock);
-    for (int b = 0; b < count; b++) (void)cudaFree(gone[b].at);
-    (void)cudaStreamSynchronize(NULL); /* what was given back in its order counts as unused behind it */
-    (void)cudaStreamSynchronize(p->stream);
+    for (int b = 0; b < count; b++) spry_cuda_ignore(cudaFree(gone[b].at));
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* what was given back in its order counts as unused behind it */
+    spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &before);
     if (code == cudaSuccess) code = cudaMemPoolTrimTo(p->pool, 0);
     if (code == cudaSuccess) code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &after);
@@ -187,8 +187,8 @@ static int64_t trim(device_pool *p)
 static int64_t cached_bytes(device_pool *p)
 {
     uint64_t reserved = 0, used = 0;
-    (void)cudaStreamSynchronize(NULL); /* as trim does */
-    (void)cudaStreamSynchronize(p->stream);
+    spry_cuda_ignore(cudaStreamSynchronize(NULL)); /* as trim does */
+    spry_cuda_ignore(cudaStreamSynchronize(p->stream));
     pthread_mutex_lock(&lock);
     const int64_t large = (int64_t)p->kept_bytes;
     pthread_mutex_unlock(&lock);
@@ -204,7 +204,7 @@ static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
     cudaError_t code = cudaMalloc(made, bytes);
     if (code != cudaErrorMemoryAllocation) return code;
     (void)cudaGetLastError();
-    (void)cudaDeviceSynchronize();
+    spry_cuda_ignore(spry_cuda_wait_for_device());
     (void)trim(p);
     return cudaMalloc(made, bytes);
 }
@@ -229,7 +229,7 @@ static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_strea
         return take_new(p, made, bytes);
     }
     if (any_stream) code = cudaStreamSynchronize(stream);
-    if (code != cudaSuccess) (void)cudaFreeAsync(*made, stream);
+    if (code != cudaSuccess) spry_cuda_ignore(cudaFreeAsync(*made, stream));
     return code;
 }
 
@@ -271,10 +271,10 @@ void spry_cuda_release(const spryi_device *device, void *pointer)
     if (!pointer) return;
     device_scope scope(device->ordinal);
     device_pool *p = pool_of(device->ordinal);
-    if (p) (void)cudaDeviceSynchronize();
+    if (p) spry_cuda_ignore(spry_cuda_wait_for_device());
     if (p && (give_large(p, pointer, 0) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
     if (p) (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
-    (void)cudaFree(pointer);
+    spry_cuda_ignore(cudaFree(pointer));
 }
 
 void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
@@ -285,7 +285,7 @@ void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
     if (p && give_large(p, pointer, 1)) return;
     if (p && cudaFreeAsync(pointer, NULL) == cudaSuccess) return;
     (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
-    (void)cudaFree(pointer);
+    spry_cuda_ignore(cudaFree(pointer));
 }
 
 /* What `count` says of each pool, its device current. */

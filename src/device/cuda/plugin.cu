@@ -12,6 +12,7 @@
 spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what)
 {
     spry_status status = code == cudaErrorMemoryAllocation ? SPRY_OUT_OF_MEMORY : SPRY_DEVICE_FAILED;
+    (void)cudaGetLastError();
     return spryi_fail(err, status, NULL, "%s: CUDA says \"%s\" (%s)", what, cudaGetErrorString(code),
                       cudaGetErrorName(code));
 }
@@ -52,7 +53,7 @@ static spry_status clear(const spryi_device *device, void *pointer, int64_t byte
     device_scope scope(device->ordinal);
     cudaError_t code = scope.code;
     if (code == cudaSuccess) code = cudaMemset(pointer, 0, (size_t)bytes);
-    if (code == cudaSuccess) code = cudaDeviceSynchronize();
+    if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "clear");
 }
 
@@ -79,7 +80,7 @@ static spry_status finish(const spryi_device *device, spry_error *err)
 {
     device_scope scope(device->ordinal);
     cudaError_t code = scope.code;
-    if (code == cudaSuccess) code = cudaDeviceSynchronize();
+    if (code == cudaSuccess) code = spry_cuda_wait_for_device();
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
 }
 
@@ -155,10 +156,10 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
     if (code == cudaSuccess) code = cudaEventCreate(&start);
     if (code == cudaSuccess) code = cudaEventCreate(&stop);
     for (int b = -1; b < BATCHES && code == cudaSuccess; b++) { /* -1 warms up */
-        (void)cudaEventRecord(start, 0);
+        spry_cuda_ignore(cudaEventRecord(start, 0));
         for (int r = 0; r < RUNS; r++)
             copy_kernel<<<(unsigned)ceil_div(length, 4 * 512), 512>>>((double2 *)to, (const double2 *)from, length);
-        (void)cudaEventRecord(stop, 0);
+        spry_cuda_ignore(cudaEventRecord(stop, 0));
         code = cudaEventSynchronize(stop);
         float elapsed = 0;
         if (code == cudaSuccess) code = cudaEventElapsedTime(&elapsed, start, stop);
@@ -170,8 +171,8 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
     }
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "copy bandwidth");
 done:
-    if (start) (void)cudaEventDestroy(start);
-    if (stop) (void)cudaEventDestroy(stop);
+    if (start) spry_cuda_ignore(cudaEventDestroy(start));
+    if (stop) spry_cuda_ignore(cudaEventDestroy(stop));
     device->ops->release(device, from);
     device->ops->release(device, to);
     return status;

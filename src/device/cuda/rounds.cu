@@ -7,10 +7,22 @@
 
 #include "device/cuda/cuda_common.cuh"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LOOKS = 2 };
+
+/* CUDA refuses to wait for a device while a stream of the process captures, and ends the capture. */
+static pthread_rwlock_t capture_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+cudaError_t spry_cuda_wait_for_device(void)
+{
+    pthread_rwlock_rdlock(&capture_lock);
+    const cudaError_t code = cudaDeviceSynchronize();
+    pthread_rwlock_unlock(&capture_lock);
+    return code;
+}
 
 /* Rounds, and copies of the state in host memory that follow them, taken in turns. */
 typedef struct recorded {
@@ -25,10 +37,10 @@ void spry_cuda_forget_rounds(void *rounds)
 {
     recorded *r = (recorded *)rounds;
     if (!r) return;
-    if (r->graph) (void)cudaGraphExecDestroy(r->graph);
+    if (r->graph) spry_cuda_ignore(cudaGraphExecDestroy(r->graph));
     for (int k = 0; k < LOOKS; k++)
-        if (r->copied[k]) (void)cudaEventDestroy(r->copied[k]);
-    if (r->copies) (void)cudaFreeHost(r->copies);
+        if (r->copied[k]) spry_cuda_ignore(cudaEventDestroy(r->copied[k]));
+    if (r->copies) spry_cuda_ignore(cudaFreeHost(r->copies));
     free(r);
 }
 
@@ -47,17 +59,19 @@ static spry_status make_graph(recorded *r, spryi_start_fn start, void *user, spr
     cudaGraph_t graph = NULL;
     spry_status status = SPRY_OK;
     cudaError_t code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), ended = cudaSuccess;
+    pthread_rwlock_wrlock(&capture_lock);
     if (code == cudaSuccess) code = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
         status = start(user, stream, err);
         ended = cudaStreamEndCapture(stream, &graph);
     }
+    pthread_rwlock_unlock(&capture_lock);
     if (code == cudaSuccess) code = ended;
     if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphInstantiate(&r->graph, graph, 0);
     /* now, and not with the first start */
     if (status == SPRY_OK && code == cudaSuccess) code = cudaGraphUpload(r->graph, stream);
-    if (graph) (void)cudaGraphDestroy(graph);
-    if (stream) (void)cudaStreamDestroy(stream);
+    if (graph) spry_cuda_ignore(cudaGraphDestroy(graph));
+    if (stream) spry_cuda_ignore(cudaStreamDestroy(stream));
     return status == SPRY_OK && code != cudaSuccess ? spry_cuda_fail(err, code, "rounds of an iteration") : status;
 }
 
