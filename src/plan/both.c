@@ -111,18 +111,24 @@ static spry_status make_other(spry_spmv_plan *first, const spry_matrix *A, const
     return spryi_plan_one(first->context, &first->other, A, &o, &trial, pairing, err);
 }
 
-/* The copy goes, unless a storage reads its arrays. */
-static void settle_copy(spry_spmv_plan *plan, const spry_matrix *A, spryi_pairing *pairing)
+/* Releases the copy, unless a storage reads its arrays. The plans refer to A's arrays from then on. */
+static spry_status settle_copy(spry_spmv_plan *plan, const spry_matrix *A, spryi_pairing *pairing, spry_error *err)
 {
-    if (!pairing->copy) return;
+    spry_matrix *given;
+    if (!pairing->copy) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &given, err));
     plan->shared_us = pairing->copy_us;
     if (reads_copy(plan, pairing->copy) || reads_copy(plan->other, pairing->copy)) {
-        plan->as_given = spryi_matrix_retain(A);
+        plan->as_given = given;
         plan->shared = spryi_matrix_retain(pairing->copy);
-    } else {
-        replace(plan, pairing->copy, A);
-        replace(plan->other, pairing->copy, A);
+        return SPRY_OK;
     }
+    replace(plan, pairing->copy, given);
+    replace(plan->other, pairing->copy, given);
+    spryi_list_read(plan);
+    spryi_list_read(plan->other);
+    spryi_matrix_release(given);
+    return SPRY_OK;
 }
 
 spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
@@ -142,7 +148,7 @@ spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const 
     } else {
         SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, &pairing, err));
         SPRYI_TRY(make_other(made, A, &o, &pairing, err));
-        settle_copy(made, A, &pairing);
+        SPRYI_TRY(settle_copy(made, A, &pairing, err));
         made->setup_us += made->other->setup_us;
     }
     *plan = made;
@@ -177,6 +183,7 @@ static spry_status copy_values(spry_spmv_plan *plan, const spry_update_options *
     }
     const int64_t bytes = to->nnz * (int64_t)spry_type_bytes(to->value_type);
     if (!to->values || bytes == 0) return SPRY_OK;
+    if (o->stream) SPRYI_OK_OR_RETURN(spryi_wait_for(d, o->stream, err));
     SPRYI_OK_OR_RETURN(
         d->ops->copy(d, (void *)(uintptr_t)to->values, plan->as_given->a.values, bytes, SPRYI_TO_DEVICE, NULL, err));
     return d->ops->synchronize(d, NULL, err);

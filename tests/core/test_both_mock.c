@@ -3,6 +3,9 @@
 
 #include "mock/mock.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 /* Memory refused at every step: an error, and nothing left. */
 static void without_memory(void **state)
 {
@@ -33,11 +36,40 @@ static void without_memory(void **state)
     spry_context_destroy(context);
 }
 
+/* A container's values are read from its CSR arrays, which the plan made. */
+static void update_of_a_container(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/spry-both-XXXXXX.spry";
+    const int file = mkstemps(path, 5);
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = matrix(context, "rmat,scale=9"), *B = NULL;
+    spry_write_options write_options = SPRY_INIT(spry_write_options);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_true(file >= 0);
+    close(file);
+    write_options.format = "sell";
+    assert_int_equal(spry_matrix_write(A, path, &write_options, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_read(context, &B, path, NULL, NULL), SPRY_OK);
+    o.device = 1;
+    o.format = "csr";
+    o.both_directions = 1;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+    if (spry_spmv_plan_update(plan, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways), cmocka_unit_test(one_storage_of_symmetric),
-                                       cmocka_unit_test(other_values), cmocka_unit_test(limits_and_refusals),
-                                       cmocka_unit_test(without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways),      cmocka_unit_test(one_storage_of_symmetric),
+                                       cmocka_unit_test(other_values),   cmocka_unit_test(limits_and_refusals),
+                                       cmocka_unit_test(without_memory), cmocka_unit_test(update_of_a_container)};
     both_device = 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

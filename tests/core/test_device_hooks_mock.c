@@ -4,6 +4,7 @@
 #include "spry/tools.h"
 #include "support.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,12 @@ typedef struct given {
         int64_t bytes;
     } block[MOST];
     int64_t calls, held, faults, fail_at; /* fail_at: the call that is refused, from 1; 0: none */
+    bool keeps;                           /* what is given back is not freed, but listed in `back` */
+    struct {
+        void *at;
+        int64_t bytes;
+    } back[MOST];
+    int back_count;
 } given;
 
 static void *hook_allocate(void *user, int device, int64_t bytes)
@@ -41,7 +48,12 @@ static void hook_release(void *user, int device, void *pointer, int64_t bytes)
     for (int b = 0; b < MOST; b++) {
         if (g->block[b].at != pointer) continue;
         if (g->block[b].bytes != bytes) g->faults++;
-        free(pointer);
+        if (g->keeps) {
+            g->back[g->back_count].at = pointer;
+            g->back[g->back_count++].bytes = bytes;
+        } else {
+            free(pointer);
+        }
         g->block[b].at = NULL;
         g->held--;
         return;
@@ -188,12 +200,51 @@ static void left_behind(void **state)
     free(data);
 }
 
+/* The copy of A that both directions are made of is given back: y may be written where the copy was. */
+static void y_where_the_copy_was(void **state)
+{
+    (void)state;
+    given g = {.keeps = true};
+    spry_context *context = hooked_context(&g);
+    spry_matrix *A = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    int runs = 0;
+    o.device = o.vector_device = 1;
+    o.format = "sell";
+    o.both_directions = 1;
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:rmat,scale=7", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    const int64_t n = spry_matrix_rows(A);
+    spry_vector x;
+    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 1, NULL), SPRY_OK);
+    for (int b = 0; b < g.back_count; b++) {
+        if (g.back[b].bytes < n * 8) continue;
+        for (int transpose = 0; transpose < 2; transpose++, runs++) {
+            spry_vector y = {.data = g.back[b].at, .length = n, .type = SPRY_F64, .device = 1};
+            spry_run_options run = SPRY_INIT(spry_run_options);
+            run.transpose = transpose;
+            if (spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &run, &err) != SPRY_OK)
+                fail_msg("%s", err.message);
+        }
+    }
+    assert_true(runs > 0);
+    spry_vector_destroy(context, &x);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    assert_int_equal(g.held, 0);
+    for (int b = 0; b < g.back_count; b++) free(g.back[b].at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_or_none),
         cmocka_unit_test(all_of_it),
         cmocka_unit_test(left_behind),
+        cmocka_unit_test(y_where_the_copy_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
