@@ -198,6 +198,20 @@ static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_f
             }
 }
 
+/* Counts the bytes of the storage that are the matrix's own arrays in device memory. */
+static int64_t borrowed_bytes(const spryi_plan_storage *made, const spryi_format *format, const spry_arrays *a)
+{
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    const int count = a->device > 0 ? spryi_list_device_sections(format, made->storage, sections) : 0;
+    int64_t bytes = 0;
+    for (int s = 0; s < count; s++) {
+        const void *array = sections[s].array ? *sections[s].array : NULL;
+        if (array && (array == a->offsets || array == a->indices || array == a->values))
+            bytes += sections[s].count * sections[s].item_bytes;
+    }
+    return bytes;
+}
+
 static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
                            const spryi_build_request *request, spry_error *err)
 {
@@ -223,8 +237,8 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
     d->ops->leave(d, previous);
     memcpy(made->arrays, work.made, sizeof made->arrays);
     made->array_count = work.made_count;
-    made->borrowed = request->copied ? 0 : work.cost.borrowed;
     if (status != SPRY_OK) goto done;
+    made->borrowed = borrowed_bytes(made, plan->format, &plan->A->a);
     keep_copies(made, &csr, plan->format);
     memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
 done:

@@ -269,7 +269,7 @@ typedef struct handed_out {
         void *at;
         int64_t bytes;
     } block[MOST_HANDED_OUT];
-    int64_t calls, held, faults;
+    int64_t calls, held, held_bytes, faults;
 } handed_out;
 
 static int current_is(int device)
@@ -290,6 +290,7 @@ static void *hook_allocate(void *user, int device, int64_t bytes)
     g->block[b].at = made;
     g->block[b].bytes = bytes;
     g->held++;
+    g->held_bytes += bytes;
     return made;
 }
 
@@ -311,6 +312,7 @@ static void hook_release(void *user, int device, void *pointer, int64_t bytes)
     (void)cudaFree(pointer);
     g->block[b].at = NULL;
     g->held--;
+    g->held_bytes -= bytes;
 }
 
 static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, void **blocks)
@@ -409,12 +411,53 @@ static void hooks_have_all(void **state)
     assert_int_equal(g.faults, 0);
 }
 
+/* Plans of a pattern in device memory own at least what the hooks have handed out for them, ones included. */
+static void owned_bytes_of_patterns(void **state)
+{
+    (void)state;
+    handed_out g = {.calls = 0};
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    spry_matrix *A = NULL, *moved = NULL;
+    void *blocks[3];
+    int index = 0;
+    options.device_allocate = hook_allocate;
+    options.device_release = hook_release;
+    options.device_user = &g;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:uniform,rows=3000,degree=5", NULL, NULL), SPRY_OK);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *pattern = NULL;
+    moved = moved_to_gpu(context, A, blocks);
+    assert_int_equal(spry_matrix_get_arrays(moved, &a, NULL), SPRY_OK);
+    a.value_type = SPRY_PATTERN;
+    a.values = NULL;
+    a.ownership = SPRY_BORROW;
+    assert_int_equal(spry_matrix_create(context, &pattern, &a, NULL), SPRY_OK);
+    const int64_t before = g.held_bytes;
+    for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));) {
+        spry_spmv_plan *plan = gpu_plan(context, pattern, kernel, SPRY_NO_TRANSPOSE, 1);
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        if (g.held_bytes - before > info.owned_bytes)
+            fail_msg("%s: %lld bytes were allocated, %lld are told", kernel, (long long)(g.held_bytes - before),
+                     (long long)info.owned_bytes);
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(moved);
+    spry_matrix_destroy(pattern);
+    for (int n = 0; n < 3; n++) spry_device_free(context, 1, blocks[n]);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_device_memory),    cmocka_unit_test(too_much_at_once),
         cmocka_unit_test(matrix_in_device_memory), cmocka_unit_test(current_device),
         cmocka_unit_test(other_current_device),    cmocka_unit_test(hooks_have_all),
+        cmocka_unit_test(owned_bytes_of_patterns),
     };
     if (!gpu_is_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
