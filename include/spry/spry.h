@@ -625,7 +625,8 @@ typedef struct spry_spmv_options {
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
      * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), whatever its format: what would own more
-     * is refused with SPRY_TOO_LARGE and the bytes needed, "auto" takes csr then. Borrowed arrays do not count.
+     * is refused with SPRY_TOO_LARGE and the bytes needed. "auto" takes csr then, or csc for a transposed product on a
+     * GPU. Borrowed arrays do not count.
      * 0: no limit, but the padding guard refuses formats that would store over two zeros for each entry; a limit takes
      * its place (INT64_MAX lifts it).
      */

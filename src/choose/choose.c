@@ -263,9 +263,9 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
     return spryi_choose_on(A, options, spryi_class_of(device), NULL, choice, err);
 }
 
-void spryi_choose_instead(spryi_choice *choice, const char *refused)
+void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused)
 {
-    spryi_choose(choice, "csr", SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
+    spryi_choose(choice, format, SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */

@@ -74,8 +74,8 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
 const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
                                 const spryi_driver *device);
 
-/* csr, which never pads, for a format that the guard refuses; `refused` is its name. */
-void spryi_choose_instead(spryi_choice *choice, const char *refused);
+/* Takes `format`, which never pads, in place of the format `refused`, which would take too much memory. */
+void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused);
 
 /* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
 void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)

@@ -203,7 +203,7 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
     if (strcmp(format, "csr") != 0) {
         SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, format, err));
         if (bytes + copied_vectors(q) <= q->o->memory_limit_bytes) return SPRY_OK;
-        spryi_choose_instead(&e->choice, format);
+        spryi_choose_instead(&e->choice, "csr", format);
         e->choice.kernel = NULL;
     }
     if (spryi_is_measured(q->o->policy) || q->stored) return SPRY_OK; /* its plan will tell; storage that is there */

@@ -167,12 +167,12 @@ static spry_status take_entries(spry_spmv_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-/* csr, which borrows what there is, in place of a choice that was refused for its memory, or its types. */
-static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+/* Takes `format` in place of the plan's, which was refused for its memory or its types. */
+static spry_status select_named_instead(spry_spmv_plan *plan, const spry_spmv_options *o, const char *format,
+                                        spry_error *err)
 {
     spryi_choice choice = {0};
-    SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
-    spryi_choose_instead(&choice, plan->format->name);
+    spryi_choose_instead(&choice, format, plan->format->name);
     plan->format = choice.format;
     plan->estimated_us = plan->estimated_csr_us;
     memset(plan->parameters, 0, sizeof plan->parameters);
@@ -181,10 +181,24 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     return select_kernel(plan, o, choice.kernel, err);
 }
 
+/* Takes csr, which borrows what there is, or csc if csr has no kernel for the transposed product (on GPUs). */
+static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_format *refused = plan->format;
+    spry_error why = SPRY_ERROR_INIT;
+    SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
+    const spry_status status = select_named_instead(plan, o, "csr", &why);
+    const int by_columns = status == SPRY_UNSUPPORTED && plan->options.op == SPRY_TRANSPOSE;
+    if (!by_columns || strcmp(refused->name, "csc") == 0) return status == SPRY_OK ? status : spryi_hand_on(err, &why);
+    plan->format = refused;
+    return select_named_instead(plan, o, "csc", err);
+}
+
 static void tell_types(spry_spmv_plan *plan, const char *passed)
 {
     plan->reason_code = SPRY_REASON_TYPES;
-    snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
+    snprintf(plan->reason, sizeof plan->reason, "%s: %s has no kernel for these types of values", plan->format->name,
+             passed);
 }
 
 /* The format of a choice, with its reason. */
@@ -434,7 +448,9 @@ static spry_status choose_and_build(spry_spmv_plan *plan, const spry_spmv_option
            !plan->format->in_place) {
         const char *passed = plan->format->name;
         discard_build(plan);
-        SPRYI_OK_OR_RETURN(select_instead(plan, o, err));
+        spry_error none = SPRY_ERROR_INIT;
+        if (select_instead(plan, o, &none) != SPRY_OK)
+            return spryi_hand_on(err, status == SPRY_TOO_LARGE ? &why : &none);
         if (status == SPRY_UNSUPPORTED) tell_types(plan, passed);
     }
     if (status != SPRY_OK) return spryi_hand_on(err, &why);

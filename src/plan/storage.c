@@ -56,7 +56,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     o.format = choice.format->name;
     SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
     if (storage->refused && strcmp(o.format, "csr") != 0) {
-        spryi_choose_instead(&choice, o.format);
+        spryi_choose_instead(&choice, "csr", o.format);
         o.format = choice.format->name;
         SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
     }

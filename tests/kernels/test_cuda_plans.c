@@ -435,15 +435,48 @@ static void after_a_refused_call(void **state)
     spry_context_destroy(context);
 }
 
+/* "auto" is refused under a limit with a number of bytes, never because csr has no kernel for transposed products. */
+static void limits_of_transposed_products(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    problem p = problem_make(SPRY_F64, 1);
+    spry_matrix *A = problem_matrix(context, &p);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_status status;
+    int refused = 0;
+    o.device = 1;
+    o.op = SPRY_TRANSPOSE;
+    o.memory_limit_bytes = 1;
+    while ((status = spry_spmv_plan_create(context, &plan, A, &o, &err)) == SPRY_TOO_LARGE && refused++ < 4) {
+        assert_true(err.value > o.memory_limit_bytes);
+        o.memory_limit_bytes = err.value;
+    }
+    must(status, "auto", &err);
+    assert_true(refused > 0);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    problem_free(&p);
+    spry_context_destroy(context);
+}
+
 /* An argument names the tests to run: "*ordering". */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_into_a_graph),      cmocka_unit_test(after_a_refused_call),
-        cmocka_unit_test(one_plan_in_two_streams),    cmocka_unit_test(two_plans_in_two_threads),
-        cmocka_unit_test(same_bits_in_every_run),     cmocka_unit_test(updated_values),
-        cmocka_unit_test(captured_with_an_ordering),  cmocka_unit_test(two_streams_with_an_ordering),
-        cmocka_unit_test(same_bits_with_an_ordering), cmocka_unit_test(updated_values_with_an_ordering),
+        cmocka_unit_test(captured_into_a_graph),
+        cmocka_unit_test(after_a_refused_call),
+        cmocka_unit_test(limits_of_transposed_products),
+        cmocka_unit_test(one_plan_in_two_streams),
+        cmocka_unit_test(two_plans_in_two_threads),
+        cmocka_unit_test(same_bits_in_every_run),
+        cmocka_unit_test(updated_values),
+        cmocka_unit_test(captured_with_an_ordering),
+        cmocka_unit_test(two_streams_with_an_ordering),
+        cmocka_unit_test(same_bits_with_an_ordering),
+        cmocka_unit_test(updated_values_with_an_ordering),
     };
     if (!gpu_is_there()) return SKIPPED;
     if (argc > 1) cmocka_set_test_filter(argv[1]);
