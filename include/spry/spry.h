@@ -427,7 +427,8 @@ typedef struct spry_arrays {
     int index_base;
     /*
      * What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index.
-     * A false claim makes products of COO, and files written, wrong; spry_matrix_check finds it out.
+     * A false claim of sorted or unique makes products of COO, and files written, wrong; spry_matrix_check finds it
+     * out. A claim of symmetry is checked wherever a result would depend on it.
      */
     spry_known sorted, unique;
     spry_symmetry symmetry; /* SPRY_GENERAL claims nothing */
@@ -489,7 +490,8 @@ SPRY_API spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, 
 
 /*
  * The values of a matrix that owns them, in the order of its entries, to be written; plans of it are told by
- * spry_spmv_plan_update. SPRY_UNSUPPORTED where they are the caller's, a file's, or there are none.
+ * spry_spmv_plan_update. A matrix that stores all entries no longer claims symmetry afterwards. SPRY_UNSUPPORTED where
+ * the values are the caller's, a file's, or there are none.
  */
 SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err);
 
@@ -665,7 +667,8 @@ typedef struct spry_spmv_options {
     /*
      * 1: the plan multiplies in both directions, with op(A) and, where a run says so (spry_run_options.transpose), with
      * its transpose, as first-order solvers of linear programs do in turns. Each direction has a format and a kernel of
-     * its own, and a storage, but of a matrix that is claimed symmetric, where both read one. The matrix is moved to a
+     * its own, and a storage; one storage serves both if A is marked symmetric, the mark holds (it is checked; of a
+     * matrix on a GPU it has to be known), and there are no scalings. The matrix is moved to a
      * GPU once for both, and where the structure of A looks symmetric, the second takes the first's format without a
      * look of its own. memory_limit_bytes is of both together.
      */
@@ -751,7 +754,8 @@ typedef struct spry_update_options {
  * spry_spmv_plan_info.update_us. A plan that reads the caller's values in place (values_in_place) sees a change in
  * place at once, and needs no update. With an ordering A is permuted anew, beside the copy that there is: the plan's
  * set-up without the search for the ordering. options may be NULL. Exclusive use of the plan. On failure the plan
- * multiplies as before; of a plan with both_directions one direction may have the new values already.
+ * multiplies as before; of a plan with both_directions one direction may have the new values already. If one storage
+ * serves both directions, new values that are not symmetric are SPRY_INVALID_MATRIX.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options,
                                                            spry_error *err);

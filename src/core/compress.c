@@ -151,6 +151,8 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
                            spry_index_type index_type, spry_error *err)
 {
     const int whole = A->triangle == SPRY_ALL_ENTRIES;
+    if (A->nnz > 0 && !A->indices)
+        return spryi_fail(err, SPRY_INTERNAL, "A", "compress: the matrix is a container's, without arrays");
     if (whole && A->layout == (layout == SPRY_COO ? SPRY_CSR : layout))
         return copy_sorted(context, to, A, index_type, err);
     spry_status status = SPRY_OK;

@@ -102,18 +102,22 @@ int spryi_sections_for_device(spryi_section *list, int count, const char *not_it
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err)
 {
-    if (A->a.layout == SPRY_CSR && A->a.value_type == value_type) {
-        *csr = spryi_matrix_retain(A);
-        return SPRY_OK;
-    }
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
+    spry_matrix *entries = NULL;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    if (A->a.layout == SPRY_CSR && A->a.value_type == value_type) {
+        *csr = entries;
+        return SPRY_OK;
+    }
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, value_type, SPRYI_KEEP_ALL, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
 done:
+    spryi_matrix_release(entries);
     spryi_compressed_clear(context, &c);
     return status;
 }

@@ -327,6 +327,7 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
 static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arrays *a, spryi_field field,
                         spry_error *err)
 {
+    if (A->stored) return spryi_fail(err, SPRY_INTERNAL, "A", "view: the matrix is a container's, without arrays");
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
     /* A view without arrays of its own is left out, else views of views would be a chain that grows with updates. */
     const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
@@ -359,6 +360,7 @@ spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix
 spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = A->a;
+    if (a.triangle != SPRY_ALL_ENTRIES) return spryi_fail(err, SPRY_INTERNAL, "A", "flip: the matrix is one triangle");
     a.layout = A->a.layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
     a.rows = A->a.cols;
     a.cols = A->a.rows;
@@ -386,7 +388,6 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
     memcpy(made->owned, blocks, sizeof blocks);
     made->a.struct_size = sizeof made->a;
     made->a.ownership = SPRY_COPY;
-    made->symmetry_holds = 1; /* the library's own makers know */
     *A = made;
     return SPRY_OK;
 }
@@ -420,7 +421,10 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
     }
     a.device = 0;
     status = spryi_matrix_adopt(d->context, host, &a, A->field, err); /* takes them over, also on failure */
-    if (status == SPRY_OK) (*host)->index_base = A->index_base;
+    if (status == SPRY_OK) {
+        (*host)->index_base = A->index_base;
+        (*host)->symmetry_holds = A->symmetry_holds;
+    }
     return status;
 }
 

@@ -6,6 +6,7 @@
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #endif
 
 /* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
@@ -48,7 +49,7 @@ struct spry_matrix {
     spry_arrays a;
     spryi_field field;
     int index_base;            /* 0 or 1: messages count from it, arrays from 0 */
-    int symmetry_holds;        /* a.symmetry was seen to hold; otherwise it is the caller's word */
+    bool symmetry_holds;       /* a.symmetry is true, and stays true: nobody else can write the values */
     void *owned[4];            /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
     spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
     void *mapping;             /* of the file that holds the arrays, or NULL */
@@ -108,8 +109,34 @@ void spryi_stored_release(spry_context *context, spryi_stored *stored);
 spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 #endif
 
-/* matrix_stats.c: SPRY_INVALID_MATRIX where the claimed symmetry does not hold; constant time where it is known to. */
+#ifndef __cplusplus
+/* ---- matrix_symmetry.c ---- */
+
+/* How an entry a_ij is compared with its mirror image a_ji. Entries at one position count as their sum. */
+typedef struct spryi_symmetry_test {
+    bool skew;        /* the image is -a_ji */
+    bool positions;   /* an entry without an image differs; otherwise the missing image counts as 0 */
+    bool finite;      /* Inf and NaN differ from everything; otherwise NaN is the image of NaN */
+    double tolerance; /* allowed difference, relative to max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) */
+} spryi_symmetry_test;
+
+/* An entry that differs from its image. The row is -1 if there is none. */
+typedef struct spryi_unequal {
+    int64_t row, column;
+    double value, mirrored; /* a_ij and a_ji */
+    bool stored;            /* a_ji is stored */
+} spryi_unequal;
+
+/* Finds the first entry by rows that differs from its image. A is square and in host memory. */
+spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
+                               spry_error *err);
+
+/* Finds the first entry that contradicts the claim of symmetry. Takes constant time if the claim is known to hold. */
+spry_status spryi_find_false_claim(spryi_unequal *found, const spry_matrix *A, spry_error *err);
+
+/* Returns SPRY_INVALID_MATRIX if the claim of symmetry does not hold. */
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
+#endif
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);

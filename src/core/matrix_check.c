@@ -386,7 +386,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     if (!offsets_sound) return fail_offsets(a, &falling, A->index_base, err);
     if (t.out_of_range.count > 0) return fail_range(a, &t, A->index_base, err);
     SPRYI_OK_OR_RETURN(check_claims(A, &t, err));
-    A->symmetry_holds = 1;
+    A->symmetry_holds = A->owned[3] || A->mapping || a->value_type == SPRY_PATTERN;
     A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     return SPRY_OK;

@@ -168,6 +168,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
                                       duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,
                                       field_of(A, o.value_type, merged), err));
     (*B)->index_base = A->index_base;
+    (*B)->symmetry_holds = A->symmetry_holds;
     if (o.rounding) tell_rounding(o.rounding, &told, &(*B)->a);
 done:
     spryi_matrix_release(entries);

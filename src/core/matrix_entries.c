@@ -28,7 +28,6 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
     kept->csr = NULL;
     pthread_mutex_init(&kept->making, NULL); /* cannot fail with default attributes where we build for */
     made->stored = kept;
-    made->symmetry_holds = 0; /* the file's word */
     *A = made;
     return SPRY_OK;
 }
@@ -54,7 +53,7 @@ static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error 
         return status;
     }
     made->a.symmetry = A->a.symmetry;
-    made->symmetry_holds = 0;
+    made->symmetry_holds = false; /* the file's claim, which the check above has not seen */
     made->index_base = A->index_base;
     made->field = A->field;
     *csr = made;

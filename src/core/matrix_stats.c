@@ -61,29 +61,11 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
     return disorder == 0;
 }
 
-/* How the values of an entry and its mirror image are compared. */
-typedef struct mirroring {
-    double sign;  /* -1: skew symmetry */
-    int nan_pair; /* 1: NaN is the image of NaN, as a file's lower triangle gives it; 0: NaN equals nothing */
-    int counts;   /* 1: also how many entries have an image, where not all have */
-} mirroring;
-
-static int is_image(double value, double image, const mirroring *wanted)
-{
-    return value == wanted->sign * image || (wanted->nan_pair && isnan(value) && isnan(image));
-}
-
-/* An entry of the diagonal is its own image; of a skew matrix it is zero, so not NaN. */
-static int is_own_image(double value, const mirroring *wanted)
-{
-    return wanted->sign < 0 ? value == 0 : is_image(value, value, wanted);
-}
-
 /*
  * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
  * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
  */
-static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *wanted, int64_t *cursor)
+static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 {
     s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
     int same_values = 1;
@@ -92,10 +74,9 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *
         for (; k < last && spryi_minor_of(a, k) < i; k++) {
             int64_t j = spryi_minor_of(a, k), image = cursor[j]++;
             if (image >= spryi_offset_of(a, j + 1) || spryi_minor_of(a, image) != i) return;
-            double value = spryi_value_of(a, k);
-            same_values &= is_image(value, spryi_value_of(a, image), wanted);
+            same_values &= spryi_value_of(a, k) == spryi_value_of(a, image);
         }
-        if (k < last && spryi_minor_of(a, k) == i) same_values &= is_own_image(spryi_value_of(a, k++), wanted);
+        if (k < last && spryi_minor_of(a, k) == i) k++; /* an entry of the diagonal is its own image, NaN as well */
         cursor[i] = k;
     }
     for (int64_t i = 0; i < a->rows; i++)
@@ -129,7 +110,7 @@ static double mirrored_share(const spry_arrays *a, int64_t *cursor)
     return off_diagonal > 0 ? 2.0 * (double)pairs / (double)off_diagonal : 1;
 }
 
-static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
+static spry_status collect(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
 {
     SPRYI_DEFAULT_FLOATS;
     spry_status status = SPRY_OK;
@@ -154,10 +135,10 @@ static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_m
             a = spryi_compressed_view(&made);
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
-        mirror(&s, &a, wanted, cursor);
+        mirror(&s, &a, cursor);
         if (s.pattern_symmetric == SPRY_KNOWN_YES)
             s.pattern_symmetry = 1;
-        else if (wanted->counts)
+        else
             s.pattern_symmetry = mirrored_share(&a, cursor);
     }
     *stats = s;
@@ -176,20 +157,8 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
     spry_matrix_stats found = SPRY_INIT(spry_matrix_stats);
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
-    spry_status status = collect(entries, &(mirroring){.sign = 1, .counts = 1}, &found, err);
+    spry_status status = collect(entries, &found, err);
     spryi_matrix_release(entries);
     if (status == SPRY_OK) SPRYI_GIVE(stats, &found);
     return status;
-}
-
-spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
-{
-    if (A->symmetry_holds || A->a.symmetry == SPRY_GENERAL) return SPRY_OK;
-    int skew = A->a.symmetry == SPRY_SKEW_SYMMETRIC;
-    spry_matrix_stats s;
-    SPRYI_OK_OR_RETURN(collect(A, &(mirroring){.sign = skew ? -1 : 1, .nan_pair = 1}, &s, err));
-    if (s.value_symmetric == SPRY_KNOWN_YES) return SPRY_OK;
-    return spryi_fail(err, SPRY_INVALID_MATRIX, "symmetry", "the matrix was said to be %s, but its %s are not",
-                      skew ? "skew-symmetric" : "symmetric",
-                      s.pattern_symmetric == SPRY_KNOWN_YES ? "values" : "positions");
 }

@@ -11,6 +11,7 @@ spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *er
                           A->a.value_type == SPRY_PATTERN ? "is a pattern"
                           : A->mapping || A->stored       ? "is mapped from a file"
                                                           : "borrows the caller's");
+    if (A->a.triangle == SPRY_ALL_ENTRIES) A->a.symmetry = SPRY_GENERAL; /* the caller may write other values */
     *values = A->owned[3];
     return SPRY_OK;
 }

@@ -256,6 +256,7 @@ spry_status spryi_generate(spryi_generation *g, spry_matrix **A, const spry_read
     SPRYI_TRY(spryi_compressed_finish(g->context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES,
                                       symmetry_of(g, value_type),
                                       value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
+    (*A)->symmetry_holds = true;
 done:
     release_work(g);
     spryi_compressed_clear(g->context, &a);

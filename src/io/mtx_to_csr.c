@@ -80,6 +80,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES, head->symmetry, head->field,
                                      err);
     if (status == SPRY_OK) {
+        (*A)->symmetry_holds = true;
         (*A)->source.by_row = known(order.by_row);
         (*A)->source.by_column = known(order.by_column);
         (*A)->source.duplicates = known(duplicates > 0);

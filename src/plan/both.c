@@ -79,10 +79,16 @@ static int looks_symmetric(const spry_matrix *A)
     return a->rows > 0;
 }
 
-/* 1: A^T is A, as far as the caller vouches for it. */
-static int is_own_transpose(const spry_matrix *A)
+/* Finds whether one storage serves both directions: the claim of symmetry holds, and there are no scalings. */
+static spry_status is_own_transpose(bool *is, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
-    return A->a.symmetry == SPRY_SYMMETRIC;
+    spryi_unequal found;
+    *is = A->a.symmetry == SPRY_SYMMETRIC && !o->row_scaling && !o->column_scaling;
+    if (*is && A->a.device > 0) *is = A->symmetry_holds; /* the entries are not on the host */
+    if (!*is) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_find_false_claim(&found, A, err));
+    *is = found.row < 0;
+    return SPRY_OK;
 }
 
 /* The other direction of `first`, with the bytes that its limit leaves. */
@@ -141,8 +147,10 @@ spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const 
     spryi_pairing pairing = {0};
     spry_spmv_plan *made = NULL;
     spry_spmv_options o = *options;
+    bool one_storage;
     o.both_directions = 0;
-    if (is_own_transpose(A)) {
+    SPRYI_TRY(is_own_transpose(&one_storage, A, &o, err));
+    if (one_storage) {
         SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, NULL, err));
         made->other = made;
     } else {
@@ -189,11 +197,34 @@ static spry_status copy_values(spry_spmv_plan *plan, const spry_update_options *
     return d->ops->synchronize(d, NULL, err);
 }
 
+/* Checks that new values are symmetric, since one storage serves both directions. */
+static spry_status check_values(const spry_spmv_plan *plan, const void *values, spry_error *err)
+{
+    const spry_matrix *given = plan->order ? plan->order->given : plan->A;
+    const bool others = values && values != given->a.values;
+    spry_matrix *changed = NULL;
+    spryi_unequal found;
+    if (given->stored || given->a.triangle != SPRY_ALL_ENTRIES || given->a.device > 0) return SPRY_OK;
+    if (given->symmetry_holds && given->a.symmetry == SPRY_SYMMETRIC && !others) return SPRY_OK;
+    if (others) SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&changed, given, values, err));
+    spry_status status = spryi_find_unequal(&found, changed ? changed : given, &(spryi_symmetry_test){0}, err);
+    spryi_matrix_release(changed);
+    if (status != SPRY_OK || found.row < 0) return status;
+    const int base = given->index_base;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", found.row, found.column,
+                            "update: one storage serves both directions, since A was symmetric, but the new value at "
+                            "(%lld, %lld), counted from %d, is %g and its mirror image %g; expected symmetric values, "
+                            "or a new plan",
+                            (long long)found.row + base, (long long)found.column + base, base, found.value,
+                            found.mirrored);
+}
+
 spry_status spryi_update_both(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
 {
     spry_update_options o;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     const double start = spryi_now_us();
+    if (plan->other == plan) SPRYI_OK_OR_RETURN(check_values(plan, o.values, err));
     if (plan->shared) {
         SPRYI_OK_OR_RETURN(copy_values(plan, &o, err));
         o.values = NULL;

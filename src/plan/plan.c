@@ -520,10 +520,10 @@ spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const s
     pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
-    if (made->A->stored && !spryi_may_read_stored(made->A, &o)) SPRYI_TRY(take_entries(made, err));
+    const int flips = pairing && pairing->flips && o.op == SPRY_TRANSPOSE;
+    if (made->A->stored && (flips || !spryi_may_read_stored(made->A, &o))) SPRYI_TRY(take_entries(made, err));
     if (pairing) SPRYI_TRY(spryi_share_copy(made, pairing, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
-    const int flips = pairing && pairing->flips && o.op == SPRY_TRANSPOSE;
     if (flips || spryi_multiplies_transposed(made->device, made->A, &o)) SPRYI_TRY(spryi_flip_plan(made, err));
     o.op = made->options.op;
     made->nnz = made->A->a.nnz;

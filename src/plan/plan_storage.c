@@ -179,10 +179,14 @@ spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, cons
     device_csr csr = {.a = A->a};
     const spry_status status = copy_csr(d, &csr, err);
     csr.a.device = d->number;
-    if (status == SPRY_OK)
-        return spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err); /* takes them over, also on failure */
-    release_copies(d, &csr);
-    return status;
+    if (status != SPRY_OK) {
+        release_copies(d, &csr);
+        return status;
+    }
+    SPRYI_OK_OR_RETURN(
+        spryi_matrix_adopt(d->context, copy, &csr.a, A->field, err)); /* takes them over, also on failure */
+    (*copy)->symmetry_holds = A->symmetry_holds;
+    return SPRY_OK;
 }
 
 /* Copies that the storage uses as they are become its own. */

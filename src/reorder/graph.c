@@ -106,7 +106,7 @@ int spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A
 {
     const spry_arrays *a = &A->a;
     if (a->rows != a->cols || a->layout == SPRY_COO) return 0;
-    if (a->symmetry != SPRY_GENERAL) return 1;
+    if (a->symmetry != SPRY_GENERAL && A->symmetry_holds) return 1;
     return typed[spryi_index_pair(a->offset_type, a->index_type)].fingerprint(a->offsets, a->indices, a->rows,
                                                                               spryi_threads(context,
                                                                                             a->rows + a->nnz)) == 0;

@@ -23,7 +23,7 @@ typedef struct spryi_pattern {
 } spryi_pattern;
 
 /*
- * 1: the pattern of A, CSR or CSC, is symmetric; 0: it is not, or A is COO. Unless its creator vouched for it, sums of
+ * 1: the pattern of A, CSR or CSC, is symmetric; 0: it is not, or A is COO. Unless symmetry is known to hold, sums of
  * hashes over both halves tell it in one pass. They say yes wrongly for one pattern in 2^64, which would be ordered as
  * the directed graph it is: badly, but by a permutation all the same.
  */

@@ -111,7 +111,7 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
     SPRYI_TRY(spryi_compressed_finish(context, &made, &moved, SPRY_CSR, offset_type, A->a.unique,
                                       alike ? A->a.symmetry : SPRY_GENERAL, A->field, err));
     made->index_base = A->index_base;
-    made->symmetry_holds = !alike || A->symmetry_holds; /* a claim that nobody looked at stays one */
+    made->symmetry_holds = A->symmetry_holds;
     *B = made;
 done:
     spryi_matrix_release(entries);
