@@ -19,7 +19,7 @@ typedef enum spry_verdict {
     SPRY_VERDICT_CONVERGED = 1,
     SPRY_VERDICT_ITERATION_LIMIT = 2,
     SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer falls, see spry_cg */
-    SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A is not */
+    SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A is not, see symmetry_tolerance */
     SPRY_VERDICT_NEGATIVE_CURVATURE = 5, /* CG: p'Ap <= 0 for some p, so A is not positive definite */
     SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG, jacobi: a diagonal entry is 0, negative, missing or has no reciprocal */
     SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: columns without weight, which were not allowed */
@@ -82,16 +82,16 @@ typedef struct spry_pagerank_result {
     size_t struct_size;
     spry_verdict verdict;
     int64_t iterations;
-    double residual;           /* ||x_k - x_(k-1)|| in the norm asked for; NaN before the first iteration */
-    double error_bound;        /* alpha/(1-alpha) * ||x_k - x_(k-1)||_1 >= ||x_k - x||_1, but for rounding */
-    double mass;               /* sum of x_k; 1 unless mass was dropped, which was then 1 - mass */
-    int as_it_stands;          /* 1: B was column-stochastic already, and was not divided by its column sums */
-    int64_t zero_columns;      /* nodes that link nowhere ... */
-    int64_t first_zero_column; /* ... the first of them, -1: none ... */
-    double zero_mass;          /* ... and their share of x_k */
-    const char *format, *kernel;
-    double setup_us; /* column sums and plan */
-    double solve_us; /* the iterations, of which products took product_us */
+    double residual;             /* ||x_k - x_(k-1)|| in the norm asked for; NaN before the first iteration */
+    double error_bound;          /* of ||x_k - x||_1: alpha/(1-alpha) * ||x_k - x_(k-1)||_1, and what rounding adds */
+    double mass;                 /* sum of x_k; 1 unless mass was dropped, which was then 1 - mass */
+    int as_it_stands;            /* 1: B was column-stochastic already, and was not divided by its column sums */
+    int64_t zero_columns;        /* nodes that link nowhere ... */
+    int64_t first_zero_column;   /* ... the first of them, -1: none ... */
+    double zero_mass;            /* ... and their share of x_k */
+    const char *format, *kernel; /* "" if the iteration did not begin */
+    double setup_us;             /* column sums and plan */
+    double solve_us;             /* the iterations, of which products took product_us */
     double product_us;
     double upload_us; /* of setup_us, moving A to the device */
 } spry_pagerank_result;
@@ -191,6 +191,13 @@ typedef struct spry_cg_options {
     void *precondition_user;   /* for it */
     spry_inside inside;        /* what iterations work with */
     int64_t columns;           /* of a plan: the most right sides that a run has; 0: 1 */
+    /*
+     * A is symmetric if |a_ij - a_ji| <= symmetry_tolerance * eps * max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) for all i
+     * and j. A missing entry counts as 0, and eps is that of A's value type. 0: 1000, which is above what assembled
+     * finite elements and products such as G^T D G differ by; SPRY_TOLERANCE_ZERO: no difference is allowed.
+     */
+    double symmetry_tolerance;
+    int assume_symmetric; /* nonzero: A is taken as symmetric without a check */
 } spry_cg_options;
 
 typedef struct spry_cg_result {
@@ -205,9 +212,9 @@ typedef struct spry_cg_result {
     double true_residual;
     int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
     int64_t bad_row;  /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
-    const char *format, *kernel;
-    double setup_us; /* symmetry, preconditioner and plan; of a run of a plan 0 */
-    double solve_us; /* the iterations, of which products took product_us */
+    const char *format, *kernel; /* "" for an operator, and if the iteration did not begin */
+    double setup_us;             /* symmetry, preconditioner and plan; of a run of a plan 0 */
+    double solve_us;             /* the iterations, of which products took product_us */
     double product_us;
     int64_t replacements; /* `inside` f32: times the carried residual was replaced by b - A*x on the way */
     int64_t products;     /* that an iteration takes: 1, with chebyshev 1 + degree */
@@ -222,19 +229,21 @@ typedef struct spry_cg_result {
 /*
  * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound. x and b have n
  * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
- * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without a
+ * there or on the host; A in device memory is copied to the host once, except with assume_symmetric and without a
  * preconditioner. Vectors of several columns (row_stride 1, at any column_stride) are as many systems, solved side by
  * side by products with all of them.
  *
- * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it; if not, the message
- * names the first entry that differs from its mirror image. An iteration is one product and two passes over vectors,
+ * Symmetry is checked up to rounding (symmetry_tolerance), also if the creator of A or a container claims it; it is
+ * known of matrices that the library has made symmetric, and of one triangle. The message names the first entry that
+ * differs from its mirror image, or is Inf or NaN. An iteration is one product and two passes over vectors,
  * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Other
  * preconditioners need more (result.numbers). Allocates three vectors (four with jacobi, more with others) once. The
  * same bits for any number of threads.
  *
  * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
  * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
- * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest.
+ * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest. The carried
+ * residual counts as small when it has fallen to eps/1024 of where it began, whatever the tolerance.
  *
  * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
  * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
@@ -249,8 +258,8 @@ typedef struct spry_cg_result {
  * what x becomes then, with infinities or zeros, is no solution.
  *
  * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but when
- * the iteration did not begin: not symmetric, bad diagonal; then it is as it was). b = 0 gives x = 0.
- * result and options may be NULL.
+ * the iteration did not begin: not symmetric, Inf or NaN in A, bad diagonal; then it is as it was). After any other
+ * error, a callback's among them, the verdict is SPRY_VERDICT_NONE. b = 0 gives x = 0. result and options may be NULL.
  * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
  * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987; chebyshev: Y. Saad, Iterative
  * Methods for Sparse Linear Systems, 2003, section 12.3; the residual's replacement: H. van der Vorst, Q. Ye, Residual
@@ -280,9 +289,9 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create_operator(spry_context *
                                                                   const spry_cg_options *options, spry_error *err);
 
 /*
- * One solution; as spry_cg, to the same bits in every run but where A's scale is extreme: a plan keeps the scaled A
- * that its first run has made. Of `options` (NULL: those of the plan) count tolerance, absolute_tolerance,
- * max_iterations, patience, start_from_x, observe, user and stream, where 0 is the default, not what the plan has.
+ * One solution; as spry_cg, to the same bits in every run, whatever became of earlier ones. Of `options` (NULL: those
+ * of the plan) count tolerance, absolute_tolerance, max_iterations, patience, start_from_x, observe with user, and
+ * stream; 0 or NULL: the plan's. After a run that had to scale A (Magnitudes, above) the next one sets A up anew.
  * Exclusive use of the plan: one run at a time.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result,
@@ -290,8 +299,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_v
                                                       spry_error *err);
 
 /*
- * For new values in the same structure, changed in place: looks at symmetry anew, unless it was claimed, and refreshes
- * preconditioner and plan. After a failure the plan can be destroyed or updated again, and does not run. result as at
+ * For new values in the same structure, changed in place: checks symmetry anew and refreshes preconditioner and
+ * plan. After a failure the plan can be destroyed or updated again, and does not run. result as at
  * creation.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);

@@ -58,6 +58,7 @@ typedef struct spryi_cg_state {
     double reach;        /* of the guards: a power of two */
     int guards;          /* those that are left */
     double trusted;      /* fraction of rz below which the predicted rz is not */
+    double eps;          /* of the vectors' type: a residual below it proves nothing about A or M; 0: all do */
     int apart;           /* 1: M is applied by a pass of its own, between shrink and turn */
     int64_t limit, patience;
     /* as it goes */
@@ -66,6 +67,7 @@ typedef struct spryi_cg_state {
     double residual;   /* sqrt(rr) / b_norm */
     double goal;       /* what tolerance and absolute come to */
     double replace_at; /* residual at which it is replaced */
+    double floor;      /* carried residual below which b - A x is computed, since it has lost touch with that */
     double smallest;   /* residual ... */
     int64_t smallest_at, iterations;
     double distance;                  /* of spryi_cg_passes.distance */
@@ -79,11 +81,20 @@ typedef struct spryi_cg_state {
     unsigned meetings;                /* of a GPU's passes: times that all blocks have met */
 } spryi_cg_state;
 
+/*
+ * Rounding and underflow make up residuals below eps ||b||. What is found with them is no fault of A or M: b - A x is
+ * computed instead, and the iteration begins anew from there or stagnates.
+ */
+SPRYI_BOTH_SIDES int spryi_cg_is_rounding(const spryi_cg_state *s)
+{
+    return s->residual < s->eps;
+}
+
 SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
 {
     if (!spryi_finite(s->residual)) {
         s->stop = SPRYI_NOT_FINITE;
-    } else if (s->residual <= s->goal) {
+    } else if (s->residual <= s->goal || s->residual <= s->floor) {
         s->stop = SPRYI_SMALL_ENOUGH;
     } else if (s->iterations >= s->limit) {
         s->stop = SPRYI_AT_LIMIT;
@@ -111,6 +122,7 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
     s->rz = sums[1];
     s->residual = sqrt(s->rr) / s->b_norm;
     s->replace_at = s->replacements * s->residual;
+    s->floor = s->eps / 1024 * s->residual;
     s->smallest = s->residual;
     s->smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
@@ -138,7 +150,7 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
     spryi_cg_computed(s, sums);
     if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
         s->stop = SPRYI_B_OUT_OF_RANGE;
-    else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
+    else if ((s->guards & SPRYI_GUARD_A) && !spryi_cg_is_rounding(s) && !spryi_within(s->rz / s->rr, s->reach))
         s->stop = SPRYI_A_OUT_OF_RANGE;
     else
         spryi_cg_judge(s);
@@ -153,7 +165,10 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
     s->halves = 0;
     if (s->stop) return;
     s->curvature = sums[0];
-    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach)) {
+    const int outside = (s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach);
+    if (spryi_cg_is_rounding(s) && (outside || !(sums[0] > 0) || !spryi_finite(s->rz / sums[0]))) {
+        s->stop = SPRYI_SMALL_ENOUGH;
+    } else if (outside) {
         s->stop = SPRYI_A_OUT_OF_RANGE;
     } else if (!spryi_finite(sums[0])) {
         s->stop = SPRYI_NOT_FINITE;
@@ -200,7 +215,10 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
     s->beta = s->fresh ? 0 : sums[0] / s->rz;
     s->fresh = 0;
     s->rz = sums[0];
-    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->reach))
+    const int outside = (s->guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->reach);
+    if (spryi_cg_is_rounding(s) && (outside || !(s->rz > 0) || !spryi_finite(s->rz)))
+        s->stop = SPRYI_SMALL_ENOUGH;
+    else if (outside)
         s->stop = SPRYI_A_OUT_OF_RANGE;
     else if (!spryi_finite(s->rz))
         s->stop = SPRYI_NOT_FINITE;

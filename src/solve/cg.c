@@ -21,6 +21,7 @@
  */
 #include "solve/cg.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Replacements in a row that do not lower the true residual: f32 can do no more. */
@@ -218,10 +219,23 @@ static int tell(const spry_cg_plan *s, int64_t from)
 
 /* ---- to the end ---------------------------------------------------------------------------------- */
 
-static spry_verdict verdict_of(int stop)
+/* Returns true if a residual is nothing but rounding. */
+static bool is_rounding(const spry_cg_plan *s, double residual)
 {
-    switch (stop) {
-    case SPRYI_AT_LIMIT: return SPRY_VERDICT_ITERATION_LIMIT;
+    return residual < (s->type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON);
+}
+
+/* At the limit that the caller gave, or at the default, where more iterations may be of no use. */
+static spry_verdict at_limit(const spry_cg_plan *s, double residual)
+{
+    return s->now.max_iterations == 0 && is_rounding(s, residual) ? SPRY_VERDICT_STAGNATION
+                                                                  : SPRY_VERDICT_ITERATION_LIMIT;
+}
+
+static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *state)
+{
+    switch (state->stop) {
+    case SPRYI_AT_LIMIT: return at_limit(s, state->residual);
     case SPRYI_STAGNATES: return SPRY_VERDICT_STAGNATION;
     case SPRYI_NOT_FINITE: return SPRY_VERDICT_NOT_FINITE;
     case SPRYI_NEGATIVE_CURVATURE: return SPRY_VERDICT_NEGATIVE_CURVATURE;
@@ -251,10 +265,10 @@ static void judge_replacement(spry_cg_plan *s, double residual)
     const spryi_cg_state *state = s->states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
     if (!(residual > column->before_restart)) column->before_restart = residual;
-    if (column->futile == FUTILE)
+    if (column->futile == FUTILE || is_rounding(s, residual))
         column->verdict = SPRY_VERDICT_STAGNATION;
     else if (state->iterations >= state->limit)
-        column->verdict = SPRY_VERDICT_ITERATION_LIMIT;
+        column->verdict = at_limit(s, residual);
 }
 
 /* A column begins anew, or not at all: start works on all columns, and a column that has a verdict stays as it is. */
@@ -334,7 +348,7 @@ static spry_status heed(spry_cg_plan *s, spry_error *err)
         break;
     default: break;
     }
-    s->columns[0].verdict = verdict_of(s->states[0].stop);
+    s->columns[0].verdict = verdict_of(s, &s->states[0]);
     return SPRY_OK;
 }
 
@@ -350,7 +364,7 @@ static spry_status heed_all(spry_cg_plan *s, spry_error *err)
             confirms = 1;
         } else {
             column->is_alone = stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE;
-            column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(stop);
+            column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(s, &s->states[c]);
         }
     }
     return confirms ? confirm(s, err) : SPRY_OK;

@@ -7,21 +7,14 @@
 #include "spry/solve.h"
 #include "spry/spry.h"
 
+#include "core/matrix.h"
+
+#include <stdbool.h>
+
 /* ---- the look at a matrix (cg_checks.c) ---------------------------------------------------------- */
 
-/* Constant time where the creator vouched for it, else spry_matrix_get_stats. */
-spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err);
-
-/* Entry (row, column) and the one at (column, row), which is not the same. */
-typedef struct spryi_cg_unequal {
-    int64_t row, column;
-    double value, mirrored; /* 0 where nothing is stored */
-    int stored;             /* 0: nothing at (column, row) */
-} spryi_cg_unequal;
-
-/* The first of them, by rows, of A, on the host, of which spryi_cg_is_symmetric said no. Looks at a sorted copy. */
-spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found, const spry_matrix *A,
-                                  spry_error *err);
+/* Finds an entry of A, on the host, that is not finite. The row is -1 if there is none. */
+spry_status spryi_cg_find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err);
 
 /*
  * D = reciprocals of the diagonal, a vector to destroy (also when it failed). *bad_row: the first row whose entry,
@@ -76,6 +69,7 @@ spry_status spryi_cg_scale_matrix(spry_context *context, spry_matrix **made, spr
 /* The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped an iteration. */
 typedef struct spryi_cg_scaling {
     int a, c;
+    bool by_run;          /* a run has replaced what the set-up made of A: the next run sets up anew */
     int needed_by_D;      /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
     int x_exponent;       /* of the largest entry of x */
     spryi_host_copy host; /* of A in device memory */
@@ -140,7 +134,7 @@ struct spry_cg_plan {
     spry_vector x, b;         /* on the device, without gaps between columns */
     spryi_cg_state *states;   /* as they were when last looked at, one a column */
     spryi_cg_column *columns; /* so many */
-    spryi_cg_unequal unequal; /* of a matrix that is not symmetric */
+    spryi_unequal unequal;    /* entry of A that differs from its mirror image, or is not finite; row -1: none */
     double bad_entry;         /* of the diagonal */
     double product_us;
     int64_t products;
@@ -168,6 +162,10 @@ static inline int spryi_cg_replaces(const spry_cg_plan *s)
 {
     return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->narrow_is_exact);
 }
+
+/* cg_options.c: checks the plan's options, and puts defaults in the place of zeros; the same for those of a run. */
+spry_status spryi_cg_check_options(spry_cg_plan *s, spry_error *err);
+spry_status spryi_cg_check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err);
 
 /* cg_setup.c: what iterations need of A, or of 2^-a A. A verdict goes to *result. */
 spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error *err);

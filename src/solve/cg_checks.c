@@ -1,50 +1,13 @@
-#include "core/bisect.h"
 #include "solve/cg.h"
 #include "solve/solve.h"
 #include "spry/tools.h"
 
 #include <math.h>
 
-spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err)
+spry_status spryi_cg_find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
-    *symmetric = a.symmetry == SPRY_SYMMETRIC;
-    if (status != SPRY_OK || *symmetric) return status;
-    status = spry_matrix_get_stats(A, &stats, err);
-    *symmetric = stats.value_symmetric == SPRY_KNOWN_YES;
-    return status;
-}
-
-/* The number of the entry of sorted, unique CSR at (i, j); -1: there is none. */
-static int64_t find_entry(const spry_arrays *a, int64_t i, int64_t j)
-{
-    const int64_t end = spryi_offset_of(a, i + 1);
-    int64_t k;
-    SPRYI_BISECT(k, spryi_offset_of(a, i), end, spryi_minor_of(a, k) < j);
-    return k < end && spryi_minor_of(a, k) == j ? k : -1;
-}
-
-spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found, const spry_matrix *A, spry_error *err)
-{
-    spry_matrix *sorted = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    *found = (spryi_cg_unequal){.row = -1, .column = -1};
-    spry_status status = spry_matrix_convert(context, &sorted, A, NULL, err);
-    if (status == SPRY_OK) status = spry_matrix_get_arrays(sorted, &a, err);
-    for (int64_t i = 0; status == SPRY_OK && i < a.rows && found->row < 0; i++) {
-        const int64_t end = spryi_offset_of(&a, i + 1);
-        for (int64_t k = spryi_offset_of(&a, i); k < end; k++) {
-            const int64_t j = spryi_minor_of(&a, k), image = find_entry(&a, j, i);
-            const double value = spryi_value_of(&a, k), mirrored = image < 0 ? 0 : spryi_value_of(&a, image);
-            if (image >= 0 && (value == mirrored || (isnan(value) && isnan(mirrored)))) continue;
-            *found = (spryi_cg_unequal){i, j, value, mirrored, image >= 0};
-            break;
-        }
-    }
-    spry_matrix_destroy(sorted);
-    return status;
+    /* Every other pair of entries passes: a tolerance of Inf allows any difference. */
+    return spryi_find_unequal(found, A, &(spryi_symmetry_test){.finite = true, .tolerance = INFINITY}, err);
 }
 
 spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,

@@ -35,6 +35,10 @@ spry_status spryi_cg_scale_b(spry_cg_plan *s, spry_error *err)
         s->columns[0].verdict = SPRY_VERDICT_CONVERGED;
         return w.ops->cg->clear(&w, s->x.data, err);
     }
+    if (!e.finite) { /* no scaling helps */
+        s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
+        return SPRY_OK;
+    }
     int exponent = spryi_cg_exponent_of_b(&e, s->inner);
     if (exponent != 0) {
         spry_vector_destroy(s->context, &s->scaled_b);
@@ -53,6 +57,7 @@ spry_status spryi_cg_scale_A(spry_cg_plan *s, spry_error *err)
     if (!s->A) { /* nothing to scale: go on as far as numbers reach */
         return begin_scaled(s, 0, SPRYI_GUARD_A, err);
     }
+    s->scaled.by_run = true;
     spry_status status = spryi_cg_make_scaled(s, &told, err);
     s->columns[0].verdict = told.verdict;
     if (told.verdict != SPRY_VERDICT_NONE) return status;

@@ -5,6 +5,7 @@
 #include "core/matrix.h"
 #include "core/memory.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,108 +15,12 @@ static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
 /* 2^REACH: the guards' (iteration.h). With both near it, products of f32 still have no subnormal entries. */
 enum { REACH_F64 = 256, REACH_F32 = 48 };
 
-/* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
-static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
-
 /* To which share the residual of f32 falls before b - A*x takes its place. */
 static const double REPLACE = 0.1;
-
-enum { BLOCK_SIZE = 3, MOST_BLOCK_SIZE = 32, DEGREE = 4, MOST_DEGREE = 64, EIGENVALUE_RATIO = 100 };
 
 static int64_t within(int64_t value, int64_t least, int64_t most)
 {
     return value < least ? least : value > most ? most : value;
-}
-
-/* ---- what was asked for --------------------------------------------------------------------------- */
-
-/* An option of whole numbers: 0 becomes the default. */
-static spry_status take_number(int64_t *value, int64_t usual, int64_t most, const char *name, spry_error *err)
-{
-    if (*value < 0 || *value > most)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, *value, most,
-                                "cg: %s is %lld, expected 1 to %lld, or 0 for %lld", name, (long long)*value,
-                                (long long)most, (long long)usual);
-    if (*value == 0) *value = usual;
-    return SPRY_OK;
-}
-
-static spry_status check_precond(const spry_cg_options *o, int is_operator, spry_error *err)
-{
-    if ((unsigned)o->precond > SPRY_PRECOND_CALLBACK)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
-                                "cg: precond is %d, expected a spry_precond, 0 to %d", (int)o->precond,
-                                SPRY_PRECOND_CALLBACK);
-    if ((o->precond == SPRY_PRECOND_CALLBACK) != (o->precondition != NULL))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "precondition",
-                          o->precondition ? "cg: precondition is given, but precond is not SPRY_PRECOND_CALLBACK"
-                                          : "cg: precond is SPRY_PRECOND_CALLBACK, but precondition is NULL");
-    if (is_operator && o->precond != SPRY_PRECOND_NONE && o->precond != SPRY_PRECOND_CALLBACK)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
-                                "cg: this precond needs A's entries, which an operator does not have, expected "
-                                "SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
-    if (!(o->eigenvalue_ratio == 0 || (o->eigenvalue_ratio > 1 && isfinite(o->eigenvalue_ratio))))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "eigenvalue_ratio",
-                          "cg: eigenvalue_ratio is %g, expected a number above 1, or 0 for %d", o->eigenvalue_ratio,
-                          EIGENVALUE_RATIO);
-    return SPRY_OK;
-}
-
-static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
-{
-    const spry_cg_options *o = &s->o;
-    if ((unsigned)o->inside > SPRY_INSIDE_F32)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_INSIDE_F32,
-                                "cg: inside is %d, expected a spry_inside, 0 to %d", (int)o->inside, SPRY_INSIDE_F32);
-    if (o->inside != SPRY_INSIDE_SAME && (s->operator.apply || s->type != SPRY_F64))
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->type, SPRY_F64,
-                                "cg: inside f32 is for a matrix of f64 values, not for %s",
-                                s->operator.apply ? "an operator" : spry_type_name(s->type));
-    return SPRY_OK;
-}
-
-/* What may change from run to run. */
-static spry_status check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err)
-{
-    SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&o->tolerance, o->tolerance,
-                                             s->type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
-    if (!(o->absolute_tolerance >= 0 && isfinite(o->absolute_tolerance)))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "absolute_tolerance",
-                          "cg: absolute_tolerance is %g, expected a number above 0, or 0 for none",
-                          o->absolute_tolerance);
-    if (o->max_iterations < 0 || o->patience < 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
-                          "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
-                          (long long)o->max_iterations, (long long)o->patience);
-    return SPRY_OK;
-}
-
-/* The plan's own copy of a text, which must live as long as it. */
-static spry_status keep_text(char *room, size_t bytes, const char **text, const char *name, spry_error *err)
-{
-    if (!*text) return SPRY_OK;
-    if (strlen(*text) >= bytes)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, (int64_t)strlen(*text), (int64_t)bytes - 1,
-                                "cg: %s has %zu characters, expected at most %zu", name, strlen(*text), bytes - 1);
-    memcpy(room, *text, strlen(*text) + 1);
-    *text = room;
-    return SPRY_OK;
-}
-
-static spry_status check_options(spry_cg_plan *s, spry_error *err)
-{
-    spry_cg_options *o = &s->o;
-    spry_cg_options stopping = *o;
-    SPRYI_OK_OR_RETURN(check_stopping(s, &stopping, err));
-    SPRYI_OK_OR_RETURN(check_precond(o, s->operator.apply != NULL, err));
-    SPRYI_OK_OR_RETURN(check_inside(s, err));
-    SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, MOST_BLOCK_SIZE, "block_size", err));
-    SPRYI_OK_OR_RETURN(take_number(&o->degree, DEGREE, MOST_DEGREE, "degree", err));
-    SPRYI_OK_OR_RETURN(take_number(&o->columns, 1, INT32_MAX, "columns", err));
-    SPRYI_OK_OR_RETURN(keep_text(s->format, sizeof s->format, &o->format, "format", err));
-    SPRYI_OK_OR_RETURN(keep_text(s->kernel, sizeof s->kernel, &o->kernel, "kernel", err));
-    if (o->eigenvalue_ratio == 0) o->eigenvalue_ratio = EIGENVALUE_RATIO;
-    return SPRY_OK;
 }
 
 /* ---- making ready --------------------------------------------------------------------------------- */
@@ -153,6 +58,12 @@ static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const vo
     return SPRYI_TAKE(&s->o, options, err);
 }
 
+/* Device, format and kernel as they were asked for. */
+static spryi_solve_plan names_of(const spry_cg_plan *s)
+{
+    return (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.columns};
+}
+
 /* A plan of A, not yet made ready. type: of vectors, for a pattern. */
 static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
                                const spry_cg_options *options, spry_error *err)
@@ -165,10 +76,10 @@ static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     s->type = a.value_type == SPRY_PATTERN ? type : a.value_type;
     s->n = a.rows;
-    if (status == SPRY_OK) status = check_options(s, err);
+    if (status == SPRY_OK) status = spryi_cg_check_options(s, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
     if (status == SPRY_OK) status = spryi_solve_check_values(&a, err);
-    s->names = s->outer_names = (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.columns};
+    s->names = s->outer_names = names_of(s);
     if (status == SPRY_OK) s->device = spryi_solve_device_number(context, &s->names, &a);
     return status;
 }
@@ -210,7 +121,14 @@ static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, con
     if (s->o.format || s->o.kernel)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
                           "cg: an operator has no format and no kernel");
-    return check_options(s, err);
+    return spryi_cg_check_options(s, err);
+}
+
+/* Frees the scaled A. If a run has scaled it, format and kernel will be chosen anew, as for a new plan. */
+static void forget_scaling(spry_cg_plan *s)
+{
+    spryi_cg_forget_scaling(s);
+    if (s->scaled.by_run) s->names = s->outer_names = names_of(s);
 }
 
 static spry_cg_result no_result(void)
@@ -218,7 +136,17 @@ static spry_cg_result no_result(void)
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
     told.bad_row = -1;
+    told.format = told.kernel = "";
     return told;
+}
+
+/* Empties the caller's result, so that it never holds a previous call's. */
+static spry_status empty_result(spry_cg_result *result, spry_error *err)
+{
+    const spry_cg_result none = no_result();
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    if (result) SPRYI_GIVE(result, &none);
+    return SPRY_OK;
 }
 
 /* Of a set-up: a verdict is an error. */
@@ -237,7 +165,7 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
     spry_cg_result told = no_result();
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     *plan = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    SPRYI_OK_OR_RETURN(empty_result(result, err));
     spry_status status = plan_matrix(&s, context, A, SPRY_F64, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (s) status = tell_setup(s, status, result, &told, err);
@@ -268,11 +196,11 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
 {
     spry_cg_result told = no_result();
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan->A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
     const double start = spryi_now_us();
-    spryi_cg_forget_scaling(plan);
+    forget_scaling(plan);
     plan->refreshes = 1;
     spry_status status = spryi_cg_set_up(plan, &told, err);
     plan->refreshes = 0;
@@ -381,6 +309,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
         t->patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000);
         t->guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A);
         t->reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32);
+        t->eps = is_f64 ? DBL_EPSILON : FLT_EPSILON;
         t->trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
         t->apart = spryi_cg_is_apart(s);
         t->replacements = spryi_cg_replaces(s) ? REPLACE : 0;
@@ -489,14 +418,25 @@ static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_err
     return status;
 }
 
+/* Sets A up anew if an earlier run has scaled it: every run thus has the bits of a new plan's. */
+static spry_status set_up_again(spry_cg_plan *s, spry_error *err)
+{
+    spry_cg_result told = no_result();
+    if (!s->scaled.by_run) return SPRY_OK;
+    forget_scaling(s);
+    SPRYI_OK_OR_RETURN(spryi_cg_set_up(s, &told, err));
+    return told.verdict == SPRY_VERDICT_NONE ? SPRY_OK : spryi_cg_tell(s, &told, err);
+}
+
 static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *told,
                        spry_error *err)
 {
     const int keeps_x = s->device > 0 && !s->one_run && s->inner == s->type;
     s->work.stream = s->run.stream;
     s->work.columns = count_of(x);
+    spry_status status = set_up_again(s, err);
     s->product_us = 0;
-    spry_status status = take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err);
+    if (status == SPRY_OK) status = take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err);
     if (status == SPRY_OK) status = take_vector(s, &s->b, &s->own_b, b, 0, 1, err);
     if (status == SPRY_OK) status = spryi_cg_record_rounds(s, err);
     const double start = spryi_now_us();
@@ -505,8 +445,10 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     told->products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1;
     told->numbers = numbers_of(s);
     told->largest_eigenvalue = s->precond.largest;
-    told->format = s->names.format;
-    told->kernel = s->names.kernel;
+    if (s->plan) {
+        told->format = s->names.format;
+        told->kernel = s->names.kernel;
+    }
     if (status == SPRY_OK && s->x.data != x->data) status = copy_columns(s, x, &s->x, err);
     if (status == SPRY_OK) status = time_products(s, told, err);
     if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
@@ -514,24 +456,24 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     return status == SPRY_OK ? spryi_cg_tell(s, told, err) : status;
 }
 
-/* The plan's options, with those of a run. */
+/* The plan's options, with those that a run gives in their place. */
 static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *options, spry_error *err)
 {
-    s->now = s->o;
-    if (options) {
-        spry_cg_options given;
-        SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
-        s->now.tolerance = given.tolerance;
-        s->now.absolute_tolerance = given.absolute_tolerance;
-        s->now.max_iterations = given.max_iterations;
-        s->now.patience = given.patience;
-        s->now.start_from_x = given.start_from_x;
-        s->now.observe = given.observe;
-        s->now.user = given.user;
-        s->now.stream = given.stream;
+    spry_cg_options given = SPRY_INIT(spry_cg_options), *now = &s->now;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
+    *now = s->o;
+    if (given.tolerance != 0) now->tolerance = given.tolerance;
+    if (given.absolute_tolerance != 0) now->absolute_tolerance = given.absolute_tolerance;
+    if (given.max_iterations != 0) now->max_iterations = given.max_iterations;
+    if (given.patience != 0) now->patience = given.patience;
+    if (given.start_from_x) now->start_from_x = given.start_from_x;
+    if (given.stream) now->stream = given.stream;
+    if (given.observe) {
+        now->observe = given.observe;
+        now->user = given.user;
     }
     s->run.stream = s->device > 0 ? s->now.stream : NULL;
-    return check_stopping(s, &s->now, err);
+    return spryi_cg_check_stopping(s, &s->now, err);
 }
 
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
@@ -541,7 +483,7 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
     spry_cg_result told = no_result();
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (plan->is_stale)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
                           "cg: the last update of the plan failed, expected another one that succeeds first");
@@ -561,7 +503,6 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
     spry_cg_result told = no_result();
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
-    if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
     if (status == SPRY_OK) s->o.columns = count_of(&x);
     if (status == SPRY_OK) status = take_run_options(s, NULL, err);
     if (status == SPRY_OK) status = check_vectors(s, &x, &right, err);
@@ -584,6 +525,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
                     spry_const_vector b, const spry_cg_options *options, spry_error *err)
 {
     spry_cg_plan *s = NULL;
+    SPRYI_OK_OR_RETURN(empty_result(result, err));
     const spry_status status = plan_matrix(&s, context, A, x.type, options, err);
     return run_once(s, status, x, result, b, err);
 }
@@ -592,6 +534,7 @@ spry_status spry_cg_operator(spry_context *context, spry_vector x, spry_cg_resul
                              spry_const_vector b, const spry_cg_options *options, spry_error *err)
 {
     spry_cg_plan *s = NULL;
+    SPRYI_OK_OR_RETURN(empty_result(result, err));
     const spry_status status = plan_operator(&s, context, A, options, err);
     return run_once(s, status, x, result, b, err);
 }

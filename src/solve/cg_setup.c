@@ -6,6 +6,7 @@
 #include "core/matrix.h"
 #include "spry/tools.h"
 
+#include <float.h>
 #include <math.h>
 
 /* What was recorded has the addresses of plans and vectors. */
@@ -70,7 +71,10 @@ void spryi_cg_forget_scaling(spry_cg_plan *s)
     spry_matrix_destroy(scaled->A);
     spry_vector_destroy(s->context, &scaled->values);
     spryi_solve_fetch_clear(s->context, &scaled->host);
-    *scaled = (spryi_cg_scaling){.needed_by_D = needed_by_D, .c = scaled->c, .guess_kept = scaled->guess_kept};
+    *scaled = (spryi_cg_scaling){.by_run = scaled->by_run,
+                                 .needed_by_D = needed_by_D,
+                                 .c = scaled->c,
+                                 .guess_kept = scaled->guess_kept};
 }
 
 /* 2^-a A and D of it; a verdict where D does not exist for any a. */
@@ -171,16 +175,32 @@ static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
+/* Returns true if the symmetry of A has to be checked. */
+static bool needs_check(const spry_cg_plan *s)
+{
+    const spry_arrays *a = &s->A->a;
+    const bool known = s->A->symmetry_holds || a->triangle != SPRY_ALL_ENTRIES;
+    return !s->o.assume_symmetric && !(a->symmetry == SPRY_SYMMETRIC && known);
+}
+
+/* Checks symmetry up to rounding; a verdict if A is not symmetric or not finite. */
+static spry_status check_symmetry(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
+{
+    const double eps = s->A->a.value_type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    const spryi_symmetry_test test = {.finite = true, .tolerance = s->o.symmetry_tolerance * eps};
+    SPRYI_OK_OR_RETURN(spryi_find_unequal(&s->unequal, host, &test, err));
+    if (s->unequal.row >= 0)
+        result->verdict = isfinite(s->unequal.value) ? SPRY_VERDICT_NOT_SYMMETRIC : SPRY_VERDICT_NOT_FINITE;
+    return SPRY_OK;
+}
+
 /* Symmetry and diagonal; a verdict where the iteration cannot begin. */
 static spry_status inspect(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
-    int symmetric = 0;
-    spry_status status = spryi_cg_is_symmetric(host, &symmetric, err);
-    if (status == SPRY_OK && !symmetric) {
-        result->verdict = SPRY_VERDICT_NOT_SYMMETRIC;
-        return spryi_cg_find_unequal(s->context, &s->unequal, host, err);
-    }
-    if (status != SPRY_OK || !spryi_cg_needs_diagonal(s)) return status;
+    spry_status status = SPRY_OK;
+    s->unequal.row = -1;
+    if (needs_check(s)) status = check_symmetry(s, result, host, err);
+    if (status != SPRY_OK || result->verdict != SPRY_VERDICT_NONE || !spryi_cg_needs_diagonal(s)) return status;
     status = make_D(s, result, host, err);
     s->scaled.needed_by_D = result->bad_row >= 0 && s->bad_entry > 0 && isfinite(s->bad_entry);
     if (status == SPRY_OK && s->scaled.needed_by_D) status = spryi_cg_make_scaled(s, result, err);
@@ -189,10 +209,9 @@ static spry_status inspect(spry_cg_plan *s, spry_cg_result *result, const spry_m
 
 static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
     spryi_host_copy copy = {0};
-    spry_status status = spry_matrix_get_arrays(s->A, &a, err);
-    if (status == SPRY_OK && (s->o.precond != SPRY_PRECOND_NONE || a.symmetry != SPRY_SYMMETRIC))
+    spry_status status = SPRY_OK;
+    if (s->o.precond != SPRY_PRECOND_NONE || needs_check(s))
         status = spryi_solve_fetch(s->context, &copy, s->A, s->run.stream, err);
     const spry_matrix *host = copy.A ? copy.A : s->A;
     if (status == SPRY_OK) status = inspect(s, result, host, err);
@@ -201,6 +220,7 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     if (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE)
         status = spryi_cg_make_precond(s, result, s->scaled.A ? s->scaled.A : host, err);
     spryi_solve_fetch_clear(s->context, &copy);
+    if (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) s->scaled.by_run = false;
     return status;
 }
 
@@ -212,7 +232,7 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
             spryi_vector_work_init(s->context, &s->work, s->device, s->run.stream, s->n, s->o.columns, s->inner, err);
     s->work.stream = s->run.stream;
     if (status == SPRY_OK) status = s->A ? set_up_matrix(s, result, err) : make_vectors(s, err);
-    result->format = s->plan ? s->names.format : NULL; /* constants from then on */
-    result->kernel = s->plan ? s->names.kernel : NULL;
+    result->format = s->plan ? s->names.format : ""; /* constants from then on */
+    result->kernel = s->plan ? s->names.kernel : "";
     return status;
 }

@@ -4,18 +4,38 @@
 #include <math.h>
 #include <stdio.h>
 
-static spry_status tell_unequal(const spryi_cg_unequal *u, int base, spry_error *err)
+static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
 {
+    const spryi_unequal *u = &s->unequal;
+    const int base = spry_matrix_index_base(s->A);
     char mirrored[48] = "nothing stored";
-    if (u->row < 0) /* only before its duplicates were summed and rounded */
-        return spryi_fail(err, SPRY_NOT_CONVERGED, "A",
-                          "not symmetric: the matrix differs from its transposed, conjugate gradients need A = A^T");
     if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
                             "not symmetric: %.17g at (%lld, %lld), counted from %d, but %s at (%lld, %lld); conjugate "
-                            "gradients need A = A^T",
+                            "gradients need A = A^T up to %g eps: symmetry_tolerance allows larger differences, "
+                            "assume_symmetric skips the check",
                             u->value, (long long)u->row + base, (long long)u->column + base, base, mirrored,
-                            (long long)u->column + base, (long long)u->row + base);
+                            (long long)u->column + base, (long long)u->row + base, s->o.symmetry_tolerance);
+}
+
+/* Names an entry of A or b that is not finite. Returns SPRY_OK if both are finite, or not on the host. */
+static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+{
+    spryi_unequal u = s->unequal;
+    const int base = s->A ? spry_matrix_index_base(s->A) : 1;
+    if (u.row < 0 && s->A && s->A->a.device == 0) SPRYI_OK_OR_RETURN(spryi_cg_find_not_finite(&u, s->A, err));
+    if (s->A && u.row >= 0)
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u.row, u.column,
+                                "not finite: the entry of A at (%lld, %lld), counted from %d, is %g",
+                                (long long)u.row + base, (long long)u.column + base, base, u.value);
+    for (int64_t i = 0; s->b.data && s->b.device == 0 && i < s->n; i++) {
+        const double value = spryi_value_at(s->b.data, s->type, result->column * s->n + i);
+        if (isfinite(value)) continue;
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->column,
+                                "not finite: entry %lld of b, counted from %d, is %g", (long long)i + base, base,
+                                value);
+    }
+    return SPRY_OK;
 }
 
 static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
@@ -45,15 +65,26 @@ static long double curvature(const spry_cg_plan *s, int64_t column)
     return ldexpl(s->states[column].curvature, 2 * s->scaled.c + a);
 }
 
+static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+{
+    const spryi_cg_state *state = &s->states[result->column];
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->limit,
+                            "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
+                            spry_verdict_text(result->verdict), (long long)result->iterations, result->true_residual,
+                            state->goal);
+}
+
 spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
-    const char *text = spry_verdict_text(result->verdict);
     const int64_t k = result->iterations;
     const spryi_cg_state *state = &s->states[result->column];
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
-    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, spry_matrix_index_base(s->A), err);
+    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(s, err);
     case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
+    case SPRY_VERDICT_NOT_FINITE:
+        SPRYI_OK_OR_RETURN(tell_not_finite(s, result, err));
+        return tell_other(s, result, err);
     case SPRY_VERDICT_NEGATIVE_CURVATURE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,
                                 "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
@@ -75,9 +106,6 @@ spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, s
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
                                 "at %.3g, expected at most %g",
                                 (long long)k, (long long)result->restarts, result->true_residual, state->goal);
-    default:
-        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->limit,
-                                "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
-                                text, (long long)k, result->true_residual, state->goal);
+    default: return tell_other(s, result, err);
     }
 }

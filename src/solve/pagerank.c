@@ -12,10 +12,12 @@
 #include "solve/pagerank.h"
 #include "spry/solve.h"
 
+#include "core/matrix.h"
 #include "device/vector_ops.h"
 #include "solve/solve.h"
 #include "spry/tools.h"
 
+#include <float.h>
 #include <math.h>
 
 /* The memory of the three vectors, by what it holds now. */
@@ -207,10 +209,23 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
     }
     result->iterations = s->iterations;
     result->residual = s->residual;
-    result->error_bound = s->alpha / (1 - s->alpha) * s->d1;
     result->mass = s->mass;
     result->zero_mass = s->zero_mass;
     return status;
+}
+
+/*
+ * A step contracts the 1-norm by alpha, and rounding adds at most (length + 3) eps to each row of the product
+ * (spry_spmv_plan_create) and less than 13 eps elsewhere: x_k is off by at most (alpha d + rounding) / (1 - alpha).
+ */
+static spry_status bound_error(const ranking *r, const spry_vector *x, spry_pagerank_result *result, spry_error *err)
+{
+    const spryi_rank_state *s = &r->state;
+    const double eps = x->type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    double length = 0;
+    SPRYI_OK_OR_RETURN(spryi_links_weighted_length(r->context, &length, &r->links, x, s->mass, r->run.stream, err));
+    result->error_bound = (s->alpha * s->d1 + eps * (s->alpha * length + 16 * s->mass)) / (1 - s->alpha);
+    return SPRY_OK;
 }
 
 static spry_status judge(const ranking *r, const spry_pagerank_result *result, spry_error *err)
@@ -336,7 +351,18 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     }
     if (status == SPRY_OK && r->own_x.data) status = spryi_solve_copy_to(r->context, &x, &r->x, r->run.stream, err);
     if (status == SPRY_OK && r->device > 0) status = spry_device_synchronize(r->context, r->device, r->run.stream, err);
+    if (status == SPRY_OK) status = bound_error(r, &x, result, err);
     return status == SPRY_OK ? judge(r, result, err) : status;
+}
+
+/* Drops a claim of symmetry that does not hold, or that cannot be checked since the entries are on a device. */
+static spry_status check_claim(const spry_matrix *A, spry_arrays *a, spry_error *err)
+{
+    spryi_unequal found = {.row = 0};
+    if (a->symmetry == SPRY_GENERAL) return SPRY_OK;
+    if (a->device == 0 || A->symmetry_holds) SPRYI_OK_OR_RETURN(spryi_find_false_claim(&found, A, err));
+    if (found.row >= 0) a->symmetry = SPRY_GENERAL;
+    return SPRY_OK;
 }
 
 /* Of one triangle. */
@@ -365,11 +391,14 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
     told.first_zero_column = -1;
+    told.format = told.kernel = "";
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
+    if (result) SPRYI_GIVE(result, &told); /* what a previous call has left goes */
     spry_status status = SPRYI_TAKE(&o, options, err);
     if (status == SPRY_OK) status = check_options(&r, &o, err);
-    if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK && a.triangle != SPRY_ALL_ENTRIES) return rank_both(context, x, result, A, options, err);
+    if (status == SPRY_OK) status = check_claim(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "pagerank", err);
     if (status == SPRY_OK && a.rows == 0)
         status = spryi_fail_value(err, SPRY_INVALID_SIZE, "A", 0, 1,

@@ -23,6 +23,13 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
                              spry_edges edges, spry_type type, spry_error *err);
 
 /*
+ * Computes the sum of x_i, each times the number of entries of row i of B, or a bound of the sum if x or B is on a
+ * device. The entries of x sum to mass.
+ */
+spry_status spryi_links_weighted_length(spry_context *context, double *length, const spryi_links *links,
+                                        const spry_vector *x, double mass, void *stream, spry_error *err);
+
+/*
  * The same by the device of w, which has taken no work yet: of A in host memory that is copied there once, or of one
  * that lies there. B is CSR in its memory, and factors are there. base: in which messages count nodes.
  * SPRY_UNSUPPORTED: it does not do it for this matrix, for which nothing was done, or an entry is refused, which

@@ -152,7 +152,7 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
     }
     spry_vector_destroy(context, &sums);
     if (status == SPRY_OK) {
-        int exchanged = edges == SPRY_ROW_TO_COLUMN && a.symmetry != SPRY_SYMMETRIC;
+        int exchanged = edges == SPRY_ROW_TO_COLUMN && given->symmetry != SPRY_SYMMETRIC;
         if (exchanged) exchange(&a);
         if (!exchanged && given->device > 0) a = *given;
         a.ownership = SPRY_BORROW;
@@ -164,6 +164,58 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
     }
     if (status != SPRY_OK) spryi_links_clear(context, links);
     return status;
+}
+
+/* ---- how long rows are -------------------------------------------------------------------------- */
+
+/* The sum of x over the rows that entries `begin` to `end` of COO or CSC are in. */
+static double add_rows(const spry_arrays *a, const spry_vector *x, int64_t begin, int64_t end)
+{
+    const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
+    double sum = 0;
+    for (int64_t k = begin; k < end; k++)
+        sum += spryi_value_at(x->data, x->type, spryi_index_at(rows, a->index_type, k));
+    return sum;
+}
+
+/* Computes the sum of x_i, each times the number of entries of row i, to the same bits for any number of threads. */
+static double add_lengths(const spry_arrays *a, const spry_vector *x, int threads)
+{
+    enum { BLOCKS = 64 };
+    const int64_t count = a->layout == SPRY_CSR ? a->rows : a->nnz;
+    double sums[BLOCKS], sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int b = 0; b < BLOCKS; b++) {
+        const int64_t begin = count * b / BLOCKS, end = count * (b + 1) / BLOCKS;
+        sums[b] = a->layout == SPRY_CSR ? 0 : add_rows(a, x, begin, end);
+        for (int64_t i = begin; i < end && a->layout == SPRY_CSR; i++)
+            sums[b] += spryi_value_at(x->data, x->type, i) *
+                       (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
+    }
+    for (int b = 0; b < BLOCKS; b++) sum += sums[b];
+    return sum;
+}
+
+spry_status spryi_links_weighted_length(spry_context *context, double *length, const spryi_links *links,
+                                        const spry_vector *x, double mass, void *stream, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector copy = {0};
+    spryi_row_look rows;
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(links->B, &a, err));
+    const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    if (a.device > 0) {
+        SPRYI_OK_OR_RETURN(spryi_matrix_look(&rows, links->B, 0, err));
+        *length = rows.longest * mass;
+    } else if (x->device == 0) {
+        *length = add_lengths(&a, x, threads);
+    } else {
+        spry_status status = spryi_solve_copy(context, &copy, x, 0, stream, NULL);
+        if (status == SPRY_OK) status = spry_device_synchronize(context, x->device, stream, NULL);
+        *length = status == SPRY_OK ? add_lengths(&a, &copy, threads) : (double)a.cols * mass;
+        spry_vector_destroy(context, &copy);
+    }
+    return SPRY_OK;
 }
 
 /* ---- on a device -------------------------------------------------------------------------------- */

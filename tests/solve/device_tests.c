@@ -263,7 +263,7 @@ void cg_verdicts(void **state)
             ((float *)b.data)[3] = INFINITY;
         else
             ((double *)b.data)[3] = INFINITY;
-        expect_ending(&d, &b, &o, SPRY_VERDICT_NOT_FINITE, "not finite after 0", 0);
+        expect_ending(&d, &b, &o, SPRY_VERDICT_NOT_FINITE, "not finite", 0);
         dense_free(&d);
         dense_free(&none);
         spry_vector_destroy(tested_context, &b);

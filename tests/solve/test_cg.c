@@ -218,7 +218,7 @@ static void verdicts(void **state)
     expect_ending(&d, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NOT_FINITE, "not finite", 0});
     b[5] = 1;
     d.a[5 * N + 5] = INFINITY;
-    expect_ending(&d, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NOT_FINITE, "not finite", 0});
+    expect_ending(&d, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NOT_FINITE, "the entry of A at (5, 5)", 1});
     dense_free(&d);
 }
 

@@ -206,9 +206,9 @@ static void extreme_magnitudes(void **state)
         {SPRY_F64, {-1e-300, -1e-300}, {1e-30, 1e-30}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-360 in iteration"},
         {SPRY_F64, {-1e200, -1e200}, {1e100, 1e100}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e+400 in iteration"},
         {SPRY_F32, {-1e-30f, -1e-30f}, {1e-30f, 1e-30f}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-90 in"},
-        {SPRY_F64, {1, 1}, {INFINITY, 0}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
-        {SPRY_F64, {1, 1}, {1, NAN}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
-        {SPRY_F64, {INFINITY, 1}, {1, 1}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
+        {SPRY_F64, {1, 1}, {INFINITY, 0}, SPRY_VERDICT_NOT_FINITE, "entry 0 of b, counted from 0, is inf"},
+        {SPRY_F64, {1, 1}, {1, NAN}, SPRY_VERDICT_NOT_FINITE, "entry 1 of b, counted from 0, is nan"},
+        {SPRY_F64, {INFINITY, 1}, {1, 1}, SPRY_VERDICT_NOT_FINITE, "the entry of A at (0, 0)"},
     };
     for (size_t c = 0; c < sizeof others / sizeof *others; c++) check_hostile(&others[c], SPRY_PRECOND_NONE);
 }
