@@ -148,7 +148,8 @@ static const char *option_of_field(const char *field, size_t length, char *optio
     } others[] = {{"index_base", "base"},           {"memory_limit_bytes", "memory-limit"},
                   {"expected_calls", "calls"},      {"expected_updates", "updates"},
                   {"value_type", "type"},           {"undirected", "undirected"},
-                  {"drop_duplicates", "duplicates"}};
+                  {"drop_duplicates", "duplicates"}, {"symmetry_tolerance", "symmetry-tol"},
+                  {"assume_symmetric", "symmetric"}};
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (strlen(others[n].field) == length && strncmp(field, others[n].field, length) == 0)
             return cli_command_has(others[n].option) ? others[n].option : NULL;

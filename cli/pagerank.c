@@ -103,8 +103,8 @@ static ranked *highest(const spry_vector *x, int64_t count)
 
 static cli_run run_of(const spry_pagerank_result *r, int personalised, const cli_convergence *c)
 {
-    return (cli_run){.format = r->format,
-                     .kernel = r->kernel,
+    return (cli_run){.format = r->format[0] ? r->format : NULL,
+                     .kernel = r->kernel[0] ? r->kernel : NULL,
                      .verdict = r->verdict,
                      .iterations = r->iterations,
                      .setup_us = r->setup_us,
@@ -160,7 +160,7 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     else
         cli_print_line(stdout, "verdict", "%s", spry_verdict_text(r->verdict));
     if (!begun) return;
-    cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)", norms[a->o.norm],
+    cli_print_line(stdout, "residual", "||x_k - x_(k-1)||_%s = %.3g; ||x_k - x||_1 <= %.3g", norms[a->o.norm],
                    r->residual, r->error_bound);
     char lost[64] = "", there[64] = "";
     if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP)

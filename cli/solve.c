@@ -15,7 +15,8 @@ typedef struct arguments {
     int method; /* there is only one */
     spry_precond precond;
     spry_inside inside;
-    double tolerance, absolute;
+    double tolerance, absolute, symmetry_tolerance;
+    int symmetric;
     int64_t limit, block, degree;
 } arguments;
 
@@ -35,6 +36,9 @@ static const cli_option options[] = {
      CLI_AT(absolute), 0, INT64_MAX},
     {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
      INT64_MAX},
+    {"symmetry-tol", 0, "T", "entries and their mirror images may differ by T eps; 0: not at all (default: 1000)",
+     CLI_NUMBER, CLI_AT(symmetry_tolerance)},
+    {"symmetric", 0, NULL, "take the matrix as symmetric without a check", CLI_FLAG, CLI_AT(symmetric)},
     {"b", 'b', "ones|random|FILE",
      "the right side; FILE: a Matrix Market file, n x 1, or n x k for k of them (default: ones)", CLI_TEXT, CLI_AT(b)},
     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors"),
@@ -65,8 +69,8 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
 
 static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t columns, const cli_convergence *c)
 {
-    return (cli_run){.format = r->format,
-                     .kernel = r->kernel,
+    return (cli_run){.format = r->format[0] ? r->format : NULL,
+                     .kernel = r->kernel[0] ? r->kernel : NULL,
                      .verdict = r->verdict,
                      .iterations = r->iterations,
                      .setup_us = r->setup_us,
@@ -81,7 +85,7 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t colum
 
 static int has_begun(const spry_cg_result *r)
 {
-    return r->verdict != SPRY_VERDICT_NOT_SYMMETRIC && r->verdict != SPRY_VERDICT_BAD_DIAGONAL;
+    return r->kernel[0] && r->verdict != SPRY_VERDICT_NOT_SYMMETRIC && r->verdict != SPRY_VERDICT_BAD_DIAGONAL;
 }
 
 static int make_x(const cli_input *input, const arguments *a, int64_t columns, spry_vector *x)
@@ -165,6 +169,10 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.inside = a->inside;
     o.tolerance = a->tolerance;
     o.absolute_tolerance = a->absolute;
+    o.symmetry_tolerance = a->symmetry_tolerance == 0     ? SPRY_TOLERANCE_ZERO
+                           : isnan(a->symmetry_tolerance) ? 0
+                                                          : a->symmetry_tolerance;
+    o.assume_symmetric = a->symmetric;
     o.max_iterations = a->limit;
     o.format = a->shared.format;
     o.observe = cli_observe;
@@ -192,20 +200,22 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
 }
 
 /* Options of a preconditioner that was not asked for would do nothing. */
-static int check_precond(const arguments *a)
+static int check_options(const arguments *a)
 {
     if (a->block > 0 && a->precond != SPRY_PRECOND_BLOCK_JACOBI)
         return cli_usage_error("--block is of --precond block-jacobi, --precond is %s", preconds[a->precond]);
     if (a->degree > 0 && a->precond != SPRY_PRECOND_CHEBYSHEV)
         return cli_usage_error("--degree is of --precond chebyshev, --precond is %s", preconds[a->precond]);
+    if (a->symmetry_tolerance < 0)
+        return cli_usage_error("--symmetry-tol is %g, expected 0 or more", a->symmetry_tolerance);
     return CLI_GO_ON;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.shared.type = SPRY_F64, .b = "ones"};
+    arguments a = {.shared.type = SPRY_F64, .b = "ones", .symmetry_tolerance = NAN};
     int status = cli_parse(command, &argc, argv, &a);
-    if (status == CLI_GO_ON) status = check_precond(&a);
+    if (status == CLI_GO_ON) status = check_options(&a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;
@@ -230,12 +240,13 @@ const cli_command cli_solve =
     {.name = "solve",
      .summary = "solve A x = b by conjugate gradients",
      .usage = "FILE [OPTIONS]",
-     .about = "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
-              "not symmetric, negative curvature, zero diagonal (jacobi), stagnation, out of range (of the type),\n"
-              "or iteration limit. With --inside f32 iterations use the bytes of f32, and the residual is computed\n"
-              "anew in f64 on the way, so that tolerances of f64 are reached. With --time the last line compares an\n"
-              "iteration with its floor: the products as measured, and the numbers that the vectors take for each\n"
-              "row (9, with jacobi 11) at the copy bandwidth, which is measured, too.",
+     .about =
+         "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
+         "not symmetric (up to rounding), not finite, negative curvature, zero diagonal (jacobi), stagnation,\n"
+         "out of range (of the type), or iteration limit. With --inside f32 iterations use the bytes of f32, and\n"
+         "the residual is computed anew in f64 on the way, so that tolerances of f64 are reached. With --time the\n"
+         "last line compares an iteration with its floor: the products as measured, and the numbers that the\n"
+         "vectors take for each row (9, with jacobi 11) at the copy bandwidth, which is measured, too.",
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve gen:laplace7,x=140,y=140,z=140 --time\n"
                  "  spry solve gen:laplace7 --precond chebyshev --inside f32\n"

@@ -20,6 +20,10 @@ static int make_files(void **state)
     write_file("indefinite.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -3\n");
     write_file("hollow.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 -3\n");
     write_file("skewed.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n2 1 0.5\n");
+    write_file("near.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n2 2 4\n"
+                           "1 2 0.60000000000000009\n2 1 0.6\n");
+    write_file("infinite.mtx",
+               "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n2 2 4\n1 2 inf\n2 1 inf\n");
     write_file("b3.mtx", "%%MatrixMarket matrix array real general\n3 1\n3\n7\n12\n");
     write_file("b2.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
     write_file("b3small.mtx", "%%MatrixMarket matrix array real general\n3 1\n3e-162\n7e-162\n12e-162\n");
@@ -210,6 +214,8 @@ static void solve_verdicts(void **state)
     static const struct {
         const char *command, *verdict;
     } cases[] = {{"$D/skewed.mtx", "not symmetric"},
+                 {"--symmetry-tol 0 $D/near.mtx", "not symmetric"},
+                 {"$D/infinite.mtx", "not finite: the entry of A at (1, 2), counted from 1, is inf"},
                  {"$D/indefinite.mtx", "negative curvature"},
                  {"--precond jacobi $D/hollow.mtx", "zero diagonal: entry (2, 2), counted from 1"},
                  {"--max-iterations 3 gen:laplace5,x=20,y=20", "iteration limit after 3 iterations"},
@@ -229,9 +235,21 @@ static void solve_verdicts(void **state)
     }
 }
 
+/* Symmetry up to rounding, and a claim that skips the check. */
+static void solve_near_symmetric(void **state)
+{
+    (void)state;
+    expect("solve $D/near.mtx", 0, "converged", NULL);
+    expect("solve $D/skewed.mtx >/dev/null", 1, NULL,
+           "up to 1000 eps: --symmetry-tol allows larger differences, --symmetric skips the check");
+    expect("solve $D/skewed.mtx --symmetry-tol 1e16 --max-iterations 1 >/dev/null", 1, NULL, "iteration limit");
+    expect("solve $D/skewed.mtx --symmetric --max-iterations 1 >/dev/null", 1, NULL, "iteration limit");
+}
+
 static void solve_mistakes(void **state)
 {
     (void)state;
+    expect("solve $D/sym.mtx --symmetry-tol -1", 2, NULL, "--symmetry-tol is -1, expected 0 or more");
     expect("solve $D/small.mtx", 2, NULL, "small.mtx: the matrix is 4 x 5, expected a square one");
     expect("solve $D/bad.mtx", 2, NULL, "bad.mtx:4");
     expect("solve $D/none.mtx", 2, NULL, "none.mtx");
@@ -538,6 +556,7 @@ int main(void)
         cmocka_unit_test(iterations_against_their_floor),
         cmocka_unit_test(solve_extremes),
         cmocka_unit_test(solve_verdicts),
+        cmocka_unit_test(solve_near_symmetric),
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank_of_a_file),
         cmocka_unit_test(pagerank_personalised),
