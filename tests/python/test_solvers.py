@@ -212,8 +212,10 @@ def test_cg_plan_of_new_values(grid, rng):
     grid.data *= 2
     plan.update()
     np.testing.assert_allclose(grid @ plan.solve(b, rtol=1e-10)[0], b, atol=1e-8)
-    plan.update(grid.data * 3)
-    np.testing.assert_allclose(grid @ plan.solve(b, rtol=1e-10)[0], b, atol=1e-8)
+    kept = grid.data.copy()
+    plan.update(kept * 3)
+    np.testing.assert_array_equal(grid.data, kept)
+    np.testing.assert_allclose(3 * (grid @ plan.solve(b, rtol=1e-10)[0]), b, atol=1e-8)
     values = grid.data.copy()
     values[1] += 1
     with pytest.raises(spry.InvalidError, match="symmetric"):
@@ -240,6 +242,37 @@ def test_cg_plan_sees_another_array_of_values(grid, rng):
     converted = spry.cg_plan(spry.generate("laplace5", x=4, y=4).tobsr((2, 2)))
     with pytest.raises(spry.InvalidError, match="a copy of a bsr matrix"):
         converted.update()
+
+
+def test_cg_plan_of_read_only_values(grid, rng, tmp_path):
+    spry.mmwrite(tmp_path / "grid.spry", grid)
+    A, b = spry.mmread(tmp_path / "grid.spry"), rng.standard_normal(400)
+    assert not A.data.flags.writeable
+    plan, kept = spry.cg_plan(A, M="jacobi"), A.data
+    for factor in (2, 3):
+        A.data = kept * factor
+        plan.update()
+        np.testing.assert_allclose(factor * (grid @ plan.solve(b, rtol=1e-10)[0]), b, atol=1e-8)
+    np.testing.assert_array_equal(kept, grid.data)
+
+
+def test_cg_takes_what_is_symmetric_up_to_rounding(rng):
+    G = scipy.sparse.random_array((60, 30), density=0.2, format="csr", rng=rng)
+    A = (G.T @ scipy.sparse.diags_array(rng.random(60)) @ G + scipy.sparse.eye_array(30)).tocsr()
+    b = np.ones(30)
+    x, info = spry.cg(A, b, rtol=1e-12)
+    assert info == 0
+    np.testing.assert_allclose(A @ x, b, atol=1e-9)
+    A.data[A.indptr[3]] *= 1 + 1e-9
+    for call in (lambda **options: spry.cg(A, b, **options), lambda **options: spry.cg_plan(A, **options).solve(b)):
+        with pytest.raises(spry.InvalidError, match="symmetry_tol allows larger differences, symmetric=True skips"):
+            call()
+        assert call(symmetry_tol=1e9)[1] == call(symmetric=True)[1] == 0
+        with pytest.raises(spry.InvalidError, match="symmetry_tol is -1"):
+            call(symmetry_tol=-1)
+    A.data[0] = np.nan
+    with pytest.raises(spry.InvalidError, match="not finite: the entry of A at .* is nan"):
+        spry.cg(A, b)
 
 
 def test_cg_plan_refuses(grid):

@@ -105,8 +105,10 @@ def test_plan(data):
     plan = spry.spgemm_plan(A, B)
     assert spgemm_error(plan.run(), A, B) <= 1
     if A.dtype == B.dtype:  # else one of both was converted, and is the plan's own
+        kept = A.data.copy()
         plan.update(a=A.data * 3)
-        assert spgemm_error(plan.run(), A, B) <= 1
+        assert (A.data == kept).all()
+        assert spgemm_error(plan.run(), 3 * A, B) <= 1
 
 
 def test_results_of_a_plan_are_apart(grid):
@@ -156,6 +158,19 @@ def test_plan_sees_other_arrays_of_values(grid):
     assert spgemm_error(squared.run(), A, A) <= 1
     with pytest.raises(TypeError, match="b is a matrix, .*, expected the array of its values, as A.data"):
         plan.update(b=B)
+
+
+def test_plan_of_read_only_values(grid):
+    A = grid.copy()
+    A.data.flags.writeable = False
+    plan = spry.spgemm_plan(A, grid)
+    kept = A.data
+    for factor in (2, 3):
+        A.data = kept * factor
+        A.data.flags.writeable = False
+        plan.update()
+        assert spgemm_error(plan.run(), A, grid) <= 1
+    assert (kept == grid.data).all()
 
 
 def test_plan_of_copies_sees_no_changes(grid):

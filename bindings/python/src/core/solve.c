@@ -126,6 +126,8 @@ static const spry_field cg_options[] = {
     OPTION(INT, inside),
     OPTION(POINTER, stream),
     OPTION(INT64, columns),
+    OPTION(DOUBLE, symmetry_tolerance),
+    OPTION(BOOL, assume_symmetric),
     SPRY_FIELDS_END,
 };
 

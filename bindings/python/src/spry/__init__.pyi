@@ -128,16 +128,16 @@ def spgemm_plan(A: Sparse, B: Sparse, *, memory_limit: int | None = None, thread
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
        maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
-       device: Device | None = None, threads: int | None = None, check: bool = True,
-       full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
+       device: Device | None = None, threads: int | None = None, check: bool = True, symmetry_tol: float | None = None,
+       symmetric: bool = False, full_output: Literal[False] = False) -> tuple[Vectors, int]: ...
 @overload
 def cg(A: Sparse | Plan, b: ArrayLike, x0: ArrayLike | None = None, *, rtol: float = 1e-5, atol: float = 0.0,
        maxiter: int | None = None, M: Any = None, callback: Callable[[Vectors], object] | None = None,
-       device: Device | None = None, threads: int | None = None, check: bool = True,
-       full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
+       device: Device | None = None, threads: int | None = None, check: bool = True, symmetry_tol: float | None = None,
+       symmetric: bool = False, full_output: Literal[True]) -> tuple[Vectors, int, Info]: ...
 def cg_plan(A: Sparse, *, M: Literal["jacobi", "block_jacobi", "chebyshev"] | None = None, columns: int = 1,
-            format: str | None = None, device: Device | None = None, threads: int | None = None,
-            check: bool = True) -> CgPlan: ...
+            format: str | None = None, device: Device | None = None, threads: int | None = None, check: bool = True,
+            symmetry_tol: float | None = None, symmetric: bool = False) -> CgPlan: ...
 @overload
 def pagerank(A: Sparse, alpha: float = 0.85, *, tol: float | None = None, max_iter: int | None = None,
              personalization: int | Mapping[int, float] | ArrayLike | None = None, x0: ArrayLike | None = None,

@@ -28,6 +28,7 @@ class Source:
     home: Any
     converted_from: str = ""  # a format of the caller's whose arrays these are not
     transposed: bool = False  # they are the transpose's: on a GPU the library takes csr alone
+    is_copy: bool = False  # the values are in an array that the caller does not have
 
     def matrix(self, threads=0, symmetry=0, check=False) -> _core.Matrix:
         """A handle on the arrays; check looks at every offset and index."""
@@ -53,7 +54,15 @@ class Source:
         return self.home.converted(array, np.dtype(np.int32)) if fits else array
 
     def with_values(self, values) -> "Source":
-        return replace(self, values=values)
+        return replace(self, values=values, is_copy=False)
+
+    def with_own_values(self) -> "Source":
+        """With an array for values that the caller does not have, which holds none yet."""
+        return replace(self, values=self.home.empty(self.home.shape(self.values), self.dtype), is_copy=True)
+
+    @property
+    def owns_values(self) -> bool:
+        return self.is_copy or bool(self.converted_from)
 
 
 def source_of(A, name="A", as_csr=False) -> Source:

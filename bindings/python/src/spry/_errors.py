@@ -69,6 +69,8 @@ _ARGUMENTS = {"memory_limit_bytes": "memory_limit", "personalised": "personaliza
 _TEXTS = (
     (re.compile(r"\bmemory_limit_bytes\b"), "memory_limit"),
     (re.compile(r"\bpersonalised\b"), "personalization"),
+    (re.compile(r"\bsymmetry_tolerance\b"), "symmetry_tol"),
+    (re.compile(r"\bassume_symmetric\b"), "symmetric=True"),
     (re.compile(r" and y overlap$"), " and out overlap"),
     (re.compile(r"^(pagerank: .*entr.* of) x\b"), r"\1 x0"),
     (re.compile(r"^(read|write): "), r"mm\1: "),
@@ -79,13 +81,13 @@ _TEXTS = (
 
 def exception_of(status, message, argument, value, limit, path, line):
     """The exception of a spry_error, for the extension to raise."""
-    error = _CLASSES.get(status, Error)(with_hints(_in_python(message, path)))
+    error = _CLASSES.get(status, Error)(with_hints(in_python(message, path)))
     error.argument = _ARGUMENTS.get(argument, argument)
     error.value, error.limit, error.path, error.line = value, limit, path, line
     return error
 
 
-def _in_python(message, path):
+def in_python(message, path=""):
     """The message with Python's names of arguments. A file's name, where it begins with one, stays as it is."""
     begin = len(path) if path and message.startswith(path) else 0
     text = message[begin:]

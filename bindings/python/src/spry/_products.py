@@ -82,13 +82,21 @@ def _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, ker
     return {name: value for name, value in options.items() if value is not None}
 
 
+def _with_own(source, values, name):
+    """The source with the values in an array of the plan's own: itself, or another one."""
+    own = source if source.owns_values else source.with_own_values()
+    write_values(own, values, name)
+    return own
+
+
 def spgemm_plan(A, B, *, memory_limit=None, threads=None, transpose_a=False, transpose_b=False, alpha=1.0, device=None,
                 kernel=None, check=True) -> "SpgemmPlan":
     """A product that is repeated with new values in the same structures: C's structure is found once.
 
     The plan borrows A's and B's arrays, which keep their structure while it lives. Of what is converted (formats but
     csr, csc and coo; float32 beside float64) it has a copy, which update() changes alone. It reads the arrays that A
-    and B had then: after another array took A.data's place say update(). Parameters as of spry.spgemm.
+    and B had then: say update() after another array took A.data's place,
+    and from then on after each change. Parameters as of spry.spgemm.
     """
     a, b = _sources(A, B)
     options = _options(memory_limit, threads, transpose_a, transpose_b, alpha, device, kernel)
@@ -105,7 +113,11 @@ class SpgemmPlan:
     def __init__(self, a, b, options, check=False):
         self._a, self._b, self._options = a, b, options
         self._home = common_home(a, b)
-        options = {**options, "stream": self._home.stream()}
+        self._create(check)
+
+    def _create(self, check=False):
+        a, b = self._a, self._b
+        options = {**self._options, "stream": self._home.stream()}
         self._plan = attended(_core.SpgemmPlan, *_matrices(a, b, check), options, entries=a.nnz + b.nnz,
                               home=self._home, least=_LONG)
         rows, cols, self.nnz, indptr, indices, dtype = self._plan.structure()
@@ -134,13 +146,14 @@ class SpgemmPlan:
         return home.compressed(CSR, self.shape, values, self._indices, self._indptr, sorted_and_unique=True)
 
     def update(self, a=None, b=None) -> None:
-        """Writes new values into the arrays that the plan reads: A.data and B.data, which change, or copies of them.
+        """Takes new values. A.data and B.data do not change.
 
         Parameters
         ----------
         a, b : array of as many values as A and B have, optional
             No matrices. Where neither is given, the values are those of A.data and B.data, where these are other arrays
-            by now: their numbers go into the arrays that A.data and B.data were when the plan was made.
+            by now. Values of another array than the plan reads are copied: the first such update creates the plan anew
+            with an array of its own, into which later ones copy.
 
         Raises
         ------
@@ -152,9 +165,16 @@ class SpgemmPlan:
         if a is None and b is None:
             a, b = (later_values(*of) for of in zip((self._a, self._b), self._origins, ("a=values", "b=values"),
                                                     strict=True))
-        for source, values, name in ((self._a, a, "a"), (self._b, b, "b")):
-            if values is not None:
-                write_values(source, values, name)
+        left, right = self._a, self._b
+        if a is not None:
+            left = _with_own(left, a, "a")
+            right = left if self._b is self._a else right
+        if b is not None:
+            right = _with_own(right, b, "b")
+            left = right if self._b is self._a else left
+        if left is not self._a or right is not self._b:
+            self._a, self._b = left, right
+            self._create()
 
     @property
     def info(self) -> Info:

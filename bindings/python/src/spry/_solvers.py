@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import later_values, origin_of, source_for, write_values
-from ._errors import InvalidError
+from ._errors import InvalidError, in_python
 from ._homes import device_number
 from ._numbers import whole
 from ._plan import Info, Plan
@@ -20,13 +20,13 @@ _ENDED = ("iteration limit", "stagnation")
 
 
 def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, device=None, threads=None,
-       check=True, full_output=False):
+       check=True, symmetry_tol=None, symmetric=False, full_output=False):
     """Solves A @ x = b for symmetric positive definite A by Conjugate Gradients, called as scipy.sparse.linalg.cg.
 
     Parameters
     ----------
     A : matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch, n x n, or a spry.Plan
-        As for spry.plan. Whether it is symmetric is looked up.
+        As for spry.plan. Symmetry is checked up to rounding.
     b : (n,), (n, 1), or (n, k) for k systems that are solved side by side
         In the memory that A is in; arrays of NumPy are copied to a GPU's.
     x0 : as b, optional
@@ -43,6 +43,11 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
         Called as callback(x) after each iteration. With it, with an M of SciPy's or with a plan in A's place, the
         iteration is SciPy's own, which does not look whether A is symmetric, and its products are Spry's. To solve
         many times with one A, take spry.cg_plan.
+    symmetry_tol : float, optional
+        A is symmetric if abs(A[i, j] - A[j, i]) <= symmetry_tol * eps * max(abs(A[i, j]), abs(A[j, i]),
+        sqrt(abs(A[i, i] * A[j, j]))) for all i, j, with eps = numpy.finfo(A.dtype).eps. None: 1000.
+    symmetric : bool
+        True: A is taken as symmetric without a check.
     full_output : bool
         Gives (x, info, result), with iterations, residuals and times (..._us). Not with SciPy's iteration.
 
@@ -55,7 +60,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     Raises
     ------
     InvalidError
-        A is not symmetric; sizes that do not fit.
+        A is not symmetric, or holds infinities or NaN; sizes that do not fit.
     TypeError
         As spry.plan.
     KeyboardInterrupt
@@ -63,12 +68,12 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     """
     if callback is not None or not (M is None or isinstance(M, str)) or isinstance(A, Plan):
         return _by_scipy(A, b, x0, rtol, atol, maxiter, M, callback, threads, check, full_output)
-    precond = _preconditioner(M, ", or an operator")
+    once = {"precond": _preconditioner(M, ", or an operator"), **_symmetry(symmetry_tol, symmetric)}
     source = source_for(A, device)
     matrix = _square(source, threads, check)
 
     def iterate(x, right, is_f32, options):
-        options.update(precond=precond, device=device_number(device))
+        options.update(once, device=device_number(device))
         return attended(_core.cg, matrix, x, right, is_f32, options, of_call(threads), entries=source.nnz,
                         home=source.home, asks=True)
 
@@ -79,6 +84,12 @@ def _preconditioner(M, others=""):
     if not (M is None or isinstance(M, str)) or M not in _PRECONDITIONERS:
         raise InvalidError(f"M is {M!r}, expected one of {', '.join(map(repr, _PRECONDITIONERS))}{others}")
     return _PRECONDITIONERS[M]
+
+
+def _symmetry(tolerance, is_known):
+    if tolerance is not None and not tolerance >= 0:
+        raise InvalidError(f"symmetry_tol is {tolerance}, expected 0 or more, or None")
+    return {"symmetry_tolerance": _TOLERANCE_ZERO if tolerance == 0 else tolerance, "assume_symmetric": bool(is_known)}
 
 
 def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
@@ -101,18 +112,19 @@ def _solve(source, iterate, b, x0, rtol, atol, maxiter, full_output):
         return (x, 0, None) if full_output else (x, 0)
     shown = [source.home.shown_columns(array) for array in (x, right)]
     result = Info(iterate(*shown, source.dtype == np.float32, options))
-    if result.verdict in ("not symmetric", "bad diagonal"):
-        raise InvalidError(result.message)
+    if result.verdict in ("not symmetric", "bad diagonal") or not result.kernel:
+        raise InvalidError(in_python(result.message))
     info = 0 if result.verdict == "converged" else max(result.iterations, 1) if result.verdict in _ENDED else -1
     return (x, info, result) if full_output else (x, info)
 
 
-def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, check=True) -> "CgPlan":
+def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, check=True, symmetry_tol=None,
+            symmetric=False) -> "CgPlan":
     """A system that is solved for many right sides: what cg does before it iterates is done once.
 
     Parameters
     ----------
-    A, M, device, threads, check :
+    A, M, device, threads, check, symmetry_tol, symmetric :
         As for spry.cg; M by name, or None. The plan borrows A's arrays.
     columns : int
         The most right sides that are solved for side by side.
@@ -122,11 +134,12 @@ def cg_plan(A, *, M=None, columns=1, format=None, device=None, threads=None, che
     Raises
     ------
     InvalidError
-        A is not symmetric, its diagonal is not positive; an unknown name.
+        A is not symmetric, holds infinities or NaN, or its diagonal is not positive; an unknown name.
     KeyboardInterrupt
         At once; a thread goes on to the end and forgets the plan.
     """
-    made = CgPlan(source_for(A, device), M, whole(columns, "columns"), format, device, threads, check)
+    made = CgPlan(source_for(A, device), M, whole(columns, "columns"), format, device, threads, symmetry_tol, symmetric,
+                  check)
     made._origin = origin_of(A, made._source)
     return made
 
@@ -136,11 +149,17 @@ class CgPlan:
 
     _origin = None  # what the plan was made of, whose array of values may be another by now
 
-    def __init__(self, source, M, columns, format, device, threads, check=False):
-        self._source, self._made = source, (M, columns, format, device, threads)
-        options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device)}
-        self._plan = attended(_core.CgPlan, _square(source, threads, check), options, of_call(threads),
-                              entries=source.nnz, home=source.home)
+    def __init__(self, source, M, columns, format, device, threads, symmetry_tol=None, symmetric=False, check=False):
+        self._source, self._made = source, (M, columns, format, device, threads, symmetry_tol, symmetric)
+        self._plan = self._create(check)
+
+    def _create(self, check=False):
+        M, columns, format, device, threads, symmetry_tol, symmetric = self._made
+        source = self._source
+        options = {"precond": _preconditioner(M), "columns": columns, "format": format, **_place(source, device),
+                   **_symmetry(symmetry_tol, symmetric)}
+        return attended(_core.CgPlan, _square(source, threads, check), options, of_call(threads), entries=source.nnz,
+                        home=source.home)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -152,6 +171,8 @@ class CgPlan:
 
     def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, full_output=False):
         """As spry.cg."""
+        if self._plan is None:
+            raise InvalidError("the last update of the plan failed, expected another one that succeeds first")
         return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
 
     def update(self, values=None) -> None:
@@ -161,7 +182,8 @@ class CgPlan:
         ----------
         values : array of nnz entries, optional
             No matrix. In the order of A.data. None: A.data, whose numbers have changed in place, or which is another
-            array by now. The plan reads the array that A.data was when it was made: other numbers are written there.
+            array by now. Values of another array than A.data was are copied: the first such update creates the plan
+            anew with an array of its own, into which later ones copy.
 
         Raises
         ------
@@ -174,9 +196,21 @@ class CgPlan:
         if values is None:
             values = later_values(self._source, self._origin)
         if values is not None:
-            write_values(self._source, values)
+            self._take(values)
         self._source.home.complete()
-        self._plan.update()
+        if self._plan is None:
+            self._plan = self._create()
+        else:
+            self._plan.update()
+
+    def _take(self, values):
+        """Copies the values to an array of the plan's own."""
+        if self._source.owns_values:
+            write_values(self._source, values)
+            return
+        own = self._source.with_own_values()
+        write_values(own, values)
+        self._source, self._plan = own, None
 
     def __repr__(self):
         return f"<spry.CgPlan of {self.shape[0]} x {self.shape[1]}, {self._source.nnz} entries, {self.dtype}>"
