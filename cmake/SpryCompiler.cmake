@@ -74,8 +74,7 @@ endif()
 #   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
 #   *.tmpl.c                 included by others, never compiled by itself
 #   *.gen.c                  a program of its own, which the build runs to write a table
-#   generate*.c              no fused multiply-add, so that a generated matrix is the same everywhere
-#   spgemm/, studies/        likewise, so that all accumulators and processor levels give the same bits
+#   all                      multiply-adds are fused only by intrinsics, so that both compilers give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
 #   formats/*, spgemm/*      where sanitizers watch, see below: less is checked or optimised in kernels, which took
 #                            four fifths of the build's time
@@ -86,7 +85,7 @@ function(spry_prepare_sources list)
     if(name MATCHES "\\.(tmpl|gen)\\.c$")
       continue()
     endif()
-    set(options)
+    set(options -ffp-contract=off)
     if(name MATCHES "_avx512")
       list(APPEND options -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mbmi2 -mprefer-vector-width=512)
     elseif(name MATCHES "_avx2")
@@ -98,9 +97,6 @@ function(spry_prepare_sources list)
     if(name MATCHES "^csr_scatter_portable\\.c$")
       # -O3 doubles the code for loops that wait for memory all the same.
       list(APPEND options "$<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-O2>")
-    endif()
-    if(name MATCHES "^generate" OR source MATCHES "/src/(spgemm|studies)/")
-      list(APPEND options -ffp-contract=off)
     endif()
     if(source MATCHES "/src/spgemm/.*_avx512")
       # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.

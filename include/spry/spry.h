@@ -287,8 +287,9 @@ SPRY_API int64_t spry_context_cached_bytes(const spry_context *context);
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * A device is a number, everywhere. GPUs are numbered from 1: spry_device_info tells CUDA's number of each. Where a
- * struct says where data are (arrays, vectors, scalars), 0 is host memory; in options 0 is the default named there.
+ * A device is a number, everywhere: SPRY_CPU, or 1 and more for GPUs (spry_device_info has CUDA's number of each). A
+ * field or argument that says where data are (of arrays, vectors, scalars, copies) also accepts 0 for host memory. In
+ * options 0 is SPRY_DEVICE_DEFAULT: the option's comment says which device it stands for.
  */
 enum {
     SPRY_DEVICE_DEFAULT = 0,
@@ -444,7 +445,8 @@ typedef struct spry_arrays {
 
 /*
  * Makes a matrix of the caller's arrays. Checks in constant time what can be: sizes, pointers, their alignment,
- * types, first and last offset, nnz against the index type. spry_matrix_check (tools.h) checks the rest.
+ * types, first and last offset, nnz against the index type, and offsets of 64 bits that are given as 32 or the reverse
+ * as far as some offsets show it. spry_matrix_check (tools.h) checks the rest.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A,
                                                         const spry_arrays *arrays, spry_error *err);
@@ -509,17 +511,13 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * A dense vector, or `columns` of them: entry i of column c is data[i*row_stride + c*column_stride]. Columns one behind
- * the other (column-major) have row_stride 1; rows of all columns one behind the other (row-major) column_stride 1. A
- * product takes as many columns of x as of y, each for itself. The data stay the caller's.
+ * A dense vector, or `columns` of them: entry i of column c is data[i*row_stride + c*column_stride]. Several columns
+ * are column-major (row_stride 1, column_stride at least length) or row-major (column_stride 1, row_stride at least
+ * columns). One column may have any row_stride. A row_stride over 1 needs a plan with row_major, which takes
+ * row_stride 1 as well; spry_spmv takes all. x and y have the same number of columns. The data stay the caller's.
  *
- * A column's bits are those of the product with it alone, but where a kernel takes columns at once and reads the matrix
- * once for all: on CPUs csr_*_cpu, csr2_*_cpu to csr4_*_cpu (not the listings) and, transposed, csc_*_cpu (sell_*_cpu
- * and bsr_*_cpu, which take them at once, too, keep those bits where columns are row by row or beta is 0); on GPUs
- * csr_merge_cuda, packed_slices_cuda and, transposed, csc_merge_cuda. They do so without ordering and scalings, where
- * vectors are on the plan's device: of row-major columns in plans with row_major, of column-major ones in plans with
- * `columns` over 1 and without row_major. There the bits do not depend on the other columns, nor, but for the two
- * merge kernels, on how many there are.
+ * The bits of a run depend on the number and the layout of its vectors. The values of one column do not change the bits
+ * of another.
  */
 typedef struct spry_vector {
     void *data;
@@ -617,13 +615,13 @@ typedef struct spry_spmv_options {
      * kernel, over 1 means workspace of up to 64 bytes for each row and column of the matrix.
      */
     int64_t columns;
-    /* 1: their rows lie one behind the other (column_stride 1), for a workspace of a column of x and one of y; 0: their
-       columns (row_stride 1) */
+    /* 1: runs may have vectors with a row_stride over 1, for a workspace of a column of x and one of y; 0: row_stride
+       is 1 in all runs */
     int row_major;
-    int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
+    int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: 10 000 */
     int64_t expected_updates;   /* updates of values expected of it, each of which converts again; 0: none. Both are */
                                 /* totals of its life: expected_calls / (1 + expected_updates) products pay for each */
-                                /* conversion, many where expected_calls is 0 */
+                                /* conversion, or 10 000 if expected_calls is 0 */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
      * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), whatever its format: what would own more
@@ -811,11 +809,13 @@ typedef struct spry_spmv_plan_info {
     int expanded;            /* 1: A stores one triangle, and the plan has both */
     int from_file;           /* 1: runs read a container in a format where it is mapped */
     /*
-     * Predictions, in microseconds, of vectors that lie where the plan's options say: a run of the plan; one in
-     * `baseline`, "csr" of A's entries; an update. They come from the bytes that a run moves and the bandwidth
-     * of the memory that holds them, which is measured when a process first asks (some milliseconds, and megabytes of
-     * the context's memory; without them predictions are 0); docs/formats.md has the model. A first question about a
-     * GPU's plan is not for the time while a stream is captured.
+     * Predictions, in microseconds, for vectors on the device that the plan's options say: predicted_us of a run,
+     * baseline_us of a run in `baseline`, which is "csr" of A's entries. Both are the times that spry_spmv_explain
+     * (tools.h) has for the formats, plus passes for orderings, scalings and copies between devices. The first question
+     * of a process measures the bandwidth of memory (some milliseconds, and megabytes of the context's memory; without
+     * them predictions are 0), and the first one of a plan whose format was named inspects A. docs/formats.md has the
+     * model. The first question about a GPU's plan must not come while a stream is captured. predicted_update_us:
+     * set-up without the choice of a format and the search for an ordering; 0 if values are read in place.
      */
     const char *baseline;
     double baseline_us, predicted_us, predicted_update_us;

@@ -42,6 +42,8 @@ static inline float spryi_sum_f32(__m256 v)
 #define STREAM(p, v) SPRYI_MM256(stream)(p, v)
 #define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
 #define MASK_FMA(a, b, c, mask) SPRYI_TYPED(spryi_chosen)(c, FMA(a, b, c), mask)
+#define SCALAR_FMA(a, b, c)                                                                                            \
+    ((SPRY_V)(sizeof(SPRY_V) == 8 ? __builtin_fma(a, b, c) : __builtin_fmaf((float)(a), (float)(b), (float)(c))))
 #define MUL(a, b) SPRYI_MM256(mul)(a, b)
 #define ADD(a, b) SPRYI_MM256(add)(a, b)
 #define MASK_ADD(a, mask, b) SPRYI_TYPED(spryi_chosen)(a, ADD(a, b), mask)

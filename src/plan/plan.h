@@ -224,6 +224,12 @@ void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
 
+/*
+ * Returns the time of a product in csr with all columns on a device that is present; 0: its rates cannot be measured.
+ * ranked: the time by the table of the device's class.
+ */
+double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *options, const spry_arrays *a, double ranked);
+
 /* Bytes of CSR of the caller's matrix, of `nnz` entries in all: values, columns and offsets. */
 double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 
@@ -250,6 +256,10 @@ int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *orde
 /* 1: a run in that order (NULL: none) of one column brings x into the workspace first; y takes a pass of its own. */
 int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
 int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
+
+/* 1: a run in that order (NULL: none) permutes or scales x; y. */
+int spryi_changes_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
+int spryi_changes_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
 
 /* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);

@@ -26,8 +26,8 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->columns,
                                 "%s: %lld columns of %lld entries with row_stride %lld and column_stride %lld, "
-                                "expected "
-                                "row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride >= %lld",
+                                "expected row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride "
+                                ">= %lld",
                                 name, (long long)v->columns, (long long)v->length, (long long)v->row_stride,
                                 (long long)v->column_stride, (long long)v->length, (long long)v->columns);
     const int64_t most = INT64_MAX / 16;
@@ -45,6 +45,10 @@ static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vec
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, length,
                                 "%s has %lld entries, the product needs %lld", name, (long long)v->length,
                                 (long long)length);
+    if (v->type == SPRY_TYPE_DEFAULT)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->vector_type,
+                                "%s.type is not set, the plan was made for %s", name,
+                                spry_type_name(plan->vector_type));
     if (v->type != plan->vector_type)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->vector_type,
                                 "%s is %s, the plan was made for %s", name, spry_type_name(v->type),
@@ -131,8 +135,12 @@ static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector
 typedef struct column {
     spryi_run_args args;
     int64_t x_stride, y_stride;
-    int nothing; /* 1: alpha is 0, neither A nor x is looked at */
 } column;
+
+static int alpha_is_zero(const spry_spmv_plan *plan, const spryi_run_args *args)
+{
+    return !args->scalars_on_device && spryi_value_at(args->alpha, plan->vector_type, 0) == 0;
+}
 
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
 
@@ -146,16 +154,26 @@ static const void *scaling_of_y(const spry_spmv_plan *plan)
     return plan->op == SPRY_TRANSPOSE ? plan->options.column_scaling : plan->options.row_scaling;
 }
 
+int spryi_changes_x(const spry_spmv_plan *plan, const spryi_plan_order *order)
+{
+    return (order && order->x_from) || scaling_of_x(plan);
+}
+
+int spryi_changes_y(const spry_spmv_plan *plan, const spryi_plan_order *order)
+{
+    return (order && order->y_from) || scaling_of_y(plan);
+}
+
 /* 1: the product reads x from the workspace, where it is brought first. */
 int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order)
 {
-    return plan->options.row_major || (order && order->x_from) || scaling_of_x(plan);
+    return plan->options.row_major || spryi_changes_x(plan, order);
 }
 
 /* 1: y takes a pass of its own; 1 and not scaled alone: from the workspace. */
 int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order)
 {
-    return plan->options.row_major || (order && order->y_from) || scaling_of_y(plan);
+    return plan->options.row_major || spryi_changes_y(plan, order);
 }
 
 /* Bytes of a vector in the workspace. */
@@ -167,8 +185,8 @@ static int64_t padded(const spry_spmv_plan *plan, int64_t length)
 /* 1: the kernel may multiply several columns at once, where they lie as it takes them. */
 static int columns_may_meet(const spry_spmv_plan *plan, const spryi_plan_order *order)
 {
-    return plan->options.vector_device == plan->device->number && !(order && (order->x_from || order->y_from)) &&
-           !scaling_of_x(plan) && !scaling_of_y(plan);
+    return plan->options.vector_device == plan->device->number && !spryi_changes_x(plan, order) &&
+           !spryi_changes_y(plan, order);
 }
 
 /*
@@ -204,6 +222,35 @@ spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
 }
 
 /*
+ * A column of y whose entries are spread, through the workspace: the kernel sees the column side by side, with y's
+ * values and beta, so that the result has the bits of a column that lies side by side. alpha = 0 only scales y.
+ */
+static spry_status run_spread(const spry_spmv_plan *plan, const column *c, const spryi_run_args *args, int overwrites,
+                              spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spryi_run_args inner = *args;
+    spryi_vector_map map = {.from = c->args.y,
+                            .from_stride = c->y_stride,
+                            .length = plan->y_length,
+                            .type = plan->vector_type,
+                            .threads = inner.threads,
+                            .pool = inner.pool,
+                            .stream = inner.stream};
+    if (c->y_stride == 1) return plan->run(&inner, err);
+    inner.y = map.to = (char *)inner.workspace + plan->t_at;
+    if (!overwrites) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
+    SPRYI_OK_OR_RETURN(alpha_is_zero(plan, args)
+                           ? d->ops->scale(d, inner.y, plan->vector_type, plan->y_length, inner.beta, inner.stream, err)
+                           : plan->run(&inner, err));
+    map.from = inner.y;
+    map.from_stride = 1;
+    map.to = c->args.y;
+    map.to_stride = c->y_stride;
+    return d->ops->map(d, &map, err);
+}
+
+/*
  * diag(r) A diag(c) of a pattern A costs a pass over x and one over y, in place of nnz values that are read, and serves
  * every kernel; an ordering permutes in the same passes, and columns are gathered and scattered in them.
  */
@@ -226,19 +273,18 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
         SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
     }
     if (!spryi_maps_y(plan, plan->order)) return plan->run(&inner, err);
+    if (!spryi_changes_y(plan, plan->order)) return run_spread(plan, c, &inner, overwrites, err);
     map.permutation = plan->order ? plan->order->y_from : NULL;
     if (map.permutation || c->y_stride != 1 || !overwrites) {
         inner.y = (char *)inner.workspace + plan->t_at;
         inner.beta = inner.scalars_on_device ? plan->zero : &zero;
     }
-    SPRYI_OK_OR_RETURN(c->nothing
-                           ? d->ops->scale(d, inner.y, plan->vector_type, plan->y_length, &zero, inner.stream, err)
-                           : plan->run(&inner, err));
+    SPRYI_OK_OR_RETURN(plan->run(&inner, err));
     map.to = c->args.y;
     map.to_stride = c->y_stride;
     map.from = inner.y;
     map.from_stride = 1;
-    map.scaling = c->nothing ? NULL : scaling_of_y(plan);
+    map.scaling = scaling_of_y(plan);
     map.scaling_of_to = 1;
     map.length = plan->y_length;
     map.beta = c->args.beta;
@@ -252,12 +298,13 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
 static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->device;
-    const int known = !c->args.scalars_on_device;
-    c->nothing = known && spryi_value_at(c->args.alpha, plan->vector_type, 0) == 0; /* the rule of the BLAS */
-    if (c->nothing && c->y_stride == 1)
+    const int overwrites = !c->args.scalars_on_device && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0;
+    const int nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is looked at: the rule of the BLAS */
+    if (nothing && c->y_stride == 1)
         return d->ops->scale(d, c->args.y, plan->vector_type, plan->y_length, c->args.beta, c->args.stream, err);
+    if (nothing) return run_spread(plan, c, &c->args, overwrites, err);
     if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return plan->run(&c->args, err);
-    return run_mapped(plan, c, known && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0, err);
+    return run_mapped(plan, c, overwrites, err);
 }
 
 int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order, int row_major)
@@ -275,8 +322,7 @@ static int runs_at_once(const spry_spmv_plan *plan, const spryi_run_args *args, 
     const int by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
     const int strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
     return x->columns > 1 && (by_rows || by_columns) && strides_fit &&
-           spryi_takes_columns(plan, plan->order, by_rows) &&
-           (args->scalars_on_device || spryi_value_at(args->alpha, plan->vector_type, 0) != 0);
+           spryi_takes_columns(plan, plan->order, by_rows) && !alpha_is_zero(plan, args);
 }
 
 /* Columns that lie apart, plan->brought of them at a time: into rows, product, and back. */

@@ -163,6 +163,12 @@ static void refused_strides(void **state)
     } while (0)
     REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_ARGUMENT, "x"); /* the plan was not told */
     REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(xs.type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "x");
+    const spry_const_vector untyped = {x, s.cols, 1, 1, s.cols, SPRY_TYPE_DEFAULT, 0, {0, 0}};
+    spry_error why = SPRY_ERROR_INIT;
+    assert_int_equal(spry_spmv_plan_run(plan, block(y, s.rows, 0), NULL, untyped, NULL, NULL, &why),
+                     SPRY_INVALID_ARGUMENT);
+    assert_string_equal(why.message, "x.type is not set, the plan was made for f64");
     REFUSE(xs.row_stride = -1, SPRY_INVALID_SIZE, "x");
     REFUSE(xs.row_stride = 2, SPRY_INVALID_SIZE, "x");
     REFUSE(ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
@@ -176,6 +182,15 @@ static void refused_strides(void **state)
     spry_spmv_plan_destroy(plan);
     plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.row_major = 1;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    const spry_vector by_columns = {x, s.cols, 1, 1, s.cols, SPRY_F64, 0, {0, 0}};
+    const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* one vector, any row_stride */
+    assert_int_equal(spry_spmv_plan_run(plan, spread, NULL, spry_vector_as_const(by_columns), NULL, NULL, NULL),
+                     SPRY_OK);
+    assert_int_equal(spry_spmv(context, spread, NULL, A, spry_vector_as_const(by_columns), NULL, NULL), SPRY_OK);
+    spry_spmv_plan_destroy(plan);
+    plan = NULL;
     o.row_major = 2;
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "row_major");
     o.row_major = 0;

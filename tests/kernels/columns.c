@@ -121,26 +121,32 @@ static int same_number(const void *a, const void *b, spry_type type, int64_t i)
 }
 
 void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
-                         const double *x_numbers)
+                         const double *x_numbers, int apart)
 {
-    enum { COLUMNS = 11 };
-    static const double scalings[][2] = {{1, 0}, {-0.7, 1.3}};
+    enum { COLUMNS = 11, SCALINGS = 7 };
+    static const double scalings[SCALINGS][2] = {{1, 0}, {-0.7, 1.3},      {1, -1.3},   {0, -2},
+                                                 {0, 1}, {0, (double)NAN}, {-0.7, -0.0}};
     const size_t size = spry_type_bytes(s->type), bytes = (size_t)s->y_length * size;
+    material own = *s;
+    own.y_numbers = malloc((size_t)(s->y_length + 1) * sizeof *own.y_numbers);
+    for (int64_t i = 0; i < s->y_length; i++) own.y_numbers[i] = i % 5 == 1 ? 0.0 : i % 5 == 3 ? -0.0 : s->y_numbers[i];
     double *odd = malloc((size_t)(s->x_length + COLUMNS) * sizeof *odd);
     guarded column[COLUMNS], y = guarded_make(bytes, ON_HEAP);
     for (int c = 0; c < COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < SCALINGS + 2; k++) {
+        const double *scaling = scalings[k % SCALINGS];
         for (int64_t j = 0; j < s->x_length + COLUMNS; j++)
-            odd[j] = k < 2 || j % 37 != 5 ? x_numbers[j] : j % 2 == 0 ? (double)INFINITY : (double)NAN;
-        rows_of_columns r = rows_make(s, odd, COLUMNS, 0);
-        run_rows(s, t, plan, &r, scalings[k % 2], column);
+            odd[j] = k < SCALINGS || j % 37 != 5 ? x_numbers[j] : j % 2 == 0 ? (double)INFINITY : (double)NAN;
+        rows_of_columns r = rows_make(s, odd, COLUMNS, apart);
+        run_rows(&own, t, plan, &r, scaling, column);
         for (int c = 0; c < COLUMNS; c++) {
             guarded x = vector_make(odd + c, s->x_length, s->type, ON_HEAP);
-            fill_y(&y, s->type, s->y_numbers, scalings[k % 2][1]);
-            run(t, single, scalings[k % 2][0], &x, scalings[k % 2][1], &y);
+            fill_y(&y, s->type, own.y_numbers, scaling[1]);
+            run(t, single, scaling[0], &x, scaling[1], &y);
             for (int64_t i = 0; i < s->y_length; i++)
                 if (!same_number(column[c].data, y.data, s->type, i))
-                    fail_msg("%s: row %lld of column %d is not as alone", describe(t), (long long)i, c);
+                    fail_msg("%s: row %lld of column %d is not as alone: alpha %g, beta %g, %s", describe(t),
+                             (long long)i, c, scaling[0], scaling[1], apart ? "apart" : "row by row");
             guarded_free(&x);
         }
         rows_free(&r);
@@ -148,4 +154,5 @@ void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan
     for (int c = 0; c < COLUMNS; c++) guarded_free(&column[c]);
     guarded_free(&y);
     free(odd);
+    free(own.y_numbers);
 }

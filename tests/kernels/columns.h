@@ -13,10 +13,10 @@ enum { MOST_COLUMNS = 33 };
 void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart);
 
 /*
- * Runs the plan with columns row by row, some of whose numbers are not finite, and `single` with each of them: the bits
- * are the same, or NaN in both.
+ * Runs the plan with columns, row by row or apart, some of whose numbers are zero or not finite, and `single` with each
+ * column: the bits are the same, or NaN in both.
  */
 void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
-                         const double *x_numbers);
+                         const double *x_numbers, int apart);
 
 #endif

@@ -413,19 +413,23 @@ void several_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* 1: several columns at once have the bits of one alone. */
-static int is_as_alone(const char *kernel)
+/* 1: a product with several columns adds up each of them in the order of the product with this column only. */
+static int is_as_alone(const char *kernel, unsigned op)
 {
     const spryi_kernel *k = spryi_find_kernel(kernel);
-    return strcmp(k->format, "sell") == 0 || (strcmp(k->device, "cpu") == 0 && strcmp(k->format, "bsr") == 0);
+    if (strcmp(k->format, "sell") == 0 || !((k->several | k->several_apart) & op)) return 1;
+    return strcmp(k->device, "cpu") == 0 && (strcmp(k->format, "bsr") == 0 || strcmp(k->format, "packed") == 0);
 }
 
-/* The kernels that take several columns at once, on one and two threads; columns apart are brought into rows. */
+/*
+ * Columns that lie row by row, and apart, on one and two threads: those that kernels take at once, and those that have
+ * the bits of the product with one column.
+ */
 void columns_row_by_row(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    const int turns = tested_briefly ? 17 + 17 * RACES_ALONE : 7;
+    const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
     for (int number = 0; number < family_count(); number = next_met(number)) {
         material s;
         set_up(&s, number, number % 4 == 0 ? SPRY_F32 : SPRY_F64, tested_op);
@@ -435,8 +439,9 @@ void columns_row_by_row(void **state)
         for (int k = 0; k < spry_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
             const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
-            const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
-            if (!is_tested(&kernel) || !(descriptor->several & op) || (k + number / 2) % turns != 0) continue;
+            const int several = (descriptor->several & op) != 0, as_alone = is_as_alone(kernel.name, op);
+            const int turns = tested_briefly ? 17 + 17 * RACES_ALONE : several ? 7 : 17;
+            if (!is_tested(&kernel) || !kernel.deterministic || (k + number / 2) % turns != 0) continue;
             trial t = {&s.f, how, kernel.name, s.type, number % pairs_there_are(), tested_op};
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.kernel = kernel.name;
@@ -453,13 +458,12 @@ void columns_row_by_row(void **state)
             spry_matrix_destroy(A);
             if (status == SPRY_TOO_LARGE) continue; /* too much padding */
             assert_int_equal(status, SPRY_OK);
-            assert_true(spryi_takes_columns(plan, plan->order, o.row_major));
-            judge_rows(&s, &t, plan, x_numbers, !o.row_major);
-            if (o.row_major && is_as_alone(kernel.name)) {
-                spry_spmv_plan *single = plan_of(context, &t, &g);
-                judge_beside_single(&s, &t, plan, single, x_numbers);
-                spry_spmv_plan_destroy(single);
-            }
+            assert_int_equal(spryi_takes_columns(plan, plan->order, o.row_major), several);
+            if (several) judge_rows(&s, &t, plan, x_numbers, !o.row_major);
+            if (as_alone) judge_beside_single(&s, &t, plan, plan, x_numbers, !o.row_major);
+            spry_spmv_plan *single = as_alone && o.row_major ? plan_of(context, &t, &g) : NULL;
+            if (single) judge_beside_single(&s, &t, plan, single, x_numbers, 0);
+            spry_spmv_plan_destroy(single);
             spry_spmv_plan_destroy(plan);
         }
         given_free(&g);
@@ -503,9 +507,9 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
     if (status == SPRY_TOO_LARGE) return; /* too much padding */
     assert_int_equal(status, SPRY_OK);
     judge_rows(s, t, plan, x_numbers, 0);
-    if (is_as_alone(t->kernel)) {
+    if (is_as_alone(t->kernel, op)) {
         spry_spmv_plan *single = plan_of(contexts[0], t, g);
-        judge_beside_single(s, t, plan, single, x_numbers);
+        judge_beside_single(s, t, plan, single, x_numbers, 0);
         spry_spmv_plan_destroy(single);
     }
     spry_spmv_plan_destroy(plan);

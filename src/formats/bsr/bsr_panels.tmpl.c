@@ -1,9 +1,9 @@
 /*
  * BSR times several columns of x, row by row, for the kernels of all levels: a register of columns at a time, and two
  * or three rows of a block, so that a row of x is loaded once for them. Blocks of a block row are in the first-level
- * cache for all of its rows and columns. Entries are added up in the order of the product with one column, whose bits a
- * column has (panels.h): FOUR_SUMS(r) is 1 where that has a sum for each fourth column of blocks, fused. Where fill may
- * have met Inf or NaN a column's block row is summed again by that product's own function.
+ * cache for all of its rows and columns. Entries are added up in the order of the product with one column (panels.h):
+ * FOUR_SUMS(r) is 1 where that has a sum for each fourth column of blocks, fused. Where fill may have met Inf or NaN a
+ * column's block row is summed again by that product's own function.
  *
  * There is one instance for all indices, whose width is asked for once a block.
  */
@@ -152,8 +152,7 @@ static void SPRY_FN(panel_row)(SPRY_FN(row_of_blocks) * row, int64_t I, int stre
         for (int64_t i = 0; i < r && job->masks; i++) infinite += sum[i] - sum[i]; /* 0 of finite sums */
         for (int l = 0; l < PANEL_LANES; l++) any += infinite[l];
         if (any != 0) SPRY_FN(panel_again)(row, I, sum);
-        for (int64_t i = 0; i < rows; i++)
-            SPRY_FN(panel_put)(y + i * stride, row->count, sum[i], alpha, beta, stream, 0);
+        for (int64_t i = 0; i < rows; i++) SPRY_FN(panel_put)(y + i * stride, row->count, sum[i], alpha, beta, stream);
     }
 }
 

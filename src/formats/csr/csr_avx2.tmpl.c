@@ -13,7 +13,7 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
-    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), MASK_LOAD(y, count), result);
+    if (SPRY_SCALAR(job->beta) != 0) result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), MASK_LOAD(y, count)));
     MASK_STORE(y, count, result);
 }
 

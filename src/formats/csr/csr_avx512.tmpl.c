@@ -13,7 +13,7 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
         STREAM(y, result);
         return;
     }
-    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), MASKZ_LOAD(mask, y), result);
+    if (SPRY_SCALAR(job->beta) != 0) result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), MASKZ_LOAD(mask, y)));
     MASK_STORE(y, mask, result);
 }
 

@@ -56,7 +56,7 @@ SPRYI_INLINE void SPRY_FN(panel_put)(const spryi_csr_job *job, int64_t i, VEC su
             STREAM(y, result);
         return;
     }
-    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), LOAD(y), result);
+    if (SPRY_SCALAR(job->beta) != 0) result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), LOAD(y)));
     STORE(y, result);
 }
 
@@ -67,7 +67,7 @@ SPRYI_INLINE void SPRY_FN(panel_put_rest)(const spryi_csr_job *job, int64_t i, i
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (SPRY_SCALAR(job->beta) != 0) {
         for (int l = 0; l < count; l++) lanes[l] = y[l];
-        result = FMA(SET1(SPRY_SCALAR(job->beta)), LOAD(lanes), result);
+        result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), LOAD(lanes)));
     }
     memcpy(lanes, &result, sizeof lanes);
     for (int l = 0; l < count; l++) y[l] = lanes[l];

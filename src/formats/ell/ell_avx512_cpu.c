@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(put)(const spryi_run_a
             STREAM(y, result);
             continue;
         }
-        if (beta != 0) result = FMA(SET1(beta), LOAD(y), result);
+        if (beta != 0) result = ADD(result, MUL(SET1(beta), LOAD(y)));
         STORE(y, result);
     }
 }

@@ -3,7 +3,8 @@
  *
  * Idea: a lane's entries are listed once for all columns. Each is multiplied with one or two registers of its row of x;
  *       of blocks, which are dense, a row of x is loaded once for all b rows. Slices are in the first-level cache for
- *       all of their lanes. A row is added up in order, fused where the level has that; so are pieces of long rows.
+ *       all of their lanes. A row is added up in order, fused where the level has that; pieces of long rows in the
+ *       order of the product with one column.
  * Work: as for one column (packed_driver.c); pieces of long rows SPRYI_PACKED_SUMS columns at a time.
  * Cost: bytes of packed once, of x and y for each column.
  * Source: this library.
@@ -109,7 +110,7 @@ static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *
         PACKED_ROLLED for (int n = 0; n < 2 * b; n += 2 - twice)
         {
             SPRY_V *to = y + n / 2 * args->y_stride + n % 2 * PANEL_LANES;
-            SPRY_FN(panel_put)(to, count, sum[n], alpha, beta, stream, 1);
+            SPRY_FN(panel_put)(to, count, sum[n], alpha, beta, stream);
         }
         left -= step;
         at.x += step;
@@ -138,22 +139,45 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
     spryi_panels_done(stream);
 }
 
-/* Pieces of long rows: the sums of all columns side by side. */
-static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+/* Sums of a piece in the product with one column: two registers of them, or one. They are added up by halves. */
+#undef PIECE_SUMS
+#ifdef __AVX2__
+#define PIECE_SUMS (2 * PANEL_LANES)
+#else
+#define PIECE_SUMS 1
+#endif
+
+/* Piece p times `count` columns from c on, added up in the order of the product with one column. */
+static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t c, int count)
 {
     const spryi_packed *s = args->storage;
     const SPRY_S *Ax = s->long_values;
+    const SPRY_V *x = (const SPRY_V *)args->x + c;
+    const int64_t begin = s->pieces[p], end = s->pieces[p + 1], rest = (end - begin) % PIECE_SUMS;
+    PANEL sums[PIECE_SUMS] = {{0}};
+    for (int64_t e = begin; e < end - rest; e++) {
+        const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
+        PANEL *sum = &sums[(e - begin) % PIECE_SUMS];
+        *sum = PANEL_FUSED(Ax ? SPRY_VALUE(Ax[e]) : 1, PANEL_LOAD(x + j * args->x_stride, count), *sum);
+    }
+    for (int n = PIECE_SUMS / 2; n > 0; n /= 2)
+        for (int i = 0; i < n; i++) sums[i] += sums[i + n];
+    for (int64_t e = end - rest; e < end; e++) {
+        const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
+        sums[0] += (Ax ? SPRY_VALUE(Ax[e]) : 1) * PANEL_LOAD(x + j * args->x_stride, count);
+    }
+    return sums[0];
+}
+
+/* Pieces of long rows: the sums of all columns side by side. */
+static void SPRY_FN(panel_pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
     const int64_t columns = args->columns;
     for (int64_t p = begin; p < end; p++)
         for (int64_t c = 0; c < columns; c += PANEL_LANES) {
             const int count = columns - c < PANEL_LANES ? (int)(columns - c) : PANEL_LANES;
-            const SPRY_V *x = (const SPRY_V *)args->x + c;
-            PANEL sum = {0};
-            for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) {
-                const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
-                sum = PANEL_FUSED(Ax ? SPRY_VALUE(Ax[e]) : 1, PANEL_LOAD(x + j * args->x_stride, count), sum);
-            }
-            SPRY_FN(panel_put)((SPRY_V *)args->workspace + p * columns + c, count, sum, 1, 0, 0, 0);
+            const PANEL sum = SPRY_FN(panel_piece)(args, p, c, count);
+            SPRY_FN(panel_put)((SPRY_V *)args->workspace + p * columns + c, count, sum, 1, 0, 0);
         }
 }
 

@@ -53,7 +53,7 @@ INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(curso
     {
         const MASK mask = MASK_OF(p->lanes >> v * LANES);
         VEC result = MUL(alpha, sum[v]);
-        if (t->beta != 0) result = FMA(SET1(t->beta), MASKZ_LOAD(mask, y + v * LANES), result);
+        if (t->beta != 0) result = ADD(result, MUL(SET1(t->beta), MASKZ_LOAD(mask, y + v * LANES)));
         MASK_STORE(y + v * LANES, mask, result);
     }
 }
@@ -227,7 +227,7 @@ INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at
         const SPRY_V *x = p->x + at[l];
         for (int r = 0; r < b; r++) {
             SPRY_V *to = sums + r * SPRYI_PACKED_LANES + l, sum = *to;
-            for (int c = 0; c < b; c++) sum += SPRY_VALUE(values[(r * b + c) * stride]) * x[c];
+            for (int c = 0; c < b; c++) sum = SCALAR_FMA(SPRY_VALUE(values[(r * b + c) * stride]), x[c], sum);
             *to = sum;
         }
     }

@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_vectors)(const spr
     SPRY_V *y = (SPRY_V *)args->y + spryi_sell_row(args->storage, l);
     for (int v = 0; v < vectors; v++, y += LANES) {
         VEC result = MUL(SET1(alpha), sum[v]);
-        if (beta != 0) result = FMA(SET1(beta), LOAD(y), result);
+        if (beta != 0) result = ADD(result, MUL(SET1(beta), LOAD(y)));
         STORE(y, result);
     }
 }

@@ -2,10 +2,9 @@
  * SELL times several columns of x, row by row, for the kernels of all levels: four lanes of a chunk at a time, an entry
  * of each times one or two registers of its row of x; what longer rows have besides, lane by lane. Lines of a chunk are
  * in the first-level cache for all of its lanes and columns. In strided runs only the columns of the run's first row
- * are read. A row is added up in the order of the product with one column, and has its bits (panels.h): fused is 1
- * where that has intrinsics. In plain C, strided runs alone add a product in the expression that makes it. A pattern's
- * values are ones that all slots share. abreast: four, or one lane at a time in code that is seldom wanted;
- * PLAIN_ABREAST of them in plain C.
+ * are read. A row is added up in the order of the product with one column; fused is 1 where that has intrinsics
+ * (panels.h). A pattern's values are ones that all slots share. abreast: four, or one lane at a time in code that is
+ * seldom wanted; PLAIN_ABREAST of them in plain C.
  */
 
 /* Entries of some lanes, and x from the first column on. */
@@ -14,7 +13,7 @@ typedef struct SPRY_FN(slots) {
     const SPRY_J *Aj;
     int64_t values_apart, columns_apart, x_stride; /* from slot to slot, and from row to row of x */
     int64_t window;                                /* the first row that permutations of these count from */
-    int lanes, strided, in_order, stream;
+    int lanes, strided, stream;
 } SPRY_FN(slots);
 
 /* sum[2l], sum[2l + 1]: lane l's slots begin .. end - 1 times one or, twice, two registers of columns from c on. */
@@ -38,13 +37,9 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
             if (fused) {
                 low[l] = PANEL_FUSED(Ax[l], first, low[l]);
                 if (twice) high[l] = PANEL_FUSED(Ax[l], second, high[l]);
-            } else if (strided) {
+            } else {
                 low[l] += Ax[l] * first;
                 if (twice) high[l] += Ax[l] * second;
-            } else {
-                const PANEL product = Ax[l] * first, next = Ax[l] * second;
-                low[l] += product;
-                if (twice) high[l] += next;
             }
         }
     }
@@ -78,9 +73,8 @@ SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN
             lane.Aj += r;
             SPRY_FN(panel_slots)(&lane, least, length[r], c, count, fused, 1, 0, twice, sum + 2 * r);
         }
-        SPRY_FN(panel_put)(y, count, sum[2 * r], alpha, beta, at->stream, fused && at->in_order);
-        if (twice)
-            SPRY_FN(panel_put)(y + PANEL_LANES, count, sum[2 * r + 1], alpha, beta, at->stream, fused && at->in_order);
+        SPRY_FN(panel_put)(y, count, sum[2 * r], alpha, beta, at->stream);
+        if (twice) SPRY_FN(panel_put)(y + PANEL_LANES, count, sum[2 * r + 1], alpha, beta, at->stream);
     }
 }
 
@@ -102,7 +96,6 @@ SPRYI_INLINE SPRY_FN(slots)
         .x_stride = args->x_stride,
         .lanes = lanes < abreast ? (int)lanes : abreast,
         .strided = first >= 0 && r / SPRYI_SLOT_LANES < s->c / SPRYI_SLOT_LANES,
-        .in_order = first >= 0 || s->kinds[k] == SPRYI_SELL_IN_ORDER,
     };
     if (at.strided) {
         at.Aj = (const SPRY_J *)s->columns + s->offsets[first];

@@ -2,8 +2,8 @@
  * Registers of columns, for kernels that multiply several columns of x and y, row by row: an entry times some of its
  * row of x. They are as wide as the file's level has them; PANEL is the type where code is instantiated by type.
  *
- * Where the product with one column is in plain C, that with several is written with * and + in the same order, so that
- * the compiler fuses in both or in neither; where it has intrinsics, FUSED is theirs. So a column has the same bits.
+ * A multiply-add is fused only where intrinsics say so (cmake/SpryCompiler.cmake). PANEL_FUSED stands where the product
+ * with one column fuses. alpha*sum + beta*y is never fused.
  */
 #ifndef SPRYI_PANELS_H
 #define SPRYI_PANELS_H

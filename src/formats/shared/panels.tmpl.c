@@ -8,20 +8,19 @@ SPRYI_INLINE PANEL SPRY_FN(panel_all)(const SPRY_V *p)
     return v;
 }
 
-/* alpha*sums + beta*y, as the product with one column has it: fused is 1 where that has intrinsics. */
-SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int fused)
+/* Returns alpha*sums + beta*y. Each operation rounds, as in products with one column. */
+SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta)
 {
     const PANEL scaled = alpha * sums;
     if (beta == 0) return scaled;
     const PANEL before = count == PANEL_LANES ? SPRY_FN(panel_all)(y) : PANEL_LOAD(y, count);
-    if (fused) return PANEL_FUSED(beta, before, scaled);
-    return alpha * sums + beta * before;
+    return scaled + beta * before;
 }
 
 /* y of the first `count` columns of a register. Stores are whole or halves: those of a mask may be microcode. */
-SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream, int fused)
+SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)
 {
-    const PANEL result = SPRY_FN(panel_result)(y, count, sums, alpha, beta, fused);
+    const PANEL result = SPRY_FN(panel_result)(y, count, sums, alpha, beta);
     if (count == PANEL_LANES && stream && (uintptr_t)y % sizeof result == 0) {
         PANEL_STREAM(y, result);
     } else if (count == PANEL_LANES) {
