@@ -194,8 +194,7 @@ int cli_fail(const spry_error *err)
     const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
-    const int listed = err->status == SPRY_UNKNOWN_NAME &&
-                       (strcmp(err->argument, "kernel") == 0 || strcmp(err->argument, "format") == 0);
+    const int listed = err->status == SPRY_UNKNOWN_NAME && strcmp(err->argument, "kernel") == 0;
     char name[64];
     const int is_name = err->status == SPRY_UNKNOWN_NAME || err->status == SPRY_INVALID_ARGUMENT;
     const char *nearest = is_name ? nearest_name(err, name, sizeof name) : NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* What has parameters, a format or a kernel. */
 typedef struct owner {
@@ -86,6 +87,21 @@ static spry_status parse_parameters(const owner *of, int64_t parameters[SPRYI_PA
     return SPRY_OK;
 }
 
+/* SPRY_UNKNOWN_NAME: lists the formats, and names the one whose name is the text's in lower case. */
+static spry_status fail_unknown_format(const char *text, size_t length, spry_error *err)
+{
+    char known[256] = "auto", same[64] = "";
+    for (int f = 0; spryi_format_at(f); f++) {
+        const char *name = spryi_format_at(f)->name;
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", name);
+        if (strlen(name) == length && strncasecmp(name, text, length) == 0)
+            snprintf(same, sizeof same, "; names are in lower case: \"%s\"", name);
+    }
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\" is known, expected one of %s%s",
+                      (int)(length < 64 ? length : 64), text, known, same);
+}
+
 spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                spry_error *err)
 {
@@ -96,7 +112,7 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     if (!found && length == 4 && memcmp(text, "auto", 4) == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "auto is a plan's choice of a format, without parameters; expected the name of a format");
-    if (!found) return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\" is known", (int)length, text);
+    if (!found) return fail_unknown_format(text, length, err);
     const owner of = {"format", found->name, found->parameters, found->parameter_words};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));
     *format = found;

@@ -158,6 +158,35 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
+/*
+ * Finds offsets that are of the other width, as far as the arrays show it in constant time. Of offsets of 64 bits that
+ * are read as 32 bits every second number is an upper half, 0: among the last three a 0 follows a larger number. Two
+ * offsets of 32 bits that are read as one of 64 bits are larger than nnz; the last pair of the array is read, behind
+ * which nothing may be.
+ */
+static spry_status check_width(const spry_arrays *a, spry_error *err)
+{
+    const int64_t lines = offset_count(a) - 1;
+    if (lines < 1) return SPRY_OK;
+    if (a->offset_type == SPRY_I32 && lines > 1) {
+        const int64_t upper = lines % 2 == 0 ? lines - 1 : lines;
+        const int64_t lower = spryi_offset_of(a, upper - 1);
+        if (spryi_offset_of(a, upper) == 0 && lower > 0)
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", 0, lower,
+                                    "offsets[%lld] is 0, behind offsets[%lld], which is %lld: the offsets seem to be "
+                                    "of 64 bits, but were given as 32",
+                                    (long long)upper, (long long)(upper - 1), (long long)lower);
+    }
+    const int64_t pair = (lines + 1) / 2 - 1, found = spryi_offset_of(a, pair);
+    if (a->offset_type == SPRY_I64 && found > UINT32_MAX && found > a->nnz + a->index_base)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", found, a->nnz + a->index_base,
+                                "offsets[%lld] is %lld, more than nnz%s = %lld; the offsets seem to be of 32 bits, but "
+                                "were given as 64",
+                                (long long)pair, (long long)found, a->index_base ? " + 1" : "",
+                                (long long)(a->nnz + a->index_base));
+    return SPRY_OK;
+}
+
 /* Loads of an int or a double anywhere else are undefined. */
 static spry_status check_alignment(const char *name, const void *array, size_t item_bytes, spry_error *err)
 {
@@ -187,11 +216,13 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
-    int64_t first = spryi_offset_of(a, 0), last = spryi_offset_of(a, offset_count(a) - 1);
+    SPRYI_OK_OR_RETURN(check_width(a, err)); /* before the last offset, which may not be the caller's */
+    const int64_t first = spryi_offset_of(a, 0);
     if (first != a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, a->index_base,
                                 "offsets[0] is %lld, expected %d%s", (long long)first, a->index_base,
                                 first == 1 ? "; arrays that count from 1 have index_base 1" : "");
+    const int64_t last = spryi_offset_of(a, offset_count(a) - 1);
     if (last != a->nnz + a->index_base)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz + a->index_base,
                                 "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)(offset_count(a) - 1),

@@ -271,7 +271,8 @@ static void names_first(void **state)
 {
     (void)state;
     expect("spmv $D/none.mtx --kernel nope", 2, NULL, "no kernel \"nope\" is known; 'spry kernels' lists them");
-    expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\" is known; 'spry kernels' lists them");
+    expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\" is known, expected one of auto, ");
+    expect("spmv $D/none.mtx --format CSR", 2, NULL, "lower case: \"csr\"");
     expect("spmv $D/none.mtx --format coo --kernel csr_portable_cpu", 2, NULL,
            "works on format csr, but format is coo");
     expect("spmv $D/none.mtx --device cuda", 1, NULL, "cuda");

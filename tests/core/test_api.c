@@ -221,6 +221,67 @@ static void bad_one_liners(void **state)
     assert_ptr_equal(A, mark);
 }
 
+static spry_status create_csr(spry_layout layout, const void *offsets, spry_index_type type, int64_t lines, int64_t nnz,
+                              int base)
+{
+    static const int32_t indices[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    spry_matrix *A = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = layout;
+    a.rows = a.cols = lines;
+    a.nnz = nnz;
+    a.offset_type = type;
+    a.index_type = SPRY_I32;
+    a.value_type = SPRY_PATTERN;
+    a.offsets = offsets;
+    a.indices = indices;
+    a.index_base = base;
+    const spry_status status = spry_matrix_create(context, &A, &a, NULL);
+    spry_matrix_destroy(A);
+    return status;
+}
+
+/* Offsets of 64 bits given as 32 and the reverse are refused before anything behind the array is read. */
+static void offsets_of_another_width(void **state)
+{
+    (void)state;
+    static const double values[16] = {0};
+    static const int32_t columns[16] = {0};
+    for (int64_t lines = 1; lines <= 9; lines++)
+        for (int base = 0; base <= 1; base++)
+            for (int empty = 0; empty <= 1; empty++) { /* 1: the first row has no entries */
+                int64_t *wide = calloc((size_t)lines + 1, sizeof *wide);
+                int32_t *narrow = calloc((size_t)lines + 1, sizeof *narrow); /* watched by AddressSanitizer */
+                assert_true(wide && narrow);
+                for (int64_t i = 0; i <= lines; i++) wide[i] = base + (empty ? (i > 0) * (i - 1) : i);
+                for (int64_t i = 0; i <= lines; i++) narrow[i] = (int32_t)wide[i];
+                const int64_t nnz = wide[lines] - base;
+                const void *as_narrow = wide;
+                for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
+                    assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I32, lines, nnz, base), SPRY_OK);
+                    assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I64, lines, nnz, base), SPRY_OK);
+                    if (nnz == 0 || (empty && lines == 2)) continue; /* these show nothing */
+                    assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I64, lines, nnz, base),
+                                     SPRY_INVALID_MATRIX);
+                    assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I32, lines, nnz, base),
+                                     SPRY_INVALID_MATRIX);
+                }
+                if (base == 0 && lines >= 3 + 2 * empty) {
+                    spry_matrix *A = mark;
+                    spry_error why = SPRY_ERROR_INIT;
+                    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, lines, lines, as_narrow, columns, values,
+                                                                &why),
+                                     SPRY_INVALID_MATRIX);
+                    assert_string_equal(why.argument, "offsets");
+                    assert_non_null(strstr(why.message, "seem to be of 64 bits"));
+                }
+                free(narrow);
+                free(wide);
+            }
+    static const int32_t last[] = {0, 0, 0, 0, 3}; /* all entries in the last row */
+    assert_int_equal(create_csr(SPRY_CSR, last, SPRY_I32, 4, 3, 0), SPRY_OK);
+}
+
 static void arrays_are_shown(void **state)
 {
     (void)state;
@@ -430,11 +491,17 @@ static void kernels_above_the_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_and_sizes),  cmocka_unit_test(contexts),
-        cmocka_unit_test(bad_arrays),       cmocka_unit_test(bad_one_liners),
-        cmocka_unit_test(arrays_are_shown), cmocka_unit_test(handles_in_any_order),
-        cmocka_unit_test(devices),          cmocka_unit_test(formats),
-        cmocka_unit_test(kernels),          cmocka_unit_test(kernels_above_the_level),
+        cmocka_unit_test(texts_and_sizes),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(bad_one_liners),
+        cmocka_unit_test(offsets_of_another_width),
+        cmocka_unit_test(arrays_are_shown),
+        cmocka_unit_test(handles_in_any_order),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(formats),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(kernels_above_the_level),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
