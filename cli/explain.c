@@ -151,7 +151,8 @@ static void add_candidate(cli_table *t, const spry_candidate *c, int taken)
         cli_table_cell(t, "%s", "");
     cli_table_cell(t, "%s", c->predicted_us > 0 ? cli_time(c->setup_us).s : "");
     cli_table_cell(t, "%s",
-                   c->predicted_us <= 0       ? ""
+                   c->refused[0]              ? "refused"
+                   : c->predicted_us <= 0     ? ""
                    : c->break_even_calls < 0  ? "never"
                    : c->break_even_calls == 0 ? "at once"
                                               : cli_count(c->break_even_calls).s);
@@ -278,7 +279,7 @@ static int print_explanation(const char *name, const spry_explanation *e, const 
     }
     printf("\n");
     if (!cli_table_print(stdout, &t)) return CLI_UNSUCCESSFUL;
-    puts("  times are predicted; pays after: products until set-up has paid, against csr");
+    puts("  times are predicted; pays after: products until set-up has paid, against csr; * is taken");
     if (has_roof) puts("  of roof: the time that the bytes of plain CSR would take, as a share");
     const int status = print_refused(e, &info, err);
     if (status != CLI_OK) return status;

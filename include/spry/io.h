@@ -232,7 +232,7 @@ typedef struct spry_choice_info {
     char kernel[64];
     double measured_us;                    /* a product */
     double csr_us;                         /* the same in csr; 0: csr was not measured */
-    double predicted_us, predicted_csr_us; /* both as "cost" predicted them */
+    double predicted_us, predicted_csr_us; /* both by the table of rates, which "cost" compares by */
     char date[16];                         /* "2026-11-25", UTC */
 } spry_choice_info;
 

@@ -137,7 +137,8 @@ typedef struct spry_explain_options {
      * that is remembered already is measured anew.
      */
     const spry_spmv_options *spmv;
-    /* The name of a class, whose device need not be here; NULL: that of the plan's device. Not with "measure". */
+    /* The name of a class, whose device need not be here; its table decides. NULL: that of the plan's device; a CPU's
+       times are then not less than its memory allows, which a process measures once. Not with "measure". */
     const char *device_class;
 } spry_explain_options;
 
@@ -164,7 +165,8 @@ typedef struct spry_candidate {
     size_t struct_size;
     const char *format;
     const char *refused; /* why it is not to be taken; "" where it may be */
-    double predicted_us; /* of a product; 0: not predicted */
+    double predicted_us; /* of a product, on vectors on the device, without orderings and scalings; 0: not predicted. */
+                         /* As spry_spmv_plan_info.predicted_us, whether the plan's format is named or chosen */
     double setup_us;     /* of the conversion, without moving data to a device */
     double total_us;     /* of both, over the calls */
     double bytes;        /* that a product moves */

@@ -20,6 +20,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ int spryi_is_measured(const char *policy)
 /* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
 static const char *cost_of_csr(const spry_matrix *A)
 {
-    if (A->a.layout == SPRY_CSR) return "it needs no conversion and no copy";
+    if (A->a.layout == SPRY_CSR) return "it needs no conversion";
     if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES) return "only row offsets have to be made";
     return "converted once";
 }
@@ -177,30 +178,39 @@ static const char *tell_columns(char *text, size_t size, int64_t columns)
     return text;
 }
 
-/* "windowed: 19.1 us a product predicted; sell 21.7, csr 25.9, ..." */
+/*
+ * "windowed: 19.1 us a product predicted, sell 21.7, csr 25.9, ...". A CPU's tables compare formats, and how long csr
+ * takes depends on the machine: "packed: predicted to take 0.71 of csr's time a product, sell 0.85, ...".
+ */
 static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
 {
     const spryi_estimate *taken = &r->list[r->taken];
-    char others[160] = "", columns[40];
+    const bool as_shares = spryi_class_is_cpu(r->device);
+    const double unit = as_shares ? r->list[r->csr].us : 1;
+    char others[160] = "", columns[40], time[96];
     size_t used = 0;
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
             used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %s", used ? ", " : "",
                                         r->list[k].kernel ? r->list[k].kernel : r->list[k].format,
-                                        spryi_three_digits(r->list[k].us).s);
-    spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%s us a product%s predicted%s%s, %s; set-up counted over %lld", spryi_three_digits(taken->us).s,
-                 tell_columns(columns, sizeof columns, r->columns), taken->kernel ? " with " : "",
-                 taken->kernel ? taken->kernel : "", used ? others : "the only one that suits", (long long)r->calls);
+                                        spryi_three_digits(r->list[k].us / unit).s);
+    const spryi_digits own = spryi_three_digits(taken->us / unit);
+    (void)tell_columns(columns, sizeof columns, r->columns);
+    if (!as_shares)
+        (void)spryi_write(time, sizeof time, "%s us a product%s predicted", own.s, columns);
+    else if (r->taken == r->csr)
+        (void)spryi_write(time, sizeof time, "predicted to pay best; if its product%s takes 1", columns);
+    else
+        (void)spryi_write(time, sizeof time, "predicted to take %s of csr's time a product%s", own.s, columns);
+    spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s%s%s, %s; set-up counted over %lld", time,
+                 taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
+                 used ? others : "the only one that suits", (long long)r->calls);
 }
 
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
     const spryi_estimate *taken = &ranking->list[place];
-    char columns[40];
-    if (!choice->format)
-        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s us a product%s predicted",
-                     spryi_three_digits(taken->us).s, tell_columns(columns, sizeof columns, ranking->columns));
+    if (!choice->format) spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "among the least predicted times");
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static spry_status check_index(int index, int count, spry_error *err)
@@ -45,18 +46,18 @@ spry_status spry_device_class_get_info(spry_device_class_info *info, int index, 
 
 /* ---- making --------------------------------------------------------------------------------------------- */
 
-static spry_status find_class(const spryi_device_class **found, const spry_context *context, const spry_matrix *A,
-                              const spry_spmv_options *o, const char *name, spry_error *err)
+static spry_status find_class(const spryi_device_class **found, const spryi_device **here, const spry_context *context,
+                              const spry_matrix *A, const spry_spmv_options *o, const char *name, spry_error *err)
 {
     char known[128] = "";
     size_t used = 0;
     if (!name) {
         const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
-        const spryi_device *device = spryi_device_at(context, number);
-        if (!device)
+        *here = spryi_device_at(context, number);
+        if (!*here)
             return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
                                     "device is %d, the number of no device", o->device);
-        *found = spryi_class_of(device);
+        *found = spryi_class_of(*here);
         return SPRY_OK;
     }
     *found = spryi_class_named(context, name);
@@ -122,12 +123,13 @@ static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry
 
 /* ---- the memory limit ---- */
 
-/* What is asked, of which device, whether that is the plan's own, where one can be made, and if A is a container's. */
+/* One explain request. */
 typedef struct question {
     const spry_matrix *A;
     const spry_spmv_options *o;
-    const spryi_device_class *device;
-    int here, stored;
+    const spryi_device_class *device; /* class that times are predicted for */
+    const spryi_device *here;         /* the plan's device; NULL: a class was named */
+    bool stored;                      /* A is from a container */
 } question;
 
 /* Bytes of copies that a plan of a GPU has of vectors in host memory. */
@@ -214,6 +216,17 @@ static spry_status keep_to_limit(spry_explanation *e, const question *q, spry_er
 
 /* ---- all of it ---- */
 
+/* On a CPU that is present, times are those of its memory: all times grow as csr's, so that the choice stays. */
+static void scale_to_device(spryi_ranking *r, const question *q)
+{
+    const double table = r->list[r->csr].us;
+    const double here = q->here ? spryi_csr_us_here(q->here, q->o, &q->A->a, table) : 0;
+    for (int k = 0; k < r->count && here > table; k++) {
+        r->list[k].us *= here / table;
+        r->list[k].setup_us *= here / table;
+    }
+}
+
 static spry_status explain(spry_explanation *e, const question *q, spry_error *err)
 {
     const spry_matrix *A = q->A;
@@ -229,6 +242,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);
     e->op = o->op;
+    if (has_entries) scale_to_device(&e->ranking, q);
     e->csr_bytes = spryi_csr_bytes(a, a->nnz) + columns * numbers * (double)spry_type_bytes(o->vector_type);
     list_formats(e);
     return spryi_is_measured(o->policy) ? measure(e, A, o, err) : SPRY_OK;
@@ -245,6 +259,7 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     spry_matrix *entries = NULL;
     spry_explanation *made = NULL;
     const spryi_device_class *device;
+    const spryi_device *here = NULL;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, given.spmv, err));
     o.format = o.kernel = o.ordering = NULL;
@@ -254,16 +269,12 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
         return spryi_fail(err, SPRY_UNSUPPORTED, "device_class",
                           "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
                           given.device_class);
-    SPRYI_OK_OR_RETURN(find_class(&device, context, A, &o, given.device_class, err));
+    SPRYI_OK_OR_RETURN(find_class(&device, &here, context, A, &o, given.device_class, err));
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     *made = (spry_explanation){.context = spryi_context_retain(context)};
     spryi_copy_class(&made->own, device);
-    const question q = {.A = entries,
-                        .o = &o,
-                        .device = &made->own.c,
-                        .here = !given.device_class,
-                        .stored = A->stored != NULL};
+    const question q = {.A = entries, .o = &o, .device = &made->own.c, .here = here, .stored = A->stored != NULL};
     SPRYI_TRY(explain(made, &q, err));
     *explanation = made;
     made = NULL;

@@ -1,10 +1,13 @@
 /*
- * How long a run will take: the bytes that it moves over the bandwidth of the memory that holds them, and what a run
- * costs however little it moves. docs/formats.md tells what this leaves out.
+ * How long a run takes. A product takes the time that formats are ranked by (choose/cost.c). The tables there compare
+ * formats; on a CPU the bandwidth of this machine then says how long csr takes at least, and all formats in proportion.
+ * What has no rank takes the bytes that it moves over the bandwidth of the memory that holds them. docs/formats.md has
+ * the model.
  *
  * The rates are measured once a process and device, when they are first asked for: plans that nobody asks about cost
  * nothing more. A CPU has those of one thread and of as many as a context has, in the last cache and in memory.
  */
+#include "choose/choose.h"
 #include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
@@ -84,7 +87,7 @@ static void flush_blocks(const void *argument, int64_t begin, int64_t end)
 /* Bytes a microsecond, the most of some tries: from memory, after `all` threads have put the array there, or caches. */
 static double read_rate(spry_context *context, int threads, int all, const char *array, int64_t bytes, int cached)
 {
-    enum { TRIES = 2, CACHED_TRIES = 6 };
+    enum { TRIES = 4, CACHED_TRIES = 6 };
     double best = 0;
     for (int t = 0; t < (cached ? CACHED_TRIES : TRIES); t++) {
         if (!cached) spryi_parallel_blocks(&context->pool, all, bytes / BLOCK, flush_blocks, array);
@@ -290,45 +293,110 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
     return (double)spryi_arrays_bytes(&csr);
 }
 
-/* Of a run in a storage of so many bytes, in that order; the product alone takes `known` us, 0: not known. */
+/*
+ * Returns the time of a run of all columns. product: predicted time of the product for one column; 0: not known, the
+ * bytes of the storage and the vectors count. Orderings and scalings take passes of their own.
+ */
 static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
-                     const spryi_plan_order *order, double known)
+                     const spryi_plan_order *order, double product)
 {
     const spry_spmv_options *o = &plan->options;
     const double columns = (double)(o->columns > 1 ? o->columns : 1);
     const int at_once = columns > 1 && spryi_takes_columns(plan, order, o->row_major);
-    const int maps_x = !at_once && spryi_maps_x(plan, order), maps_y = !at_once && spryi_maps_y(plan, order);
+    const int spread = o->row_major && product == 0; /* a predicted product includes its columns' way out of rows */
+    const int maps_x = !at_once && spryi_maps_x(plan, order) && (spread || spryi_changes_x(plan, order));
+    const int maps_y = !at_once && spryi_maps_y(plan, order) && (spread || spryi_changes_y(plan, order));
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
     const int host = plan->device->driver->host_memory;
     const int brought = at_once && !o->row_major && plan->brought > 0;
     const double together = !at_once ? 1 : brought ? fmin(columns, (double)plan->brought) : columns;
-    double bytes = known > 0 ? 0 : storage / together + x + y;
-    if (brought && known == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
-    if (maps_x) bytes += 2 * x;                      /* a copy is written, and read */
+    double bytes = product > 0 ? 0 : storage / together + x + y;
+    if (brought && product == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
+    if (maps_x) bytes += 2 * x;                        /* a copy is written, and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
     if (o->column_scaling) bytes += size * cols;
-    double us = known + (known > 0 && bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
+    double us = product + (bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
     if (!host) us += (maps_x + maps_y) * r->run_us;
     if (o->vector_device != plan->device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
     return us * columns;
 }
 
 /*
- * Of one column of a product in csr by itself, which reads its matrix once for all columns, or for 64 bytes of a row
- * where they lie apart. Where formats were ranked the class's table tells it, on a CPU not less than the bandwidth that
- * was measured here allows; else that bandwidth does.
+ * Returns the time of a product in csr for one column. csr reads its matrix once for all columns, or for 64 bytes of
+ * columns that are stored one after the other. ranked: the time of all columns by the class's table; 0: not known. On a
+ * CPU the bandwidth that was measured here bounds it from below.
  */
-static double csr_us(const spry_spmv_plan *plan, const device_rates *r, double bytes, int threads)
+static double csr_us(const device_rates *r, const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a,
+                     double bytes, double ranked)
 {
-    const int host = plan->device->driver->host_memory;
-    const double vectors = (double)plan->number_bytes * (double)(plan->x_length + plan->y_length);
-    const double columns = plan->options.columns > 1 ? (double)plan->options.columns : 1;
-    const double estimated = plan->estimated_csr_us / columns;
-    const double together = plan->options.row_major ? columns : fmin(columns, 64 / (double)plan->number_bytes);
-    if (!host && estimated > 0) return estimated;
-    return fmax(estimated, move_us(r, bytes / together + vectors, host ? spryi_team(threads) : 1));
+    const int host = d->driver->host_memory;
+    const double size = (double)spry_type_bytes(o->vector_type), columns = o->columns > 1 ? (double)o->columns : 1;
+    const double together = o->row_major ? columns : fmin(columns, 64 / size);
+    const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
+    if (!host && ranked > 0) return ranked / columns;
+    bytes = bytes / together + size * (double)(a->rows + a->cols);
+    return fmax(ranked / columns, move_us(r, bytes, host ? spryi_team(threads) : 1));
+}
+
+double spryi_csr_us_here(const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a, double ranked)
+{
+    const double bytes = spryi_csr_bytes(a, a->nnz);
+    const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
+    device_rates r;
+    if (!find_rates(&r, d, spryi_team(threads > d->context->threads ? threads : d->context->threads), 0)) return 0;
+    return (o->columns > 1 ? (double)o->columns : 1) * csr_us(&r, d, o, a, bytes, ranked);
+}
+
+/* ---- predicted products ---------------------------------------------------------------------------------- */
+
+/* Times of a product with all columns, as spry_spmv_explain ranks them; 0: not known. */
+typedef struct ranked_times {
+    double us, csr_us;
+} ranked_times;
+
+/* csc is csr of the transposed matrix. */
+static double ranked_us(const spryi_ranking *ranking, const spry_spmv_plan *plan)
+{
+    const int by_columns = plan->op == SPRY_TRANSPOSE && strcmp(plan->format->name, "csc") == 0;
+    const char *format = by_columns ? "csr" : plan->format->name;
+    for (int k = 0; k < ranking->count; k++) {
+        const spryi_estimate *e = &ranking->list[k];
+        if (strcmp(e->format, format) == 0 && (!e->kernel || strcmp(e->kernel, plan->kernel->name) == 0)) return e->us;
+    }
+    return 0;
+}
+
+/* Ranks the formats for the matrix as it was given. A container in a format is not converted for that: *t stays. */
+static void rank(const spry_spmv_plan *plan, ranked_times *t)
+{
+    const spryi_plan_order *order = plan->order;
+    const spry_matrix *A = plan->as_given ? plan->as_given : order ? order->given : plan->A;
+    spry_spmv_options o = plan->options;
+    spry_matrix *entries = NULL;
+    spryi_ranking ranking;
+    o.op = plan->op;
+    if (A->stored || A->a.nnz == 0 || spryi_matrix_entries(A, &entries, NULL) != SPRY_OK) return;
+    if (spryi_rank_for(&ranking, entries, &o, spryi_class_of(plan->device), NULL) == SPRY_OK) {
+        t->us = ranked_us(&ranking, plan);
+        t->csr_us = ranking.list[ranking.csr].us;
+    }
+    spryi_matrix_release(entries);
+}
+
+/* The times that planning found, or that an earlier question did; else finds them. */
+static ranked_times times_of(const spry_spmv_plan *plan)
+{
+    static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+    spry_spmv_plan *kept = (spry_spmv_plan *)(uintptr_t)plan; /* they are no part of its value */
+    pthread_mutex_lock(&asking);
+    ranked_times t = {plan->estimated_us, plan->estimated_csr_us};
+    if (t.csr_us == 0) rank(plan, &t);
+    kept->estimated_us = t.us;
+    kept->estimated_csr_us = t.csr_us;
+    pthread_mutex_unlock(&asking);
+    return t;
 }
 
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
@@ -343,13 +411,14 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     info->baseline = "csr";
     info->break_even_calls = is_baseline ? 0 : SPRY_NEVER;
     if (!info->values_in_place && given->value_type != SPRY_PATTERN)
-        info->predicted_update_us = plan->update_us > 0 ? plan->update_us : plan->setup_us - plan->search_us;
+        info->predicted_update_us = plan->setup_us - plan->search_us;
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
+    const ranked_times ranked = times_of(plan);
     const double csr = spryi_csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
-    const double of_csr = csr_us(plan, &r, csr, csr_threads);
-    const double known = plan->estimated_us > 0 ? of_csr * plan->estimated_us / plan->estimated_csr_us : 0;
-    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order, known);
+    const double of_csr = csr_us(&r, d, o, given, csr, ranked.csr_us);
+    const double product = ranked.us > 0 ? of_csr * ranked.us / ranked.csr_us : 0;
+    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order, product);
     info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL, of_csr);
     if (is_baseline || info->predicted_us >= info->baseline_us) return;
     const double calls = ceil(plan->setup_us / (info->baseline_us - info->predicted_us));

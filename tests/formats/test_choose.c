@@ -78,12 +78,13 @@ static void choices_of_blocks(void **state)
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
-        {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "us a product predicted"}, /* holes take what blocks spare */
-        {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
-        {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
-        {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"}, /* its values repeat */
-        {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
+        {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "of csr's time a product, "},
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell",
+         "of csr's time a product, "}, /* holes take what blocks spare */
+        {"rgg20,scale=14", 3, 0, "cpu", "bsr", "of csr's time a product, "},
+        {"diagonal,rows=60000", 3, 0, "cpu", "ell", "of csr's time a product, "}, /* rows of one length */
+        {"banded,rows=9000", 1, 0, "cpu", "packed", "of csr's time a product, "}, /* its values repeat */
+        {"rgg20,scale=12", 1, 0, "cpu", "sell", "of csr's time a product, "},
     };
     spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
