@@ -1,8 +1,9 @@
 #include "core/allowed_processors.h"
 
-#include <omp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* cpu.max of a group and of all above it: "max 100000", or microseconds a period. path is cut. */
 static int least_quota(char *path, size_t mount, int processors)
@@ -21,11 +22,19 @@ static int least_quota(char *path, size_t mount, int processors)
     }
 }
 
+int spryi_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    return online > 0 ? (int)online : 1;
+}
+
 int spryi_allowed_processors(void)
 {
     static const char mount[] = "/sys/fs/cgroup";
     char path[1024], line[sizeof path - sizeof mount];
-    const int processors = omp_get_num_procs(); /* which knows the affinity */
+    const int processors = spryi_processors();
     FILE *file = fopen("/proc/self/cgroup", "re");
     snprintf(path, sizeof path, "%s", mount);
     while (file && fgets(line, sizeof line, file)) {

@@ -112,50 +112,72 @@ done:
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
+typedef struct sort_job {
+    const typed_steps *steps;
+    const spryi_compressed *a;
+    void *scratch, *scratch_values;
+    atomic_llong longest, repeats; /* longest: list that is not sorted */
+} sort_job;
+
+static void inspect_majors(void *job, int64_t begin, int64_t end)
+{
+    sort_job *j = job;
+    int64_t repeats = 0;
+    spryi_raise(&j->longest, j->steps->longest_unsorted(j->a, begin, end, &repeats));
+    atomic_fetch_add(&j->repeats, repeats);
+}
+
+static void sort_majors(void *job, int64_t begin, int64_t end)
+{
+    const sort_job *j = job;
+    j->steps->sort_majors(j->a, begin, end, j->scratch, j->scratch_values);
+}
+
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const typed_steps *steps = steps_of(a->index_type, a->value_type);
-    int threads = spryi_threads(context, a->nnz);
-    void *scratch = NULL, *scratch_values = NULL;
-    enum { BLOCK = 512 };
-    int64_t longest = 0, repeats = 0, blocks = (a->majors + BLOCK - 1) / BLOCK;
-
-#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(max : longest) reduction(+ : repeats)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = (b + 1) * BLOCK < a->majors ? (b + 1) * BLOCK : a->majors;
-        int64_t found = steps->longest_unsorted(a, b * BLOCK, end, &repeats);
-        if (found > longest) longest = found;
-    }
-    a->distinct = longest == 0 && repeats == 0;
-    if (longest == 0) return SPRY_OK;
-    if (longest > SHORT_ROW) {
-        SPRYI_TRY(spryi_allocate(context, &scratch, a->nnz, spry_index_type_bytes(a->index_type),
+    const int threads = spryi_threads(context, a->nnz);
+    enum { MAJORS = 512 };
+    sort_job j = {.steps = steps_of(a->index_type, a->value_type), .a = a};
+    spryi_loop(context, threads, a->majors, MAJORS, inspect_majors, &j);
+    a->distinct = j.longest == 0 && j.repeats == 0;
+    if (j.longest == 0) return SPRY_OK;
+    if (j.longest > SHORT_ROW) {
+        SPRYI_TRY(spryi_allocate(context, &j.scratch, a->nnz, spry_index_type_bytes(a->index_type),
                                  "workspace of sorting", err));
-        SPRYI_TRY(spryi_allocate(context, &scratch_values, a->nnz, spry_type_bytes(a->value_type),
+        SPRYI_TRY(spryi_allocate(context, &j.scratch_values, a->nnz, spry_type_bytes(a->value_type),
                                  "workspace of sorting", err));
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = (b + 1) * BLOCK < a->majors ? (b + 1) * BLOCK : a->majors;
-        steps->sort_majors(a, b * BLOCK, end, scratch, scratch_values);
-    }
+    spryi_loop(context, threads, a->majors, MAJORS, sort_majors, &j);
 done:
-    spryi_release(context, scratch);
-    spryi_release(context, scratch_values);
+    spryi_release(context, j.scratch);
+    spryi_release(context, j.scratch_values);
     return status;
 }
 
 /* ---- grouping -------------------------------------------------------------------------------- */
 
-static int in_major_order(const spryi_entries *from, int threads)
+typedef struct order_job {
+    const spryi_entries *from;
+    atomic_int falls;
+} order_job;
+
+static void find_falls(void *job, int64_t begin, int64_t end)
 {
+    order_job *j = job;
+    const void *major = j->from->major;
+    const spry_index_type type = j->from->index_type;
     int falls = 0;
-#pragma omp parallel for num_threads(threads) reduction(| : falls)
-    for (int64_t k = 1; k < from->nnz; k++)
-        falls |= spryi_index_at(from->major, from->index_type, k - 1) >
-                 spryi_index_at(from->major, from->index_type, k);
-    return !falls;
+    for (int64_t k = begin > 0 ? begin : 1; k < end; k++)
+        falls |= spryi_index_at(major, type, k - 1) > spryi_index_at(major, type, k);
+    if (falls) atomic_store(&j->falls, 1);
+}
+
+static int in_major_order(const spry_context *context, const spryi_entries *from, int threads)
+{
+    order_job j = {.from = from};
+    spryi_loop(context, threads, from->nnz, 0, find_falls, &j);
+    return !j.falls;
 }
 
 /* Takes the pointers out of *from, whose arrays are owned. */
@@ -174,6 +196,27 @@ static void release_owned(spry_context *context, spryi_entries *from)
     spryi_release(context, take_array(&from->values));
 }
 
+typedef struct keep_job {
+    const spryi_compressed *to;
+    const spryi_entries *from;
+    int take;
+} keep_job;
+
+static void keep_entries(void *job, int64_t begin, int64_t end)
+{
+    const keep_job *j = job;
+    const spryi_compressed *to = j->to;
+    const spryi_entries *from = j->from;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
+        const int64_t last = k < from->nnz ? spryi_index_at(from->major, from->index_type, k) : to->majors;
+        for (; i <= last; i++) to->offsets[i] = k;
+        if (k == from->nnz || j->take) continue;
+        spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
+        spryi_move_value(to->values, k, from->values, k, to->value_type);
+    }
+}
+
 /* Entries that come major by major: offsets from where the major changes, the rest is taken over or copied. */
 static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
                               spry_error *err)
@@ -182,15 +225,7 @@ static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi
     spry_status status = take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
                               : spryi_compressed_allocate(context, to, err);
     if (status != SPRY_OK) return status;
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k <= from->nnz; k++) {
-        int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
-        int64_t end = k < from->nnz ? spryi_index_at(from->major, from->index_type, k) : to->majors;
-        for (; i <= end; i++) to->offsets[i] = k;
-        if (k == from->nnz || take) continue;
-        spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
-        spryi_move_value(to->values, k, from->values, k, to->value_type);
-    }
+    spryi_loop(context, threads, from->nnz + 1, 0, keep_entries, &(keep_job){to, from, take});
     if (take) {
         to->indices = take_array(&from->minor);
         to->values = take_array(&from->values);
@@ -233,14 +268,19 @@ static void grouping_destroy(spry_context *context, grouping *g)
     spryi_release(context, g->values);
 }
 
-/* Counts each chunk's entries of each bucket, and turns counts into positions: by bucket, then by chunk. */
-static void place_chunks(grouping *g, const spryi_entries *from)
+typedef struct group_job {
+    const grouping *g;
+    const spryi_entries *from;
+    const spryi_compressed *to;
+    const typed_steps *steps;
+} group_job;
+
+static void count_chunks(void *job, int64_t begin, int64_t end)
 {
-    const spryi_entries e = *from; /* a copy that no store can change */
-    memset(g->cursors, 0, (size_t)g->chunks * (size_t)g->buckets * sizeof *g->cursors);
-#pragma omp parallel for num_threads(g->chunks) schedule(static, 1)
-    for (int chunk = 0; chunk < g->chunks; chunk++) {
-        const int shift = g->shift;
+    const grouping *g = ((const group_job *)job)->g;
+    const spryi_entries e = *((const group_job *)job)->from; /* a copy that no store can change */
+    const int shift = g->shift;
+    for (int chunk = (int)begin; chunk < end; chunk++) {
         int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, e.nnz, chunk + 1);
         for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {
             int64_t i = spryi_index_at(e.major, e.index_type, k);
@@ -250,6 +290,26 @@ static void place_chunks(grouping *g, const spryi_entries *from)
             count[j >> shift] += i != j;
         }
     }
+}
+
+static void spread_chunks(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int chunk = (int)begin; chunk < end; chunk++) j->steps->spread(j->g, j->from, chunk);
+}
+
+static void order_buckets(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int64_t bucket = begin; bucket < end; bucket++) j->steps->order(j->g, j->to, bucket);
+}
+
+/* Counts each chunk's entries of each bucket, and turns counts into positions: by bucket, then by chunk. */
+static void place_chunks(const spry_context *context, group_job *j)
+{
+    const grouping *g = j->g;
+    memset(g->cursors, 0, (size_t)g->chunks * (size_t)g->buckets * sizeof *g->cursors);
+    spryi_loop(context, g->chunks, g->chunks, 1, count_chunks, j);
     int64_t sum = 0;
     for (int64_t bucket = 0; bucket < g->buckets; bucket++) {
         g->starts[bucket] = sum;
@@ -268,9 +328,9 @@ static spry_status group_in_buckets(spry_context *context, spryi_compressed *to,
 {
     spry_status status = SPRY_OK;
     grouping g = {0};
-    const typed_steps *steps = steps_of(to->index_type, to->value_type);
+    group_job j = {&g, from, to, steps_of(to->index_type, to->value_type)};
     SPRYI_TRY(grouping_create(context, &g, from, err));
-    place_chunks(&g, from);
+    place_chunks(context, &j);
     to->nnz = g.starts[g.buckets];
     if (g.one_pass) {
         to->offsets = g.starts;
@@ -281,8 +341,7 @@ static spry_status group_in_buckets(spry_context *context, spryi_compressed *to,
     } else {
         SPRYI_TRY(allocate_buckets(context, &g, to, err));
     }
-#pragma omp parallel for num_threads(g.chunks) schedule(static, 1)
-    for (int chunk = 0; chunk < g.chunks; chunk++) steps->spread(&g, from, chunk);
+    spryi_loop(context, g.chunks, g.chunks, 1, spread_chunks, &j);
     release_owned(context, from);
     if (g.one_pass) {
         g.minor = g.values = NULL;
@@ -290,8 +349,7 @@ static spry_status group_in_buckets(spry_context *context, spryi_compressed *to,
     } else {
         SPRYI_TRY(spryi_compressed_allocate(context, to, err));
         to->offsets[0] = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-        for (int64_t bucket = 0; bucket < g.buckets; bucket++) steps->order(&g, to, bucket);
+        spryi_loop(context, threads, g.buckets, 1, order_buckets, &j);
     }
 done:
     grouping_destroy(context, &g);
@@ -307,7 +365,7 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
                              .nnz = from->nnz,
                              .index_type = index_type,
                              .value_type = from->value_type};
-    spry_status status = from->symmetry == SPRY_GENERAL && (from->in_order || in_major_order(from, threads))
+    spry_status status = from->symmetry == SPRY_GENERAL && (from->in_order || in_major_order(context, from, threads))
                              ? keep_order(context, &made, from, threads, err)
                              : group_in_buckets(context, &made, from, threads, err);
     release_owned(context, from);
@@ -349,20 +407,52 @@ static void merge_major(const spryi_compressed *to, const spryi_compressed *a, i
     }
 }
 
+typedef struct merge_job {
+    const spryi_compressed *to, *a;
+    spryi_duplicates what;
+    void *values;
+    spry_type value_type;
+    atomic_llong repeats;
+} merge_job;
+
+static void change_some_values(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const merge_job *j = job;
+    for (int64_t k = begin; k < end; k++)
+        spryi_set_value(j->values, j->value_type, k, spryi_value_at(j->a->values, j->a->value_type, k));
+}
+
+static void count_all_repeats(void *job, int64_t begin, int64_t end)
+{
+    merge_job *j = job;
+    int64_t repeats = 0;
+    for (int64_t i = begin; i < end; i++) repeats += count_repeats(j->a, i);
+    atomic_fetch_add(&j->repeats, repeats);
+}
+
+static void count_merged(void *job, int64_t begin, int64_t end)
+{
+    const merge_job *j = job;
+    for (int64_t i = begin; i < end; i++)
+        j->to->offsets[i + 1] = j->a->offsets[i + 1] - j->a->offsets[i] - count_repeats(j->a, i);
+}
+
+static void merge_majors(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const merge_job *j = job;
+    for (int64_t i = begin; i < end; i++) merge_major(j->to, j->a, i, j->what);
+}
+
 static spry_status change_values(spry_context *context, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
     void *values = NULL;
     if (value_type != SPRY_PATTERN) {
         spry_status status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err);
         if (status != SPRY_OK) return status;
-        int threads = spryi_threads(context, a->nnz);
-#pragma omp parallel num_threads(threads)
-        {
-            SPRYI_DEFAULT_FLOATS;
-#pragma omp for
-            for (int64_t k = 0; k < a->nnz; k++)
-                spryi_set_value(values, value_type, k, spryi_value_at(a->values, a->value_type, k));
-        }
+        merge_job j = {.a = a, .values = values, .value_type = value_type};
+        spryi_loop(context, spryi_threads(context, a->nnz), a->nnz, 0, change_some_values, &j);
     }
     spryi_release(context, a->values);
     a->values = values;
@@ -379,26 +469,20 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     made.indices = made.values = NULL;
     made.labels = NULL; /* handed over when all is done */
     made.value_type = value_type;
-    int threads = spryi_threads(context, a->nnz);
-    int64_t repeats = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(+ : repeats)
-    for (int64_t i = 0; i < (a->distinct ? 0 : a->majors); i++) repeats += count_repeats(a, i);
+    enum { MAJORS = 1024 };
+    const int threads = spryi_threads(context, a->nnz);
+    merge_job j = {.to = &made, .a = a, .what = what};
+    spryi_loop(context, threads, a->distinct ? 0 : a->majors, MAJORS, count_all_repeats, &j);
+    const int64_t repeats = j.repeats;
     if (duplicates) *duplicates = repeats;
     if (repeats == 0 || what == SPRYI_KEEP_ALL)
         return value_type == a->value_type ? SPRY_OK : change_values(context, a, value_type, err);
 
     made.nnz = a->nnz - repeats;
     SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < a->majors; i++)
-        made.offsets[i + 1] = a->offsets[i + 1] - a->offsets[i] - count_repeats(a, i);
+    spryi_loop(context, threads, a->majors, MAJORS, count_merged, &j);
     spryi_scan(made.offsets, made.majors);
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for schedule(dynamic, 1024)
-        for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i, what);
-    }
+    spryi_loop(context, threads, a->majors, MAJORS, merge_majors, &j);
     made.labels = a->labels;
     a->labels = NULL;
     spryi_compressed_clear(context, a);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/kernel.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <string.h>
 
@@ -19,27 +20,53 @@ spry_arrays spryi_compressed_view(const spryi_compressed *a)
     return view;
 }
 
+typedef struct expansion {
+    void *indices;
+    spry_index_type index_type;
+    const void *offsets;
+    spry_index_type offset_type;
+    const int64_t *labels;
+} expansion;
+
+static void expand_majors(void *job, int64_t begin, int64_t end)
+{
+    const expansion *j = job;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_index_at(j->offsets, j->offset_type, i + 1), major = j->labels ? j->labels[i] : i;
+        for (int64_t k = spryi_index_at(j->offsets, j->offset_type, i); k < last; k++)
+            spryi_set_index(j->indices, j->index_type, k, major);
+    }
+}
+
 /* (*indices)[k] = the major of entry k: i, or labels[i]. */
 static spry_status expand(spry_context *context, void **indices, const void *offsets, spry_index_type offset_type,
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err));
-    int threads = spryi_threads(context, majors + nnz);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
-    for (int64_t i = 0; i < majors; i++) {
-        int64_t last = spryi_index_at(offsets, offset_type, i + 1);
-        for (int64_t k = spryi_index_at(offsets, offset_type, i); k < last; k++)
-            spryi_set_index(*indices, index_type, k, labels ? labels[i] : i);
-    }
+    spryi_loop(context, spryi_threads(context, majors + nnz), majors, 4096, expand_majors,
+               &(expansion){*indices, index_type, offsets, offset_type, labels});
     return SPRY_OK;
 }
 
-static void copy_indices(void *to, spry_index_type to_type, const void *from, spry_index_type from_type, int64_t count,
-                         int threads)
+typedef struct copying {
+    void *to;
+    spry_index_type to_type;
+    const void *from;
+    spry_index_type from_type;
+} copying;
+
+static void copy_some_indices(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k < count; k++) spryi_set_index(to, to_type, k, spryi_index_at(from, from_type, k));
+    const copying j = *(const copying *)job;
+    for (int64_t k = begin; k < end; k++) spryi_set_index(j.to, j.to_type, k, spryi_index_at(j.from, j.from_type, k));
+}
+
+static void copy_indices(const spry_context *context, void *to, spry_index_type to_type, const void *from,
+                         spry_index_type from_type, int64_t count)
+{
+    spryi_loop(context, spryi_threads(context, count), count, 0, copy_some_indices,
+               &(copying){to, to_type, from, from_type});
 }
 
 static spry_status copy_sorted(spry_context *context, spryi_compressed *to, const spry_arrays *A,
@@ -54,8 +81,8 @@ static spry_status copy_sorted(spry_context *context, spryi_compressed *to, cons
                              .value_type = A->value_type};
     size_t value_bytes = spry_type_bytes(A->value_type);
     SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
-    copy_indices(made.offsets, SPRY_I64, A->offsets, A->offset_type, majors + 1, spryi_threads(context, majors));
-    copy_indices(made.indices, index_type, A->indices, A->index_type, A->nnz, spryi_threads(context, A->nnz));
+    copy_indices(context, made.offsets, SPRY_I64, A->offsets, A->offset_type, majors + 1);
+    copy_indices(context, made.indices, index_type, A->indices, A->index_type, A->nnz);
     if (value_bytes > 0 && A->nnz > 0) memcpy(made.values, A->values, (size_t)A->nnz * value_bytes);
     SPRYI_TRY(spryi_sort(context, &made, err));
     *to = made;
@@ -106,7 +133,7 @@ static spry_status group_few(spry_context *context, spryi_compressed *to, const 
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, nnz + 1, "offsets", err));
     SPRYI_TRY(spryi_allocate(context, &made.indices, nnz, spry_index_type_bytes(index_type), "indices", err));
     if (width > 0) SPRYI_TRY(spryi_allocate(context, &made.values, nnz, width, "values", err));
-    copy_indices(list.indices, from->index_type, from->major, from->index_type, nnz, 1);
+    copy_indices(context, list.indices, from->index_type, from->major, from->index_type, nnz);
     for (int64_t k = 0; k < nnz; k++) number[k] = k;
     SPRYI_TRY(spryi_sort(context, &list, err));
     label(&made, list.indices, from->index_type);
@@ -193,7 +220,7 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
         SPRYI_TRY(expand(context, &rows, a->offsets, SPRY_I64, a->labels, a->majors, a->nnz, a->index_type, err));
     } else if (offset_type == SPRY_I32) {
         SPRYI_TRY(spryi_allocate(context, &narrow, a->majors + 1, sizeof(int32_t), "offsets", err));
-        copy_indices(narrow, SPRY_I32, a->offsets, SPRY_I64, a->majors + 1, spryi_threads(context, a->majors));
+        copy_indices(context, narrow, SPRY_I32, a->offsets, SPRY_I64, a->majors + 1);
     }
     if (layout == SPRY_COO || narrow) {
         spryi_release(context, a->offsets);

@@ -164,7 +164,7 @@ typedef struct spryi_format {
     int (*device_sections)(void *storage, spryi_section *sections);
     int (*sections)(void *storage, spryi_section *sections);
     /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
-    spry_status (*check)(const void *storage, spry_error *err);
+    spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
     int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
 } spryi_format;
 

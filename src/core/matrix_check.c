@@ -13,6 +13,8 @@
  * first of each kind is the one with the smallest entry, whoever found it.
  */
 
+static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
+
 typedef struct finding {
     int64_t count, first, major, value;
 } finding;
@@ -33,13 +35,14 @@ static void note(finding *f, int64_t k, int64_t major, int64_t value)
 
 static void join(finding *to, const finding *from)
 {
-    int64_t count = to->count + from->count;
+    const int64_t count = to->count + from->count;
     if (to->count == 0 || (from->count > 0 && from->first < to->first)) *to = *from;
     to->count = count;
 }
 
 static void join_tally(tally *to, const tally *from)
 {
+    pthread_mutex_lock(&joining);
     if (from->out_of_range.count > 0 &&
         (to->out_of_range.count == 0 || from->out_of_range.first < to->out_of_range.first))
         to->first_is_row = from->first_is_row;
@@ -47,7 +50,14 @@ static void join_tally(tally *to, const tally *from)
     join(&to->unsorted, &from->unsorted);
     join(&to->duplicate, &from->duplicate);
     join(&to->not_finite, &from->not_finite);
+    pthread_mutex_unlock(&joining);
 }
+
+typedef struct check_job {
+    const spry_arrays *a;
+    finding *falling; /* of offsets */
+    tally *t;
+} check_job;
 
 static int64_t majors_of(const spry_arrays *a)
 {
@@ -59,21 +69,25 @@ static int64_t minors_of(const spry_arrays *a)
 }
 /* ---- offsets --------------------------------------------------------------------------------- */
 
-static void check_offsets(const spry_arrays *a, finding *falling, int64_t *bad_ends, int threads)
+static void check_some_offsets(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    finding mine = {0};
+    for (int64_t i = begin; i < end; i++) {
+        int64_t next = spryi_offset_of(j->a, i + 1);
+        if (next < spryi_offset_of(j->a, i) || next > j->a->nnz) note(&mine, i, i, next);
+    }
+    pthread_mutex_lock(&joining);
+    join(j->falling, &mine);
+    pthread_mutex_unlock(&joining);
+}
+
+static void check_offsets(const spry_context *context, const spry_arrays *a, finding *falling, int64_t *bad_ends,
+                          int threads)
 {
     int64_t majors = majors_of(a);
     *bad_ends = (spryi_offset_of(a, 0) != 0) + (spryi_offset_of(a, majors) != a->nnz);
-#pragma omp parallel num_threads(threads)
-    {
-        finding mine = {0};
-#pragma omp for nowait
-        for (int64_t i = 0; i < majors; i++) {
-            int64_t next = spryi_offset_of(a, i + 1);
-            if (next < spryi_offset_of(a, i) || next > a->nnz) note(&mine, i, i, next);
-        }
-#pragma omp critical(spryi_check)
-        join(falling, &mine);
-    }
+    spryi_loop(context, threads, majors, 0, check_some_offsets, &(check_job){.a = a, .falling = falling});
 }
 
 /* Where major i's entries end and, in *first, begin; nothing where the offsets are no range of entries. */
@@ -97,7 +111,17 @@ static void check_entries(const spry_arrays *a, int64_t major, int64_t first, in
     }
 }
 
-static void check_compressed(const spry_arrays *a, int offsets_sound, tally *t, int threads)
+static void check_majors(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    tally mine = {0};
+    for (int64_t i = begin; i < end; i++)
+        check_entries(j->a, i, spryi_offset_of(j->a, i), spryi_offset_of(j->a, i + 1), &mine);
+    join_tally(j->t, &mine);
+}
+
+static void check_compressed(const spry_context *context, const spry_arrays *a, int offsets_sound, tally *t,
+                             int threads)
 {
     int64_t majors = majors_of(a);
     if (!offsets_sound) {
@@ -112,36 +136,29 @@ static void check_compressed(const spry_arrays *a, int offsets_sound, tally *t, 
         }
         return;
     }
-#pragma omp parallel num_threads(threads)
-    {
-        tally mine = {0};
-#pragma omp for schedule(dynamic, 1024) nowait
-        for (int64_t i = 0; i < majors; i++)
-            check_entries(a, i, spryi_offset_of(a, i), spryi_offset_of(a, i + 1), &mine);
-#pragma omp critical(spryi_check)
-        join_tally(t, &mine);
-    }
+    spryi_loop(context, threads, majors, 1024, check_majors, &(check_job){.a = a, .t = t});
 }
 
-static void check_coo(const spry_arrays *a, tally *t, int threads)
+static void check_triples(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel num_threads(threads)
-    {
-        tally mine = {0};
-#pragma omp for schedule(static) nowait
-        for (int64_t k = 0; k < a->nnz; k++) { /* each thread from low to high: first_is_row depends on it */
-            int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
-            if (i < 0 || i >= a->rows) {
-                if (mine.out_of_range.count == 0) mine.first_is_row = 1;
-                note(&mine.out_of_range, k, i, i);
-            }
-            if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
-            if (k > 0 && (i < spryi_row_of(a, k - 1) || (i == spryi_row_of(a, k - 1) && j < spryi_minor_of(a, k - 1))))
-                note(&mine.unsorted, k, i, j);
+    const spry_arrays *a = ((const check_job *)job)->a;
+    tally mine = {0};
+    for (int64_t k = begin; k < end; k++) { /* from low to high: first_is_row depends on it */
+        int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
+        if (i < 0 || i >= a->rows) {
+            if (mine.out_of_range.count == 0) mine.first_is_row = 1;
+            note(&mine.out_of_range, k, i, i);
         }
-#pragma omp critical(spryi_check)
-        join_tally(t, &mine);
+        if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
+        if (k > 0 && (i < spryi_row_of(a, k - 1) || (i == spryi_row_of(a, k - 1) && j < spryi_minor_of(a, k - 1))))
+            note(&mine.unsorted, k, i, j);
     }
+    join_tally(((const check_job *)job)->t, &mine);
+}
+
+static void check_coo(const spry_context *context, const spry_arrays *a, tally *t, int threads)
+{
+    spryi_loop(context, threads, a->nnz, 0, check_triples, &(check_job){.a = a, .t = t});
 }
 
 /* The major of entry k, -1 if faulty offsets give it to none. */
@@ -156,18 +173,19 @@ static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
     return -1;
 }
 
-static void check_values(const spry_arrays *a, int offsets_sound, tally *t, int threads)
+static void check_some_values(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    tally mine = {0};
+    for (int64_t k = begin; k < end; k++)
+        if (!isfinite(spryi_value_of(j->a, k))) note(&mine.not_finite, k, -1, 0);
+    join_tally(j->t, &mine);
+}
+
+static void check_values(const spry_context *context, const spry_arrays *a, int offsets_sound, tally *t, int threads)
 {
     if (a->value_type == SPRY_PATTERN) return;
-#pragma omp parallel num_threads(threads)
-    {
-        finding mine = {0};
-#pragma omp for nowait
-        for (int64_t k = 0; k < a->nnz; k++)
-            if (!isfinite(spryi_value_of(a, k))) note(&mine, k, -1, 0);
-#pragma omp critical(spryi_check)
-        join(&t->not_finite, &mine);
-    }
+    spryi_loop(context, threads, a->nnz, 0, check_some_values, &(check_job){.a = a, .t = t});
     if (t->not_finite.count > 0) t->not_finite.major = major_of(a, t->not_finite.first, offsets_sound);
 }
 
@@ -231,25 +249,26 @@ done:
     return status;
 }
 
-/* In order, entries of one position follow each other: no memory is needed. */
-static void count_neighbours(const spry_arrays *a, tally *t, int threads)
+static void count_some_neighbours(void *job, int64_t begin, int64_t end)
 {
-    int coo = a->layout == SPRY_COO;
-    int64_t majors = coo ? 1 : majors_of(a);
-#pragma omp parallel num_threads(threads)
-    {
-        tally mine = {0};
-#pragma omp for schedule(dynamic, 1024) nowait
-        for (int64_t i = 0; i < majors; i++) {
-            int64_t last = coo ? a->nnz : spryi_offset_of(a, i + 1);
-            for (int64_t k = (coo ? 0 : spryi_offset_of(a, i)) + 1; k < last; k++)
-                if (spryi_minor_of(a, k) == spryi_minor_of(a, k - 1) &&
-                    (!coo || spryi_row_of(a, k) == spryi_row_of(a, k - 1)))
-                    note(&mine.duplicate, k, coo ? spryi_row_of(a, k) : i, spryi_minor_of(a, k));
-        }
-#pragma omp critical(spryi_check)
-        join_tally(t, &mine);
+    const spry_arrays *a = ((const check_job *)job)->a;
+    const int coo = a->layout == SPRY_COO;
+    tally mine = {0};
+    for (int64_t i = begin; i < end; i++) {
+        int64_t last = coo ? a->nnz : spryi_offset_of(a, i + 1);
+        for (int64_t k = (coo ? 0 : spryi_offset_of(a, i)) + 1; k < last; k++)
+            if (spryi_minor_of(a, k) == spryi_minor_of(a, k - 1) &&
+                (!coo || spryi_row_of(a, k) == spryi_row_of(a, k - 1)))
+                note(&mine.duplicate, k, coo ? spryi_row_of(a, k) : i, spryi_minor_of(a, k));
     }
+    join_tally(((const check_job *)job)->t, &mine);
+}
+
+/* In order, entries of one position follow each other: no memory is needed. */
+static void count_neighbours(const spry_context *context, const spry_arrays *a, tally *t, int threads)
+{
+    const int64_t majors = a->layout == SPRY_COO ? 1 : majors_of(a);
+    spryi_loop(context, threads, majors, 1024, count_some_neighbours, &(check_job){.a = a, .t = t});
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
@@ -366,16 +385,16 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     finding falling = {0};
     int64_t bad_ends = 0;
     tally t = {0};
-    if (!coo) check_offsets(a, &falling, &bad_ends, threads);
+    if (!coo) check_offsets(A->context, a, &falling, &bad_ends, threads);
     int offsets_sound = falling.count == 0 && bad_ends == 0;
     if (coo)
-        check_coo(a, &t, threads);
+        check_coo(A->context, a, &t, threads);
     else
-        check_compressed(a, offsets_sound, &t, threads);
-    check_values(a, offsets_sound, &t, threads);
+        check_compressed(A->context, a, offsets_sound, &t, threads);
+    check_values(A->context, a, offsets_sound, &t, threads);
 
     if (t.unsorted.count == 0 && offsets_sound && t.out_of_range.count == 0)
-        count_neighbours(a, &t, threads);
+        count_neighbours(A->context, a, &t, threads);
     else
         status = check_duplicates(A->context, a, &t, err);
     if (status != SPRY_OK) return status;
@@ -394,21 +413,36 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
 
 /* ---- structure alone --------------------------------------------------------------------------------------------- */
 
-/* 1: all of `count` indices are within 0 .. bound - 1. Negative ones are large without their sign. */
-static int in_range(const void *indices, spry_index_type type, int64_t count, int64_t bound, int threads)
+typedef struct range_job {
+    const void *indices;
+    spry_index_type type;
+    int64_t bound;
+    atomic_int bad;
+} range_job;
+
+/* Negative indices are large without their sign. */
+static void find_bad_indices(void *job, int64_t begin, int64_t end)
 {
+    range_job *j = job;
+    const int32_t *narrow = j->indices;
+    const int64_t *wide = j->indices;
+    const uint32_t most = j->bound > INT32_MAX ? (uint32_t)INT32_MAX + 1 : (uint32_t)j->bound;
+    const uint64_t most_wide = (uint64_t)j->bound;
     int bad = 0;
-    if (type == SPRY_I32) {
-        const int32_t *j = indices;
-        const uint32_t most = bound > INT32_MAX ? (uint32_t)INT32_MAX + 1 : (uint32_t)bound;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
-        for (int64_t k = 0; k < count; k++) bad |= (uint32_t)j[k] >= most;
-    } else {
-        const int64_t *j = indices;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
-        for (int64_t k = 0; k < count; k++) bad |= (uint64_t)j[k] >= (uint64_t)bound;
-    }
-    return !bad;
+    if (j->type == SPRY_I32)
+        for (int64_t k = begin; k < end; k++) bad |= (uint32_t)narrow[k] >= most;
+    else
+        for (int64_t k = begin; k < end; k++) bad |= (uint64_t)wide[k] >= most_wide;
+    if (bad) atomic_store(&j->bad, 1);
+}
+
+/* 1: all of `count` indices are within 0 .. bound - 1. */
+static int in_range(const spry_context *context, const void *indices, spry_index_type type, int64_t count,
+                    int64_t bound, int threads)
+{
+    range_job j = {.indices = indices, .type = type, .bound = bound};
+    spryi_loop(context, threads, count, 0, find_bad_indices, &j);
+    return !j.bad;
 }
 
 /* Arrays in host memory. What is wrong is looked for by the passes of spry_matrix_check. */
@@ -418,15 +452,15 @@ static spry_status check_structure(const spry_context *context, const spry_array
     finding falling = {0};
     int64_t bad_ends = 0;
     tally t = {0};
-    if (!coo) check_offsets(a, &falling, &bad_ends, threads);
+    if (!coo) check_offsets(context, a, &falling, &bad_ends, threads);
     if (falling.count > 0 || bad_ends > 0) return fail_offsets(a, &falling, base, err);
-    const int sound = in_range(a->indices, a->index_type, a->nnz, minors_of(a), threads) &&
-                      (!coo || in_range(a->row_indices, a->index_type, a->nnz, a->rows, threads));
+    const int sound = in_range(context, a->indices, a->index_type, a->nnz, minors_of(a), threads) &&
+                      (!coo || in_range(context, a->row_indices, a->index_type, a->nnz, a->rows, threads));
     if (!sound) {
         if (coo)
-            check_coo(a, &t, threads);
+            check_coo(context, a, &t, threads);
         else
-            check_compressed(a, 1, &t, threads);
+            check_compressed(context, a, 1, &t, threads);
         return fail_range(a, &t, base, err);
     }
     return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);

@@ -78,31 +78,41 @@ static void add_rounding(rounded *r, const rounded *behind)
     r->vanished += behind->vanished;
 }
 
+typedef struct round_job {
+    const spryi_compressed *a;
+    void *values;
+    spry_type value_type;
+    rounded *parts;
+} round_job;
+
+enum { ROUNDED_TOGETHER = 1 << 14 };
+
+static void round_blocks(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const round_job *j = job;
+    for (int64_t b = begin; b < end; b++) {
+        j->parts[b] = nothing;
+        for (int64_t k = b * ROUNDED_TOGETHER; k < (b + 1) * ROUNDED_TOGETHER && k < j->a->nnz; k++) {
+            const double before = ((const double *)j->a->values)[k];
+            spryi_set_value(j->values, j->value_type, k, before);
+            count_rounding(&j->parts[b], k, before, spryi_value_at(j->values, j->value_type, k));
+        }
+    }
+}
+
 /* a's values, which are f64, become value_type. */
 static spry_status round_values(spry_context *context, spryi_compressed *a, spry_type value_type, rounded *told,
                                 spry_error *err)
 {
-    enum { BLOCK = 1 << 14 };
-    const int64_t blocks = (a->nnz + BLOCK - 1) / BLOCK;
+    const int64_t blocks = (a->nnz + ROUNDED_TOGETHER - 1) / ROUNDED_TOGETHER;
     rounded *parts = NULL;
     void *values = NULL;
     spry_status status = SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &parts, blocks, "rounding", err));
     SPRYI_TRY(spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err));
-    const int threads = spryi_threads(context, a->nnz);
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for
-        for (int64_t b = 0; b < blocks; b++) {
-            parts[b] = nothing;
-            for (int64_t k = b * BLOCK; k < (b + 1) * BLOCK && k < a->nnz; k++) {
-                const double before = ((const double *)a->values)[k];
-                spryi_set_value(values, value_type, k, before);
-                count_rounding(&parts[b], k, before, spryi_value_at(values, value_type, k));
-            }
-        }
-    }
+    spryi_loop(context, spryi_threads(context, a->nnz), blocks, 1, round_blocks,
+               &(round_job){a, values, value_type, parts});
     *told = nothing;
     for (int64_t b = 0; b < blocks; b++) add_rounding(told, &parts[b]);
     spryi_release(context, a->values);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/kernel.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "spry/tools.h"
 
 /* ---- storages of containers ------------------------------------------------------------------------ */
@@ -100,18 +101,24 @@ static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
     return -1;
 }
 
+typedef struct triangle_job {
+    const spry_arrays *a;
+    atomic_llong first; /* entry in the other triangle */
+} triangle_job;
+
+static void look_for_others(void *job, int64_t begin, int64_t end)
+{
+    triangle_job *j = job;
+    const int64_t k = first_outside(j->a, begin, end);
+    if (k >= 0) spryi_lower(&j->first, k);
+}
+
 spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
-    enum { CHUNK = 4096 };
-    const int64_t count = a->layout == SPRY_COO ? a->nnz : a->rows, chunks = count / CHUNK + 1;
-    int64_t first = INT64_MAX;
-    int threads = spryi_threads(context, a->rows + a->nnz);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(min : first)
-    for (int64_t c = 0; c < chunks; c++) {
-        const int64_t end = (c + 1) * CHUNK < count ? (c + 1) * CHUNK : count;
-        const int64_t k = first_outside(a, c * CHUNK, end);
-        if (k >= 0 && k < first) first = k;
-    }
+    const int64_t count = a->layout == SPRY_COO ? a->nnz : a->rows;
+    triangle_job j = {.a = a, .first = INT64_MAX};
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), count, 4096, look_for_others, &j);
+    const int64_t first = j.first;
     if (first == INT64_MAX) return SPRY_OK;
     const int64_t major = a->layout == SPRY_COO ? spryi_row_of(a, first) : spryi_major_of(a, first);
     const int64_t minor = spryi_minor_of(a, first);

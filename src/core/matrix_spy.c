@@ -1,9 +1,9 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "spry/tools.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* A band of 0 .. parts - 1 for each index below count. */
@@ -38,25 +38,20 @@ static void draw_coo(const spry_arrays *a, int64_t *counts, int64_t begin, int64
     }
 }
 
-/* Each thread draws into a picture of its own; they are added up. */
-static void draw(const spry_arrays *a, int64_t *pictures, int64_t cells, int height, int width, int threads)
+typedef struct drawing {
+    const spry_arrays *a;
+    int64_t *pictures; /* one for each part, which are added up */
+    int height, width;
+} drawing;
+
+static void draw(void *job, int64_t begin, int64_t end, int part)
 {
-    enum { BLOCK = 1024 };
-    int coo = a->layout == SPRY_COO;
-    int64_t count = coo ? a->nnz : a->layout == SPRY_CSC ? a->cols : a->rows;
-    int64_t blocks = count / BLOCK + (count % BLOCK != 0);
-#pragma omp parallel num_threads(threads)
-    {
-        int64_t *mine = pictures + omp_get_thread_num() * cells;
-#pragma omp for schedule(dynamic)
-        for (int64_t b = 0; b < blocks; b++) {
-            int64_t begin = b * BLOCK, end = begin + BLOCK < count ? begin + BLOCK : count;
-            if (coo)
-                draw_coo(a, mine, begin, end, height, width);
-            else
-                draw_compressed(a, mine, begin, end, height, width);
-        }
-    }
+    const drawing *d = job;
+    int64_t *mine = d->pictures + (int64_t)part * d->height * d->width;
+    if (d->a->layout == SPRY_COO)
+        draw_coo(d->a, mine, begin, end, d->height, d->width);
+    else
+        draw_compressed(d->a, mine, begin, end, d->height, d->width);
 }
 
 enum { CELLS_TO_SHARE = 1 << 20 }; /* a larger picture is drawn by one thread */
@@ -81,7 +76,12 @@ spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, i
         memset(pictures, 0, (size_t)threads * (size_t)cells * sizeof *pictures);
     }
     memset(counts, 0, (size_t)cells * sizeof *counts);
-    draw(&entries->a, pictures ? pictures : counts, cells, height, width, threads);
+    const spry_arrays *a = &entries->a;
+    spryi_loop_in_parts(A->context, threads,
+                        a->layout == SPRY_COO   ? a->nnz
+                        : a->layout == SPRY_CSC ? a->cols
+                                                : a->rows,
+                        1024, draw, &(drawing){a, pictures ? pictures : counts, height, width});
     for (int t = 0; t < threads && pictures; t++)
         for (int64_t c = 0; c < cells; c++) counts[c] += pictures[t * cells + c];
 done:

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "spry/tools.h"
 
 #include <math.h>
@@ -35,13 +36,17 @@ static void row_lengths(spry_matrix_stats *s, const spry_arrays *a)
     if (a->rows > 0) s->variance_row = squares / (double)a->rows;
 }
 
-/* Returns whether every row is sorted and has no column twice. */
-static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
+typedef struct column_job {
+    const spry_arrays *a;
+    atomic_llong bandwidth, profile, diagonal, disorder;
+} column_job;
+
+static void look_at_columns(void *job, int64_t begin, int64_t end)
 {
+    column_job *c = job;
+    const spry_arrays *a = c->a;
     int64_t bandwidth = 0, profile = 0, diagonal = 0, disorder = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) \
-    reduction(+ : profile, diagonal, disorder)
-    for (int64_t i = 0; i < a->rows; i++) {
+    for (int64_t i = begin; i < end; i++) {
         int64_t leftmost = i, last = spryi_offset_of(a, i + 1), before = -1;
         int on_diagonal = 0;
         for (int64_t k = spryi_offset_of(a, i); k < last; k++) {
@@ -55,10 +60,21 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
         profile += i - leftmost;
         diagonal += on_diagonal;
     }
-    s->bandwidth = bandwidth;
-    s->profile = profile;
-    s->diagonal_entries = diagonal;
-    return disorder == 0;
+    spryi_raise(&c->bandwidth, bandwidth);
+    atomic_fetch_add(&c->profile, profile);
+    atomic_fetch_add(&c->diagonal, diagonal);
+    atomic_fetch_add(&c->disorder, disorder);
+}
+
+/* Returns whether every row is sorted and has no column twice. */
+static int columns(const spry_context *context, spry_matrix_stats *s, const spry_arrays *a)
+{
+    column_job c = {.a = a};
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024, look_at_columns, &c);
+    s->bandwidth = c.bandwidth;
+    s->profile = c.profile;
+    s->diagonal_entries = c.diagonal;
+    return c.disorder == 0;
 }
 
 /*
@@ -127,7 +143,7 @@ static spry_status collect(const spry_matrix *A, spry_matrix_stats *stats, spry_
         a = spryi_compressed_view(&made);
     }
     row_lengths(&s, &a);
-    int in_order = columns(&s, &a, spryi_threads(A->context, a.rows + a.nnz));
+    int in_order = columns(A->context, &s, &a);
     if (a.rows == a.cols) {
         if (!in_order) {
             if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));

@@ -2,6 +2,7 @@
 
 #include "core/allowed_processors.h"
 #include "core/clock.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/pause.h"
 #include "core/team.h"
@@ -9,7 +10,6 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <omp.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -96,27 +96,9 @@ static void do_lent(void *argument, int index)
     t->task(t->argument, index);
 }
 
-/* 1: OpenMP binds its threads to places (OMP_PLACES, OMP_PROC_BIND), and thread `own` is bound as its would be. */
-static int bind(int own, int threads)
-{
-    const int places = omp_get_num_places(), bound = omp_get_proc_bind();
-    if (bound == omp_proc_bind_false || places < 1) return 0;
-    const int place = bound == omp_proc_bind_spread && threads < places ? (int)((int64_t)own * places / threads)
-                                                                        : own % places;
-    int ids[CPU_SETSIZE];
-    const int count = omp_get_place_num_procs(place);
-    if (count < 1 || count > CPU_SETSIZE) return 0;
-    omp_get_place_proc_ids(place, ids);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int p = 0; p < count; p++)
-        if (ids[p] >= 0 && ids[p] < CPU_SETSIZE) CPU_SET((size_t)ids[p], &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 /*
  * On the caller's processor a thread would only take the caller's time, and the system leaves it there while the other
- * processors are busy. It goes where it competes with other programs. allowed: empty for threads that are bound.
+ * processors are busy. It goes where it competes with other programs.
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
@@ -130,13 +112,12 @@ static void *work(void *argument)
 {
     spryi_pool *pool = argument;
     const int own = atomic_fetch_add(&pool->arrivals, 1) + 1;
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (!bind(own, spryi_most_threads())) (void)sched_getaffinity(0, sizeof allowed, &allowed);
+    (void)fesetenv(FE_DFL_ENV); /* the thread that started this one may have enabled traps */
+    if (CPU_COUNT(&pool->allowed) > 0) (void)sched_setaffinity(0, sizeof pool->allowed, &pool->allowed);
     for (;;) {
         const unsigned seen = atomic_load(&pool->calls); /* before it looks: no call, and no end, is missed */
         if (atomic_load(&pool->stop)) return NULL;
-        leave(atomic_load_explicit(&pool->processor, memory_order_relaxed), &allowed);
+        leave(atomic_load_explicit(&pool->processor, memory_order_relaxed), &pool->allowed);
         const unsigned done = do_tasks(pool, own);
         if (done > 0 && atomic_fetch_sub(&pool->pending, done) == done && atomic_load(&pool->waiting))
             wake(&pool->pending, 1);
@@ -188,7 +169,8 @@ static int is_of_this_process(spryi_pool *pool)
     return 1;
 }
 
-static void wait_for_others(spryi_pool *pool, int tasks, double began)
+/* judged: calls that follow work alone for a while if this one waits for a thread that has lost its processor. */
+static void wait_for_others(spryi_pool *pool, int tasks, double began, bool judged)
 {
     const double worked = spryi_now_us();
     for (unsigned left; (left = atomic_load(&pool->pending)) != 0;) {
@@ -197,14 +179,13 @@ static void wait_for_others(spryi_pool *pool, int tasks, double began)
         sleep_on(&pool->pending, left);
     }
     atomic_store(&pool->waiting, 0);
-    /* A thread has lost its processor to another program: alone, all of it would have been faster. */
     const double now = spryi_now_us(), waited = now - worked;
-    if (waited > CALLER_SPIN_US && waited > LATE * (tasks - 1) * (worked - began))
+    if (judged && waited > CALLER_SPIN_US && waited > LATE * (tasks - 1) * (worked - began))
         pool->alone_until = now + ALONE_FOR * waited;
 }
 
 /* The pool is the caller's. */
-static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)
 {
     const double began = spryi_now_us();
     const int masks = (tasks + SPRYI_TASKS_A_MASK - 1) / SPRYI_TASKS_A_MASK;
@@ -224,34 +205,23 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
     if (atomic_load(&pool->sleepers) > 0) wake(&pool->calls, WOKEN_AT_ONCE);
     task(argument, 0);
     const unsigned done = 1 + do_tasks(pool, 0);
-    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began);
+    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began, judged);
 }
 
-/* To threads that are not the pool's. */
-static void lend(const spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
-{
-    lent_task lent = {task, argument, spryi_get_float_controls()};
-    if (pool->execute) {
-        pool->execute(pool->executor, tasks, do_lent, &lent);
-        return;
-    }
-#pragma omp parallel for num_threads(tasks) schedule(static, 1)
-    for (int t = 0; t < tasks; t++) do_lent(&lent, t);
-}
-
-void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+static void call(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)
 {
     if (pool && tasks > 1) {
-        if (pool->execute || pool->threading == SPRY_THREADING_OPENMP) {
-            lend(pool, tasks, task, argument);
+        if (pool->execute) {
+            lent_task lent = {task, argument, spryi_get_float_controls()};
+            pool->execute(pool->executor, tasks, do_lent, &lent);
             return;
         }
         if (is_of_this_process(pool) && atomic_exchange(&pool->taken, 1) == 0) {
-            const int shared = pool->alone_until == 0 || spryi_now_us() > pool->alone_until;
+            const bool shared = !judged || pool->alone_until == 0 || spryi_now_us() > pool->alone_until;
             if (shared) {
-                pool->alone_until = 0;
+                if (judged) pool->alone_until = 0;
                 start_threads(pool, tasks);
-                share(pool, tasks, task, argument);
+                share(pool, tasks, task, argument, judged);
             }
             atomic_store(&pool->taken, 0);
             if (shared) return;
@@ -260,14 +230,19 @@ void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argum
     for (int t = 0; t < tasks; t++) task(argument, t);
 }
 
+void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    call(pool, tasks, task, argument, true);
+}
+
 void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
 {
     memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
-    pool->threading = options->threading;
     pool->execute = options->execute;
     pool->executor = options->executor;
     pool->most = SPRYI_MOST_THREADS - 1;
     pool->threads = room;
+    if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
     atomic_store(&pool->forks, spryi_forks());
 }
 
@@ -289,23 +264,42 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
 
 /* ---- blocks ----------------------------------------------------------------------------------------------- */
 
-/* Blocks that threads work off; without queues, each its own. */
+/* Blocks for threads to take; without queues, each thread has its own share. */
 typedef struct dealt_blocks {
-    spryi_range_fn run;
+    spryi_range_fn run; /* NULL: the blocks are of a loop, which has one of the two bodies */
     const void *argument;
+    spryi_loop_fn body;
+    spryi_part_fn body_of_part;
+    void *job;
+    int64_t items, grain;
     int64_t blocks;
     int threads, backwards;
     atomic_int empty; /* 1: all queues are */
     spryi_work_queue *queues;
 } dealt_blocks;
 
+static void do_range(const dealt_blocks *d, int64_t begin, int64_t end, int part)
+{
+    if (d->body)
+        d->body(d->job, begin, end);
+    else
+        d->body_of_part(d->job, begin, end, part);
+}
+
+static void do_block(const dealt_blocks *d, int64_t b, int part)
+{
+    if (d->run)
+        d->run(d->argument, b, b + 1);
+    else
+        do_range(d, b * d->grain, b + 1 < d->blocks ? (b + 1) * d->grain : d->items, part);
+}
+
 static void work_off(void *argument, int own)
 {
     dealt_blocks *d = argument;
     int queue = 0;
     if (atomic_load_explicit(&d->empty, memory_order_relaxed)) return;
-    for (int64_t b; (b = spryi_take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;)
-        d->run(d->argument, b, b + 1);
+    for (int64_t b; (b = spryi_take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;) do_block(d, b, own);
     atomic_store_explicit(&d->empty, 1, memory_order_relaxed);
 }
 
@@ -314,34 +308,64 @@ static void work_off_own(void *argument, int own)
 {
     const dealt_blocks *d = argument;
     int64_t first = d->blocks * own / d->threads, end = d->blocks * (own + 1) / d->threads;
-    while (first < end) {
-        const int64_t b = d->backwards ? --end : first++;
-        d->run(d->argument, b, b + 1);
+    while (first < end) do_block(d, d->backwards ? --end : first++, own);
+}
+
+/* At least two threads, and as many blocks as threads. */
+static void deal(spryi_pool *pool, dealt_blocks *d)
+{
+    if (d->threads > SPRYI_MOST_WORK_QUEUES) {
+        call(pool, d->threads, work_off_own, d, d->run != NULL);
+    } else {
+        spryi_work_queue queues[SPRYI_MOST_WORK_QUEUES];
+        spryi_fill_work_queues(queues, d->threads, d->blocks);
+        d->queues = queues;
+        call(pool, d->threads, work_off, d, d->run != NULL);
     }
 }
 
-static void deal(spryi_pool *pool, dealt_blocks d)
+static void run_blocks(spryi_pool *pool, dealt_blocks d)
 {
     if (d.blocks < d.threads) d.threads = (int)d.blocks;
-    if (!pool || d.threads <= 1) {
-        if (d.blocks > 0) d.run(d.argument, 0, d.blocks);
-    } else if (d.threads > SPRYI_MOST_WORK_QUEUES) {
-        spryi_parallel(pool, d.threads, work_off_own, &d);
-    } else {
-        spryi_work_queue queues[SPRYI_MOST_WORK_QUEUES];
-        spryi_fill_work_queues(queues, d.threads, d.blocks);
-        d.queues = queues;
-        spryi_parallel(pool, d.threads, work_off, &d);
-    }
+    if (pool && d.threads > 1)
+        deal(pool, &d);
+    else if (d.blocks > 0)
+        d.run(d.argument, 0, d.blocks);
 }
 
 void spryi_parallel_blocks(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run, const void *argument)
 {
-    deal(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads});
+    run_blocks(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads});
 }
 
 void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run,
                                      const void *argument)
 {
-    deal(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads, .backwards = 1});
+    run_blocks(pool,
+               (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads, .backwards = 1});
+}
+
+static void run_loop(const spry_context *context, dealt_blocks d)
+{
+    enum { RANGES = 16, UNIT = 64 }; /* ranges of a thread; items that automatic ranges are a multiple of */
+    if (d.items <= 0) return;
+    if (d.grain <= 0) d.grain = (d.items / d.threads / RANGES + UNIT) / UNIT * UNIT;
+    d.blocks = (d.items - 1) / d.grain + 1;
+    if (d.blocks < d.threads) d.threads = (int)d.blocks;
+    if (d.threads > 1)
+        deal((spryi_pool *)&context->pool, &d);
+    else
+        do_range(&d, 0, d.items, 0);
+}
+
+void spryi_loop(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_loop_fn body, void *job)
+{
+    run_loop(context, (dealt_blocks){.body = body, .job = job, .items = items, .grain = grain, .threads = threads});
+}
+
+void spryi_loop_in_parts(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_part_fn body,
+                         void *job)
+{
+    run_loop(context,
+             (dealt_blocks){.body_of_part = body, .job = job, .items = items, .grain = grain, .threads = threads});
 }

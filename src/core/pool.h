@@ -1,8 +1,7 @@
 /*
- * The threads of what runs: products of kept plans, vector passes, rows of sparse products. A call hands out tasks; the
- * calling thread begins at once and does by itself what nobody else comes for, so it never waits for a thread that has
- * not begun. Threads that wait spin for some microseconds and then sleep. Set-up, readers and conversions use OpenMP
- * (core/team.h; docs/decisions/0004).
+ * The library's threads (docs/decisions/0016). A call hands out tasks. The calling thread begins immediately and does
+ * the tasks that no other thread takes, so it never waits for a thread that has not begun, and a system that starts no
+ * threads only makes calls slower. Threads that wait spin for some microseconds and then sleep.
  */
 #ifndef SPRYI_POOL_H
 #define SPRYI_POOL_H
@@ -11,7 +10,9 @@
 #include "spry/spry.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SPRYI_MOST_THREADS = 4096, SPRYI_TASKS_A_MASK = 64 };
@@ -24,13 +25,13 @@ typedef void (*spryi_execute_fn)(void *user, int tasks, spryi_task_fn task, void
  * the threads that call. What a call hands out is read by those alone who took a task of it, and it waits for these.
  */
 typedef struct spryi_pool {
-    spry_threading threading;
     spryi_execute_fn execute; /* the caller's own, in place of the threads; NULL: none */
     void *executor;
     atomic_int forks; /* of which process its threads are (spryi_forks) */
     atomic_int taken;
     double alone_until;             /* the clock's time until which calls work alone */
     int started, most;              /* threads; no more than `most` can be had */
+    cpu_set_t allowed;              /* processors for the threads: those of the thread that made the context; or none */
     _Alignas(64) atomic_uint calls; /* made so far: idle threads look here, and sleep on it */
     atomic_int sleepers, stop;
     atomic_int spin_us; /* that idle threads spin */
@@ -67,6 +68,34 @@ typedef void (*spryi_range_fn)(const void *argument, int64_t begin, int64_t end)
 void spryi_parallel_blocks(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run, const void *argument);
 void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run,
                                      const void *argument);
+
+/* Handles items begin .. end - 1 of a loop. */
+typedef void (*spryi_loop_fn)(void *job, int64_t begin, int64_t end);
+
+/*
+ * Runs body for items 0 .. items - 1, each once, on up to `threads` threads of the context, in ranges of `grain` items;
+ * 0: of a sixteenth of a thread's share. A thread begins with its own share and then takes ranges that are left, so
+ * results must not depend on how items are put together. One thread gets all items in one range.
+ */
+void spryi_loop(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_loop_fn body, void *job);
+
+/* The same with scratch memory for each part, 0 .. threads - 1: of one part, one range at a time runs. */
+typedef void (*spryi_part_fn)(void *job, int64_t begin, int64_t end, int part);
+void spryi_loop_in_parts(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_part_fn body,
+                         void *job);
+
+/* Raises *most to value, or lowers *least to value. For results of loops. */
+static inline void spryi_raise(atomic_llong *most, int64_t value)
+{
+    long long now = atomic_load_explicit(most, memory_order_relaxed);
+    while (now < value && !atomic_compare_exchange_weak(most, &now, value)) continue;
+}
+
+static inline void spryi_lower(atomic_llong *least, int64_t value)
+{
+    long long now = atomic_load_explicit(least, memory_order_relaxed);
+    while (now > value && !atomic_compare_exchange_weak(least, &now, value)) continue;
+}
 
 /* SPRY_INVALID_ARGUMENT unless threads is 0 to SPRYI_MOST_THREADS; `of` says whose. */
 spry_status spryi_check_threads(int threads, const char *of, spry_error *err);

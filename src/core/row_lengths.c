@@ -1,8 +1,7 @@
 #include "core/row_lengths.h"
 
 #include "core/assemble.h"
-
-enum { ROWS = 4096 }; /* looked at together */
+#include "core/pool.h"
 
 /* type is a constant where it is inlined. */
 static inline __attribute__((always_inline)) int64_t longest_of(const void *offsets, spry_index_type type,
@@ -16,18 +15,24 @@ static inline __attribute__((always_inline)) int64_t longest_of(const void *offs
     return longest;
 }
 
+typedef struct length_job {
+    const spry_arrays *csr;
+    atomic_llong longest;
+} length_job;
+
+static void look_at_lengths(void *job, int64_t begin, int64_t end)
+{
+    length_job *j = job;
+    const void *offsets = j->csr->offsets;
+    spryi_raise(&j->longest, j->csr->offset_type == SPRY_I32 ? longest_of(offsets, SPRY_I32, begin, end)
+                                                             : longest_of(offsets, SPRY_I64, begin, end));
+}
+
 int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
 {
-    int64_t longest = 0;
-    int threads = spryi_threads(context, csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : longest)
-    for (int64_t i = 0; i < csr->rows; i += ROWS) {
-        int64_t end = csr->rows - i < ROWS ? csr->rows : i + ROWS;
-        int64_t length = csr->offset_type == SPRY_I32 ? longest_of(csr->offsets, SPRY_I32, i, end)
-                                                      : longest_of(csr->offsets, SPRY_I64, i, end);
-        if (length > longest) longest = length;
-    }
-    return longest;
+    length_job j = {.csr = csr};
+    spryi_loop(context, spryi_threads(context, csr->rows), csr->rows, 4096, look_at_lengths, &j);
+    return j.longest;
 }
 
 /* type is a constant where it is inlined. */

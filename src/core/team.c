@@ -1,8 +1,12 @@
 #include "core/team.h"
 
-#include <omp.h>
+#include "core/allowed_processors.h"
+#include "core/pool.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
@@ -32,10 +36,7 @@ static void in_child(void)
     if (had_others) lost_team = 1;
 }
 
-/*
- * When the library is loaded: a program may have used OpenMP, and may fork, before it makes a context. That it cannot
- * be registered, for lack of memory, leaves forked children as OpenMP has them.
- */
+/* When the library is loaded, before any context. If there is no memory for the registration, children start threads. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(before_fork, NULL, in_child);
@@ -51,7 +52,19 @@ int spryi_forks(void)
     return atomic_load(&forks);
 }
 
-int spryi_most_threads(void)
+/* The first number of OMP_NUM_THREADS, which may list one for each level; 0: the variable has no number that counts. */
+static int threads_of_environment(void)
 {
-    return spryi_team(omp_get_max_threads());
+    const char *text = getenv("OMP_NUM_THREADS");
+    char *end = NULL;
+    const long threads = text ? strtol(text, &end, 10) : 0;
+    if (threads < 1 || threads > SPRYI_MOST_THREADS) return 0;
+    end += strspn(end, " \t");
+    return *end == '\0' || *end == ',' ? (int)threads : 0;
+}
+
+int spryi_default_threads(void)
+{
+    const int asked = threads_of_environment(), processors = spryi_processors();
+    return asked > 0 ? asked : processors < SPRYI_MOST_THREADS ? processors : SPRYI_MOST_THREADS;
 }

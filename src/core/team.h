@@ -1,17 +1,17 @@
-/* How many threads a product or parallel region may have. Each of the library asks here, or by spryi_threads. */
+/* The number of threads, and what forks leave of them. */
 #ifndef SPRYI_TEAM_H
 #define SPRYI_TEAM_H
 
 /*
- * `threads`, or 1 where OpenMP has none for the calling thread: after a fork, whose child gets the thread that forked
- * and none of its team, gcc's OpenMP would wait for that team for ever.
+ * Returns `threads`, or 1 on the thread that forked, in a child of a process that had other threads: such a child works
+ * alone, as a pool of processes wants it.
  */
 int spryi_team(int threads);
 
-/* Changes in the child of every fork: what was made under another number had threads that the process has not. */
+/* Changes in the child of every fork: the threads of what was made under another number stayed in the parent. */
 int spryi_forks(void);
 
-/* As many as OpenMP would take. */
-int spryi_most_threads(void);
+/* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
+int spryi_default_threads(void);
 
 #endif

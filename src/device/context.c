@@ -5,7 +5,6 @@
 #include "core/team.h"
 #include "device/devices.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +81,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .release = chosen.release,
         .user = chosen.user,
         .no_caches = chosen.no_caches,
-        .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
+        .threads = chosen.threads > 0 ? chosen.threads : spryi_default_threads(),
         .simd = simd,
         .amd = spryi_cpu_is_amd(),
     };
