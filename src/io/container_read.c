@@ -363,7 +363,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     SPRYI_TRY(spryi_allocate(file->context, &stored.storage, 1, format->storage_size, "storage of a container", err));
     memset(stored.storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, stored.storage, err));
-    if (format->check(stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
+    if (format->check(file->context, stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
     const spry_arrays *a = format->arrays(stored.storage);
     if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,

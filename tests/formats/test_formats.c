@@ -345,7 +345,7 @@ static void sections_restore(void **state)
                 void *storage = restore(context, format, s.plan->stored.storage);
                 spry_error err = SPRY_ERROR_INIT;
                 spry_matrix *one = NULL, *two = NULL;
-                if (format->check(storage, &err) != SPRY_OK) fail_msg("%s: %s", format->name, err.message);
+                if (format->check(context, storage, &err) != SPRY_OK) fail_msg("%s: %s", format->name, err.message);
                 assert_int_equal(format->to_csr(context, &one, s.plan->stored.storage, NULL), SPRY_OK);
                 assert_int_equal(format->to_csr(context, &two, storage, NULL), SPRY_OK);
                 compare(format->name, s.f.name, &one->a, &two->a);

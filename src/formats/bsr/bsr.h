@@ -98,7 +98,7 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, st
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
 void spryi_bsr_pad_x(spryi_bsr_job *job);
 int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
-void spryi_bsr_find_windows(spryi_bsr *s, int threads);
+void spryi_bsr_find_windows(const spry_context *context, spryi_bsr *s, int threads);
 int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p);
 
 /* NULL where there is no fill. */

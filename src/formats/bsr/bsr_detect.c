@@ -11,7 +11,6 @@
 #include "core/row_lengths.h"
 #include "formats/bsr/bsr_build.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* No block row takes more blocks than this: rows of `longest` entries in blocks of their own, or all there are. */
@@ -67,25 +66,43 @@ static int is_in_part(int64_t group, sample_part part)
     return part == WHOLE || (group % EIGHTH == 0) == (part == AN_EIGHTH);
 }
 
-/* Adds groups of the sample. work has room for blocks of any size in it. */
-static void count_groups(sample *s, sample_part part, const spryi_bsr_scratch *work, int threads)
+typedef struct sample_job {
+    sample *s;
+    sample_part part;
+    const spryi_bsr_steps *steps;
+    const spryi_bsr_scratch *work; /* with room for blocks of any size in the sample */
+    atomic_llong blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
+} sample_job;
+
+/* Items are pairs of a group and a size. */
+static void count_pairs(void *job, int64_t first, int64_t last, int thread)
+{
+    sample_job *j = job;
+    const sample *s = j->s;
+    for (int64_t pair = first; pair < last; pair++) {
+        const int64_t g = pair / SPRYI_BSR_MOST_DETECTED, r = 1 + pair % SPRYI_BSR_MOST_DETECTED;
+        if (!s->wanted[r] || !is_in_part(g, j->part)) continue;
+        int64_t end, begin = spryi_bsr_group(s->groups->rows, g, &end), count = 0, found = 0;
+        if (end > begin + s->rows[g]) end = begin + s->rows[g];
+        for (int64_t I = begin / r; I * r < end; I++)
+            count += j->steps->count(&s->groups[g], r, I, &j->work[thread], &found);
+        atomic_fetch_add(&j->blocks[r], count);
+        atomic_fetch_add(&j->entries[r], found);
+    }
+}
+
+/* Adds groups of the sample. */
+static void count_groups(const spry_context *context, sample *s, sample_part part, const spryi_bsr_scratch *work,
+                         int threads)
 {
     const spry_arrays *A = s->groups;
-    const int64_t groups = spryi_bsr_groups(A->rows);
-    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
-#pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
-    for (int64_t g = 0; g < groups; g++)
-        for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-            if (!s->wanted[r] || !is_in_part(g, part)) continue;
-            int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
-            if (end > begin + s->rows[g]) end = begin + s->rows[g];
-            for (int64_t I = begin / r; I * r < end; I++)
-                count += steps->count(&s->groups[g], r, I, &work[omp_get_thread_num()], &found);
-#pragma omp atomic
-            s->blocks[r] += count;
-#pragma omp atomic
-            s->entries[r] += found;
-        }
+    sample_job j = {.s = s, .part = part, .work = work};
+    j.steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
+    spryi_loop_in_parts(context, threads, spryi_bsr_groups(A->rows) * SPRYI_BSR_MOST_DETECTED, 1, count_pairs, &j);
+    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+        s->blocks[r] += j.blocks[r];
+        s->entries[r] += j.entries[r];
+    }
 }
 
 /* Sizes that take clearly more than the cheapest by what was counted are wanted no more; rows of 1 are. */
@@ -118,10 +135,10 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
-    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
+    count_groups(context, s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
     if (how == IN_STEPS) {
         drop_costly(A, s);
-        count_groups(s, THE_REST, work, threads);
+        count_groups(context, s, THE_REST, work, threads);
     }
     spryi_bsr_scratch_release(context, work, threads);
     if (s->entries[1] == 0) return SPRY_OK;
@@ -177,6 +194,46 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, sp
     return detect(context, &s, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }
 
+enum { CHUNK = 1024 };
+
+typedef struct count_job {
+    const spryi_bsr *s;
+    const spry_arrays *A;
+    const spryi_bsr_steps *steps;
+    const spryi_bsr_scratch *work;
+    int64_t block, *before; /* before: blocks before each chunk of block rows */
+    atomic_llong entries, largest;
+} count_job;
+
+static void count_chunks(void *job, int64_t first, int64_t last, int thread)
+{
+    count_job *j = job;
+    for (int64_t c = first; c < last; c++) {
+        const int64_t end = spryi_block_end(c, CHUNK, j->s->head.block_rows);
+        int64_t sum = 0, found = 0, largest = 0;
+        for (int64_t I = c * CHUNK; I < end; I++) {
+            int64_t blocks = j->steps->count(j->A, j->block, I, &j->work[thread], &found);
+            spryi_set_index(j->s->offsets, j->A->offset_type, I, sum);
+            sum += blocks;
+            largest = blocks > largest ? blocks : largest;
+        }
+        j->before[c + 1] = sum;
+        atomic_fetch_add(&j->entries, found);
+        spryi_raise(&j->largest, largest);
+    }
+}
+
+static void move_chunks(void *job, int64_t first, int64_t last)
+{
+    const count_job *j = job;
+    const spry_index_type type = j->A->offset_type;
+    for (int64_t c = first; c < last; c++) {
+        const int64_t end = spryi_block_end(c, CHUNK, j->s->head.block_rows);
+        for (int64_t I = c * CHUNK; I < end; I++)
+            spryi_set_index(j->s->offsets, type, I, j->before[c] + spryi_index_at(j->s->offsets, type, I));
+    }
+}
+
 /*
  * Counts the blocks of every block row into s->offsets, *most of a block row. Chunks of block rows are summed up each
  * by itself, then moved by the sum of those before.
@@ -184,11 +241,10 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, sp
 static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t block,
                                 int64_t longest, spryi_bsr_scratch *work, int threads, int64_t *most, spry_error *err)
 {
-    enum { CHUNK = 1024 };
     spry_status status = SPRY_OK;
-    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     spryi_bsr_head *h = &s->head;
-    int64_t *before = NULL, entries = 0, largest = 0;
+    count_job j = {.s = s, .A = A, .work = work, .block = block};
+    j.steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     *h = spryi_bsr_head_of(A, block);
     const int64_t chunks = spryi_blocks_of(h->block_rows, CHUNK);
     SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
@@ -196,31 +252,16 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     s->offsets = NULL;
     SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spry_index_type_bytes(A->offset_type),
                              "block row offsets", err));
-    SPRYI_TRY(SPRYI_NEW(context, &before, chunks + 1, "blocks before chunks", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : entries) reduction(max : largest)
-    for (int64_t c = 0; c < chunks; c++) {
-        const int64_t end = spryi_block_end(c, CHUNK, h->block_rows);
-        int64_t sum = 0, found = 0;
-        for (int64_t I = c * CHUNK; I < end; I++) {
-            int64_t blocks = steps->count(A, block, I, &work[omp_get_thread_num()], &found);
-            spryi_set_index(s->offsets, A->offset_type, I, sum);
-            sum += blocks;
-            largest = blocks > largest ? blocks : largest;
-        }
-        before[c + 1] = sum;
-        entries += found;
-    }
-    spryi_scan(before, chunks);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 1; c < chunks; c++)
-        for (int64_t I = c * CHUNK; I < (c + 1) * CHUNK && I < h->block_rows; I++)
-            spryi_set_index(s->offsets, A->offset_type, I, before[c] + spryi_index_at(s->offsets, A->offset_type, I));
-    spryi_set_index(s->offsets, A->offset_type, h->block_rows, before[chunks]);
-    h->blocks = before[chunks];
-    h->nnz = entries;
-    *most = largest;
+    SPRYI_TRY(SPRYI_NEW(context, &j.before, chunks + 1, "blocks before chunks", err));
+    spryi_loop_in_parts(context, threads, chunks, 1, count_chunks, &j);
+    spryi_scan(j.before, chunks);
+    spryi_loop(context, threads, chunks, 0, move_chunks, &j);
+    spryi_set_index(s->offsets, A->offset_type, h->block_rows, j.before[chunks]);
+    h->blocks = j.before[chunks];
+    h->nnz = j.entries;
+    *most = j.largest;
 done:
-    spryi_release(context, before);
+    spryi_release(context, j.before);
     spryi_bsr_scratch_release(context, work, threads);
     return status;
 }

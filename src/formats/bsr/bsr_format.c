@@ -3,10 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
 #include "formats/bsr/bsr_build.h"
-
-#include <omp.h>
 
 static spry_arrays types_of(const spryi_bsr_head *h)
 {
@@ -56,6 +53,48 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return status;
 }
 
+typedef struct block_job {
+    const spryi_bsr *s;
+    const spryi_bsr_steps *steps;
+    const spry_arrays *A;    /* of filling */
+    spryi_bsr_scratch *work; /* of filling */
+    const spryi_compressed *c;
+    atomic_llong first, entries; /* first: block row with a fault */
+} block_job;
+
+static block_job job_of(const spryi_bsr *s)
+{
+    const spry_arrays *t = &s->types;
+    return (block_job){.s = s, .steps = spryi_bsr_steps_of(t->value_type, t->offset_type, t->index_type)};
+}
+
+static void fill_block_rows(void *job, int64_t begin, int64_t end, int part)
+{
+    const block_job *j = job;
+    for (int64_t I = begin; I < end; I++) j->steps->fill((spryi_bsr *)(uintptr_t)j->s, j->A, I, &j->work[part]);
+}
+
+static void count_lengths(void *job, int64_t begin, int64_t end)
+{
+    const block_job *j = job;
+    for (int64_t I = begin; I < end; I++) j->steps->lengths(j->s, j->c->offsets, I);
+}
+
+static void copy_rows(void *job, int64_t begin, int64_t end)
+{
+    const block_job *j = job;
+    for (int64_t I = begin; I < end; I++) j->steps->rows(j->s, j->c->offsets, j->c->indices, j->c->values, I);
+}
+
+static void find_faults(void *job, int64_t begin, int64_t end)
+{
+    block_job *j = job;
+    int64_t entries = 0;
+    for (int64_t I = begin; I < end; I++)
+        if (j->steps->fault(j->s, I, &entries)) spryi_lower(&j->first, I);
+    atomic_fetch_add(&j->entries, entries);
+}
+
 static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t most, spry_error *err)
 {
     const spryi_bsr_head *h = &s->head;
@@ -64,10 +103,9 @@ static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *
     int threads = spryi_threads(context, A->rows + A->nnz);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type != SPRY_F64, err));
-    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
-    /* static: a thread fills what it will multiply, so that it lies on its node */
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < h->block_rows; I++) steps->fill(s, A, I, &work[omp_get_thread_num()]);
+    block_job j = {.s = s, .A = A, .work = work};
+    j.steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
+    spryi_loop_in_parts(context, threads, h->block_rows, 0, fill_block_rows, &j);
     spryi_bsr_scratch_release(context, work, threads);
 done:
     spryi_release(context, work);
@@ -90,7 +128,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->types = types_of(&s->head);
     SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
     SPRYI_TRY(fill(context, s, A, most, err));
-    spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
+    spryi_bsr_find_windows(context, s, spryi_threads(context, A->rows + A->nnz));
     *storage = s;
     s = NULL;
 done:
@@ -101,18 +139,17 @@ done:
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_bsr *s = storage;
-    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
+    block_job j = job_of(s);
     spry_arrays a = s->types;
     a.sorted = a.unique = SPRY_KNOWN_YES;
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
-    int threads = spryi_threads(context, a.rows + a.nnz);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, c.offsets, I);
+    const int threads = spryi_threads(context, a.rows + a.nnz);
+    j.c = &c;
+    spryi_loop(context, threads, s->head.block_rows, 0, count_lengths, &j);
     spryi_scan(c.offsets, a.rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < s->head.block_rows; I++) steps->rows(s, c.offsets, c.indices, c.values, I);
+    spryi_loop(context, threads, s->head.block_rows, 0, copy_rows, &j);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
 done:
     spryi_compressed_clear(context, &c);
@@ -145,7 +182,7 @@ static const char *head_fault(const spryi_bsr_head *h)
 }
 
 /* Offsets rise, and the windows of the transposed product are those that the structure gives. */
-static const char *structure_fault(const spryi_bsr *s)
+static const char *structure_fault(const spry_context *context, const spryi_bsr *s)
 {
     const spryi_bsr_head *h = &s->head;
     int rises = spryi_index_at(s->offsets, s->types.offset_type, 0) == 0;
@@ -154,27 +191,25 @@ static const char *structure_fault(const spryi_bsr *s)
                 spryi_index_at(s->offsets, s->types.offset_type, I + 1);
     if (!rises || spryi_index_at(s->offsets, s->types.offset_type, h->block_rows) != h->blocks)
         return "offsets do not rise from 0 to the number of blocks";
-    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
-    const int threads = spryi_most_threads();
-    int64_t first = h->block_rows, entries = 0, again = 0;
-#pragma omp parallel for num_threads(threads) reduction(min : first) reduction(+ : entries) schedule(static)
-    for (int64_t I = 0; I < h->block_rows; I++)
-        if (steps->fault(s, I, &entries) && I < first) first = I;
-    if (first < h->block_rows) return steps->fault(s, first, &again);
-    if (entries != h->nnz) return "the masks do not hold as many entries as are told";
+    int64_t again = 0;
+    block_job j = job_of(s);
+    j.first = h->block_rows;
+    spryi_loop(context, spryi_threads(context, h->rows + h->blocks), h->block_rows, 0, find_faults, &j);
+    if (j.first < h->block_rows) return j.steps->fault(s, j.first, &again);
+    if (j.entries != h->nnz) return "the masks do not hold as many entries as are told";
     spryi_bsr found = *s;
-    spryi_bsr_find_windows(&found, 1);
+    spryi_bsr_find_windows(context, &found, 1);
     int same = found.head.parts == h->parts;
     for (int p = 0; same && p < h->parts; p++)
         same = found.head.window_begin[p] == h->window_begin[p] && found.head.window_end[p] == h->window_end[p];
     return same ? NULL : "the windows of the transposed product do not fit";
 }
 
-static spry_status check(const void *storage, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
     const spryi_bsr *s = storage;
     const char *fault = head_fault(&s->head);
-    if (!fault) fault = structure_fault(s);
+    if (!fault) fault = structure_fault(context, s);
     return fault ? spryi_fail(err, SPRY_BAD_FILE, NULL, "bsr: %s", fault) : SPRY_OK;
 }
 

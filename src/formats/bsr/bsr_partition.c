@@ -1,6 +1,7 @@
 /* How the work of BSR is cut for threads, by the matrix alone. */
 #include "core/assemble.h"
 #include "core/bisect.h"
+#include "core/pool.h"
 #include "formats/bsr/bsr.h"
 
 #include <string.h>
@@ -103,17 +104,22 @@ static void merge(spryi_bsr_head *h)
     for (int p = h->parts; p < 2 * h->parts; p++) h->window_begin[p] = h->window_end[p] = 0;
 }
 
+static void find_windows(void *job, int64_t begin, int64_t end)
+{
+    spryi_bsr *s = job;
+    for (int64_t p = begin; p < end; p++)
+        find_window(s, spryi_bsr_cut(s, p, SPRYI_BSR_PARTS), spryi_bsr_cut(s, p + 1, SPRYI_BSR_PARTS),
+                    &s->head.window_begin[p], &s->head.window_end[p]);
+}
+
 /* Halved until the sums are at most a quarter of the stored values, and parts large enough to start. */
-void spryi_bsr_find_windows(spryi_bsr *s, int threads)
+void spryi_bsr_find_windows(const spry_context *context, spryi_bsr *s, int threads)
 {
     enum { LEAST_VALUES = 4096, SHARE = 4 };
     spryi_bsr_head *h = &s->head;
     const int64_t values = h->blocks * h->block * h->block;
     h->parts = SPRYI_BSR_PARTS;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int p = 0; p < SPRYI_BSR_PARTS; p++)
-        find_window(s, spryi_bsr_cut(s, p, SPRYI_BSR_PARTS), spryi_bsr_cut(s, p + 1, SPRYI_BSR_PARTS),
-                    &h->window_begin[p], &h->window_end[p]);
+    spryi_loop(context, threads, SPRYI_BSR_PARTS, 1, find_windows, s);
     for (; h->parts > 1; merge(h)) {
         const int64_t sums = spryi_bsr_window_at(h, h->parts);
         if (values / h->parts >= LEAST_VALUES && (sums <= values / SHARE || h->parts == 2)) return;

@@ -5,19 +5,24 @@
 #include "core/memory.h"
 #include "formats/coo/coo.h"
 
+static void expand_rows(void *job, int64_t begin, int64_t end)
+{
+    const spryi_coo *s = job;
+    const spry_arrays *a = &s->a;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_index_at(a->offsets, a->offset_type, i + 1);
+        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < last; k++)
+            spryi_set_index(s->rows, a->index_type, k, i);
+    }
+}
+
 /* Row indices of CSR, written by as many threads as there are, each a range of rows. */
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
     spry_status status =
         spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
     if (status != SPRY_OK) return status;
-    int threads = spryi_threads(context, a->nnz + a->rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < a->rows; i++) {
-        int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
-            spryi_set_index(s->rows, a->index_type, k, i);
-    }
+    spryi_loop(context, spryi_threads(context, a->nnz + a->rows), a->rows, 0, expand_rows, s);
     s->a.layout = SPRY_COO;
     s->a.offsets = NULL;
     s->a.row_indices = s->rows;

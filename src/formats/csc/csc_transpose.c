@@ -50,20 +50,51 @@ static const typed_steps steps_of_pair[] = {{count_32_32, sum_32_32, place_32_32
                                             {count_64_32, sum_64_32, place_64_32, move_64_32},
                                             {count_64_64, sum_64_64, place_64_64, move_64_64}};
 
-/* Counts to places, in as many slices of the columns as there are parts. */
-static void place_entries(const transposition *t, const typed_steps *steps, int64_t *sums)
+typedef struct part_job {
+    const transposition *t;
+    const typed_steps *steps;
+    int64_t *sums; /* of a slice of the columns for each part; later where its entries begin */
+} part_job;
+
+static void count_parts(void *job, int64_t begin, int64_t end)
 {
-    const int64_t n = t->a->cols;
-#pragma omp parallel for num_threads(t->parts) schedule(static, 1)
-    for (int q = 0; q < t->parts; q++) sums[q] = steps->sum(t, n * q / t->parts, n * (q + 1) / t->parts);
+    const part_job *j = job;
+    for (int part = (int)begin; part < end; part++) j->steps->count(j->t, part);
+}
+
+static void sum_slices(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    for (int64_t q = begin; q < end; q++) j->sums[q] = j->steps->sum(j->t, n * q / parts, n * (q + 1) / parts);
+}
+
+static void place_slices(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    for (int64_t q = begin; q < end; q++) j->steps->place(j->t, n * q / parts, n * (q + 1) / parts, j->sums[q]);
+}
+
+static void move_parts(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    for (int part = (int)begin; part < end; part++) j->steps->move(j->t, part);
+}
+
+/* Counts to places, in as many slices of the columns as there are parts. */
+static void place_entries(const spry_context *context, part_job *j)
+{
+    const transposition *t = j->t;
+    int64_t *sums = j->sums;
+    spryi_loop(context, t->parts, t->parts, 1, sum_slices, j);
     for (int64_t q = 0, at = 0; q < t->parts; q++) {
         int64_t sum = sums[q];
         sums[q] = at;
         at += sum;
     }
-#pragma omp parallel for num_threads(t->parts) schedule(static, 1)
-    for (int q = 0; q < t->parts; q++) steps->place(t, n * q / t->parts, n * (q + 1) / t->parts, sums[q]);
-    spryi_set_index(t->offsets, t->a->offset_type, n, t->a->nnz);
+    spryi_loop(context, t->parts, t->parts, 1, place_slices, j);
+    spryi_set_index(t->offsets, t->a->offset_type, t->a->cols, t->a->nnz);
 }
 
 static int parts_of(const spry_context *context, const spry_arrays *a)
@@ -78,20 +109,17 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     const spry_arrays *a = &A->a;
     const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
     spry_status status = SPRY_OK;
-    int64_t *sums = NULL;
     transposition t = {.a = a, .parts = parts_of(context, a)};
-    const typed_steps *steps = &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)];
+    part_job j = {&t, &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)], NULL};
     SPRYI_TRY(spryi_allocate(context, &t.offsets, a->cols + 1, offset_bytes, "column offsets", err));
     SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &t.values, a->nnz, spry_type_bytes(a->value_type), "values", err));
     SPRYI_TRY(spryi_allocate(context, &t.places, a->cols * t.parts, offset_bytes, "workspace of transposing", err));
-    SPRYI_TRY(SPRYI_NEW(context, &sums, t.parts, "workspace of transposing", err));
-#pragma omp parallel for num_threads(t.parts) schedule(static, 1)
-    for (int part = 0; part < t.parts; part++) steps->count(&t, part);
-    place_entries(&t, steps, sums);
-#pragma omp parallel for num_threads(t.parts) schedule(static, 1)
-    for (int part = 0; part < t.parts; part++) steps->move(&t, part);
+    SPRYI_TRY(SPRYI_NEW(context, &j.sums, t.parts, "workspace of transposing", err));
+    spryi_loop(context, t.parts, t.parts, 1, count_parts, &j);
+    place_entries(context, &j);
+    spryi_loop(context, t.parts, t.parts, 1, move_parts, &j);
 
     spry_arrays made = *a;
     made.layout = SPRY_CSC;
@@ -107,7 +135,7 @@ done:
     spryi_release(context, t.rows);
     spryi_release(context, t.values);
     spryi_release(context, t.places);
-    spryi_release(context, sums);
+    spryi_release(context, j.sums);
     return status;
 }
 

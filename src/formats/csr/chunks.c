@@ -7,6 +7,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <string.h>
 
@@ -79,6 +80,19 @@ static int64_t first_block(const coverage *v, int64_t unit)
     return v->blocks->count * unit / v->units;
 }
 
+static void mark_units(void *job, int64_t begin, int64_t end)
+{
+    const coverage *v = job;
+    for (int64_t u = begin; u < end; u++) {
+        uint8_t *touched = v->touched + u * v->pages;
+        memset(touched, 0, (size_t)v->pages);
+        for (int64_t b = first_block(v, u); b < first_block(v, u + 1); b++) mark_block(v, &v->blocks->list[b], touched);
+        uint64_t *bits = v->bits + u * v->words;
+        memset(bits, 0, (size_t)v->words * sizeof *bits);
+        for (int64_t page = 0; page < v->pages; page++) bits[page / 64] |= (uint64_t)touched[page] << page % 64;
+    }
+}
+
 static spry_status look_at_columns(spry_context *context, coverage *v, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -90,16 +104,7 @@ static spry_status look_at_columns(spry_context *context, coverage *v, spry_erro
     v->words = (v->pages + 63) / 64;
     SPRYI_TRY(SPRYI_NEW(context, &v->touched, v->units * v->pages, "pages of y (scratch)", err));
     SPRYI_TRY(SPRYI_NEW(context, &v->bits, v->units * v->words, "pages of y (scratch)", err));
-    int threads = spryi_threads(context, v->csr->nnz);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t u = 0; u < v->units; u++) {
-        uint8_t *touched = v->touched + u * v->pages;
-        memset(touched, 0, (size_t)v->pages);
-        for (int64_t b = first_block(v, u); b < first_block(v, u + 1); b++) mark_block(v, &v->blocks->list[b], touched);
-        uint64_t *bits = v->bits + u * v->words;
-        memset(bits, 0, (size_t)v->words * sizeof *bits);
-        for (int64_t page = 0; page < v->pages; page++) bits[page / 64] |= (uint64_t)touched[page] << page % 64;
-    }
+    spryi_loop(context, spryi_threads(context, v->csr->nnz), v->units, 1, mark_units, v);
 done:
     return status;
 }

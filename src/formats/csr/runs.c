@@ -7,6 +7,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <string.h>
 
@@ -118,31 +119,42 @@ static spry_status pack(spry_context *context, spryi_csr_runs *runs, spryi_csr_b
     return SPRY_OK;
 }
 
+typedef struct find_job {
+    const spry_arrays *csr;
+    spryi_csr_block *blocks;
+    spryi_csr_run *scratch;
+    atomic_llong structured;
+} find_job;
+
+static void find_in_blocks(void *job, int64_t begin, int64_t end)
+{
+    find_job *j = job;
+    for (int64_t b = begin; b < end; b++) {
+        spryi_csr_block *block = &j->blocks[b];
+        run_list list = {.csr = j->csr, .runs = j->scratch + block->runs_begin, .first_row = block->begin};
+        list.most = most_runs(j->csr, block);
+        if (block->piece < 0) find_in_block(&list, block->begin, block->end);
+        block->runs_end = block->runs_begin + list.count;
+        atomic_fetch_add(&j->structured, list.structured);
+    }
+}
+
 spry_status spryi_csr_runs_find(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                                 const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_csr_run *scratch = NULL;
-    int64_t slots = 0, structured = 0;
-    const int threads = spryi_threads(context, csr->nnz + csr->rows);
+    find_job j = {.csr = csr, .blocks = blocks->list};
+    int64_t slots = 0;
     for (int64_t b = 0; b < blocks->count; b++) {
         blocks->list[b].runs_begin = slots;
         slots += most_runs(csr, &blocks->list[b]);
     }
-    SPRYI_TRY(SPRYI_NEW(context, &scratch, slots, "row runs (scratch)", err));
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : structured)
-    for (int64_t b = 0; b < blocks->count; b++) {
-        spryi_csr_block *block = &blocks->list[b];
-        run_list list = {.csr = csr, .runs = scratch + block->runs_begin, .first_row = block->begin};
-        list.most = most_runs(csr, block);
-        if (block->piece < 0) find_in_block(&list, block->begin, block->end);
-        block->runs_end = block->runs_begin + list.count;
-        structured += list.structured;
-    }
-    SPRYI_TRY(pack(context, runs, blocks, scratch, err));
-    runs->structured = csr->nnz > 0 ? (double)structured / (double)csr->nnz : 0;
+    SPRYI_TRY(SPRYI_NEW(context, &j.scratch, slots, "row runs (scratch)", err));
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), blocks->count, 0, find_in_blocks, &j);
+    SPRYI_TRY(pack(context, runs, blocks, j.scratch, err));
+    runs->structured = csr->nnz > 0 ? (double)j.structured / (double)csr->nnz : 0;
 done:
-    spryi_release(context, scratch);
+    spryi_release(context, j.scratch);
     return status;
 }
 

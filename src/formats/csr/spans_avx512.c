@@ -6,6 +6,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "core/simd_x86.h"
 #include "formats/csr/spans.h"
 
@@ -139,6 +140,17 @@ static void cut_block(const search *s, const spryi_csr_block *block, spryi_csr_s
     }
 }
 
+typedef struct cut_job {
+    const search *s;
+    spryi_csr_span *list;
+} cut_job;
+
+static void cut_blocks(void *job, int64_t begin, int64_t end)
+{
+    const cut_job *j = job;
+    for (int64_t b = begin; b < end; b++) cut_block(j->s, &j->s->blocks->list[b], j->list);
+}
+
 spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, spryi_csr_runs *runs,
                                  const spryi_csr_blocks *blocks, const spry_arrays *csr, spry_type vector_type,
                                  spry_error *err)
@@ -160,9 +172,8 @@ spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, 
     if (slots == 0) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &spans->list, slots, "spans", err));
     spans->count = slots;
-    const int threads = spryi_threads(context, csr->nnz + csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t b = 0; b < blocks->count; b++) cut_block(&s, &blocks->list[b], spans->list);
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), blocks->count, 0, cut_blocks,
+               &(cut_job){&s, spans->list});
 done:
     return status;
 }

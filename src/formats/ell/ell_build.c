@@ -35,6 +35,31 @@ static int64_t rows_of_block(int64_t rows, int64_t width)
     return (wanted + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
 }
 
+typedef struct ell_job {
+    const spryi_ell *s;
+    const spry_arrays *csr; /* of filling */
+    fill_fn fill;
+    atomic_llong nnz;
+    take_fn take;
+    const int64_t *offsets; /* of taking */
+    void *columns, *values;
+} ell_job;
+
+static void fill_blocks(void *job, int64_t begin, int64_t end)
+{
+    ell_job *j = job;
+    for (int64_t b = begin; b < end; b++)
+        atomic_fetch_add(&j->nnz, j->fill(j->s, j->csr, b * j->s->block_rows,
+                                          spryi_block_end(b, j->s->block_rows, j->csr->rows)));
+}
+
+static void take_rows(void *job, int64_t begin, int64_t end)
+{
+    const ell_job *j = job;
+    for (int64_t i = begin; i < end; i += CHUNK_ROWS)
+        j->take(j->s, j->offsets, j->columns, j->values, i, i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end);
+}
+
 spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -44,22 +69,16 @@ spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_array
     s->block_rows = rows_of_block(m, width);
     s->block_count = spryi_blocks_of(m, s->block_rows);
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_ell_list, err));
-    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
-    int threads = spryi_threads(context, m + m * width);
-    int64_t nnz = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : nnz)
-    for (int64_t b = 0; b < s->block_count; b++)
-        nnz += fill(s, csr, b * s->block_rows, spryi_block_end(b, s->block_rows, m));
-    s->a.nnz = nnz;
+    ell_job j = {.s = s, .csr = csr, .fill = SPRYI_INSTANCE(fill_table, csr)};
+    spryi_loop(context, spryi_threads(context, m + m * width), s->block_count, 1, fill_blocks, &j);
+    s->a.nnz = j.nnz;
 done:
     return status;
 }
 
 void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
 {
-    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
-    int threads = spryi_threads(context, s->a.rows * s->width);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < spryi_blocks_of(s->a.rows, CHUNK_ROWS); c++)
-        take(s, offsets, columns, values, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, s->a.rows));
+    ell_job j = {.s = s, .take = SPRYI_INSTANCE(take_table, &s->a), .offsets = offsets, .columns = columns};
+    j.values = values;
+    spryi_loop(context, spryi_threads(context, s->a.rows * s->width), s->a.rows, CHUNK_ROWS, take_rows, &j);
 }

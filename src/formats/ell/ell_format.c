@@ -141,8 +141,9 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     return status;
 }
 
-static spry_status check(const void *storage, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
     return spryi_ell_check(storage, err);
 }
 

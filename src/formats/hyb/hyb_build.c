@@ -36,14 +36,50 @@ int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i)
     return k;
 }
 
+typedef struct hyb_job {
+    const spryi_hyb *s;
+    const spry_arrays *csr;
+    int64_t width, *at;
+    fill_fn fill;
+    take_fn take;
+    const spryi_compressed *c;
+    atomic_llong rest;
+} hyb_job;
+
+static void count_rest(void *job, int64_t begin, int64_t end)
+{
+    hyb_job *j = job;
+    atomic_fetch_add(&j->rest, rest_of_rows(j->csr, begin, end, j->width));
+}
+
+/* The functions below handle chunks of rows. */
+static void count_rest_of_chunks(void *job, int64_t begin, int64_t end)
+{
+    const hyb_job *j = job;
+    for (int64_t c = begin; c < end; c++)
+        j->at[c + 1] = rest_of_rows(j->csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, j->csr->rows), j->width);
+}
+
+static void fill_chunks(void *job, int64_t begin, int64_t end)
+{
+    const hyb_job *j = job;
+    for (int64_t c = begin; c < end; c++)
+        j->fill(j->s, j->csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, j->csr->rows), j->at[c]);
+}
+
+static void take_chunks(void *job, int64_t begin, int64_t end)
+{
+    const hyb_job *j = job;
+    for (int64_t c = begin; c < end; c++)
+        j->take(j->s, j->c->offsets, j->c->indices, j->c->values, spryi_hyb_rest_begin(j->s, c * CHUNK_ROWS),
+                spryi_hyb_rest_begin(j->s, spryi_block_end(c, CHUNK_ROWS, j->s->a.rows)));
+}
+
 int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width)
 {
-    int64_t rest = 0, chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
-    int threads = spryi_threads(context, csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : rest)
-    for (int64_t c = 0; c < chunks; c++)
-        rest += rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
-    return rest;
+    hyb_job j = {.csr = csr, .width = width};
+    spryi_loop(context, spryi_threads(context, csr->rows), csr->rows, CHUNK_ROWS, count_rest, &j);
+    return j.rest;
 }
 
 spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
@@ -64,7 +100,7 @@ spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_array
                            spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int64_t *at = NULL; /* entries of COO before each chunk of rows */
+    hyb_job j = {.s = s, .csr = csr, .width = width, .fill = SPRYI_INSTANCE(fill_table, csr)};
     const int64_t chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
     SPRYI_TRY(spryi_ell_make(context, &s->ell, csr, width, err));
     s->a = s->ell.a;
@@ -72,17 +108,13 @@ spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_array
     s->rest = rest;
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_hyb_list, err));
     if (rest == 0) goto done;
-    SPRYI_TRY(SPRYI_NEW(context, &at, chunks + 1, "row chunks", err));
-    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
-    int threads = spryi_threads(context, csr->rows + rest);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < chunks; c++)
-        at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
-    spryi_scan(at, chunks);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), at[c]);
+    SPRYI_TRY(SPRYI_NEW(context, &j.at, chunks + 1, "row chunks", err));
+    const int threads = spryi_threads(context, csr->rows + rest);
+    spryi_loop(context, threads, chunks, 1, count_rest_of_chunks, &j);
+    spryi_scan(j.at, chunks);
+    spryi_loop(context, threads, chunks, 1, fill_chunks, &j);
 done:
-    spryi_release(context, at);
+    spryi_release(context, j.at);
     return status;
 }
 
@@ -97,12 +129,8 @@ spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const voi
     for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->a.index_type, k) + 1]++;
     spryi_scan(c.offsets, s->a.rows);
     spryi_ell_take(context, &first, c.offsets, c.indices, c.values);
-    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
-    int threads = spryi_threads(context, s->a.rows + s->rest);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t b = 0; b < spryi_blocks_of(s->a.rows, CHUNK_ROWS); b++)
-        take(s, c.offsets, c.indices, c.values, spryi_hyb_rest_begin(s, b * CHUNK_ROWS),
-             spryi_hyb_rest_begin(s, spryi_block_end(b, CHUNK_ROWS, s->a.rows)));
+    spryi_loop(context, spryi_threads(context, s->a.rows + s->rest), spryi_blocks_of(s->a.rows, CHUNK_ROWS), 1,
+               take_chunks, &(hyb_job){.s = s, .take = SPRYI_INSTANCE(take_table, &s->a), .c = &c});
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);

@@ -82,8 +82,9 @@ static int device_sections(void *storage, spryi_section *list)
     return spryi_sections_for_device(list, spryi_hyb_list(storage, list), "runs");
 }
 
-static spry_status check(const void *storage, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
     const spryi_hyb *s = storage;
     spry_status status = SPRY_OK;
     if (s->rest < 0 || s->rest > s->a.nnz)

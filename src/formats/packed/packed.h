@@ -178,6 +178,6 @@ spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const 
 /* packed_to_csr.c */
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
 /* packed_check.c: whether a restored storage can be read. */
-spry_status spryi_packed_check(const void *storage, spry_error *err);
+spry_status spryi_packed_check(const spry_context *context, const void *storage, spry_error *err);
 
 #endif

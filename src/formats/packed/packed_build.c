@@ -22,6 +22,38 @@ static void add(spryi_packed_counts *sum, const spryi_packed_counts *more)
     sum->long_nnz += more->long_nnz;
 }
 
+typedef struct group_job {
+    const spry_arrays *csr;
+    spryi_packed *s;
+    spryi_packed_plan *plans;
+    int stream, share;
+} group_job;
+
+static void measure_groups(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int64_t n = begin; n < end; n++) {
+        spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, &j->plans[n], n);
+        spryi_packed_make_slices(&g);
+        j->plans[n + 1].at = g.at;
+    }
+}
+
+static void store_groups(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int64_t n = begin; n < end; n++) {
+        spryi_packed_plan *plan = &j->plans[n];
+        spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, plan, n);
+        g.s = j->s;
+        g.at = plan->at;
+        g.stream = j->stream;
+        g.share = j->share;
+        spryi_packed_make_slices(&g);
+        plan->numbers = g.at.slots - plan->at.slots;
+    }
+}
+
 /* The sizes of s, otherwise zero, and *plans, which the caller releases. */
 static spry_status measure(spry_context *context, spryi_packed *s, spryi_packed_plan **plans, const spry_arrays *csr,
                            spry_error *err)
@@ -36,13 +68,8 @@ static spry_status measure(spry_context *context, spryi_packed *s, spryi_packed_
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plans, groups + 1, "groups of rows", err));
     spryi_packed_plan *p = *plans;
     p[0].at = (spryi_packed_counts){0};
-    const int threads = spryi_threads(context, csr->nnz + csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t n = 0; n < groups; n++) {
-        spryi_packed_group g = spryi_packed_group_of(csr, s->block, &p[n], n);
-        spryi_packed_make_slices(&g);
-        p[n + 1].at = g.at;
-    }
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, measure_groups,
+               &(group_job){.csr = csr, .s = s, .plans = p});
     for (int64_t n = 0; n < groups; n++) add(&p[n + 1].at, &p[n].at);
     return spryi_packed_set_sizes(s, &p[groups].at, err);
 }
@@ -60,17 +87,8 @@ static spry_status store(spry_context *context, spryi_packed *s, spryi_packed_pl
     const int64_t groups = spryi_packed_group_count(csr, s->block);
     const int stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
                        (uintptr_t)s->values % 64 == 0;
-    const int threads = spryi_threads(context, csr->nnz + csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t n = 0; n < groups; n++) {
-        spryi_packed_group g = spryi_packed_group_of(csr, s->block, &plans[n], n);
-        g.s = s;
-        g.at = plans[n].at;
-        g.stream = stream;
-        g.share = share;
-        spryi_packed_make_slices(&g);
-        plans[n].numbers = g.at.slots - plans[n].at.slots;
-    }
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, store_groups,
+               &(group_job){csr, s, plans, stream, share});
     if (share && s->values) spryi_packed_close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
     s->long_first[s->long_count] = s->piece_count;

@@ -122,8 +122,9 @@ static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[S
     return NULL;
 }
 
-spry_status spryi_packed_check(const void *storage, spry_error *err)
+spry_status spryi_packed_check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
     const spryi_packed *s = storage;
     int64_t nnz = 0, next_long = 0, indexed = 0;
     uint32_t seen[SPRYI_PACKED_GROUP / 32];

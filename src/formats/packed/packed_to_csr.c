@@ -30,26 +30,42 @@ static void count_rows(const spryi_packed *s, int64_t slice, int64_t *offsets)
         for (int r = 0; lanes >> l & 1 && r < v.b; r++) offsets[spryi_packed_row(&v, l) + r + 1] = length[l] * v.b;
 }
 
+typedef struct slice_job {
+    const spryi_packed *s;
+    const spryi_compressed *c;
+    copy_fn copy;
+} slice_job;
+
+static void count_slices(void *job, int64_t begin, int64_t end)
+{
+    const slice_job *j = job;
+    for (int64_t k = begin; k < end; k++) count_rows(j->s, k, j->c->offsets);
+}
+
+static void copy_slices(void *job, int64_t begin, int64_t end)
+{
+    const slice_job *j = job;
+    for (int64_t k = begin; k < end; k++) {
+        spryi_packed_reader reader;
+        int32_t next[SPRYI_PACKED_LANES] = {0};
+        spryi_packed_open(&reader, j->s, k);
+        while (spryi_packed_next(&reader)) j->copy(&reader, j->c->offsets, next, j->c->indices, j->c->values);
+    }
+}
+
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_packed *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    const copy_fn copy = SPRYI_INSTANCE(copy_table, &s->a);
+    slice_job j = {s, &c, SPRYI_INSTANCE(copy_table, &s->a)};
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
-    int threads = spryi_threads(context, s->a.nnz + s->a.rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t k = 0; k < s->slice_count; k++) count_rows(s, k, c.offsets);
+    const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
+    spryi_loop(context, threads, s->slice_count, 0, count_slices, &j);
     for (int64_t n = 0; n < s->long_count; n++)
         c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
     spryi_scan(c.offsets, s->a.rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t k = 0; k < s->slice_count; k++) {
-        spryi_packed_reader reader;
-        int32_t next[SPRYI_PACKED_LANES] = {0};
-        spryi_packed_open(&reader, s, k);
-        while (spryi_packed_next(&reader)) copy(&reader, c.offsets, next, c.indices, c.values);
-    }
+    spryi_loop(context, threads, s->slice_count, 0, copy_slices, &j);
     spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:

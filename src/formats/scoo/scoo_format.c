@@ -3,11 +3,9 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
 #include "formats/scoo/scoo.h"
 #include "formats/shared/run_blocks.h"
 
-#include <omp.h>
 #include <string.h>
 
 /*
@@ -124,6 +122,37 @@ static sorting plan_sorting(const spryi_scoo *s)
     return how;
 }
 
+typedef struct slice_job {
+    const spryi_scoo *s;
+    const spry_arrays *a;
+    const sorting *how;
+    sort_fn sort;
+    char *scratch;
+    unsort_fn unsort;
+    spryi_compressed *c;
+    fault_fn fault;
+    atomic_llong first; /* slice with a fault */
+} slice_job;
+
+static void sort_slices(void *job, int64_t begin, int64_t end, int part)
+{
+    const slice_job *j = job;
+    for (int64_t b = begin; b < end; b++) j->sort(j->s, j->a, b, j->how, j->scratch + part * j->how->bytes);
+}
+
+static void unsort_slices(void *job, int64_t begin, int64_t end)
+{
+    const slice_job *j = job;
+    for (int64_t b = begin; b < end; b++) j->unsort(j->s, j->c, b);
+}
+
+static void find_faults(void *job, int64_t begin, int64_t end)
+{
+    slice_job *j = job;
+    for (int64_t b = begin; b < end; b++)
+        if (b < j->first && j->fault(j->s, b)) spryi_lower(&j->first, b);
+}
+
 static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays *a, spry_error *err)
 {
     const spryi_scoo_head *h = &s->head;
@@ -134,12 +163,12 @@ static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays 
         spryi_set_index(s->offsets, a->offset_type, b, spryi_index_at(a->offsets, a->offset_type, row));
     }
     const sorting how = plan_sorting(s);
-    const sort_fn sort = sorts[spryi_value_slot(a->value_type)][pair_of(h)];
     int threads = spryi_threads(context, h->rows + h->nnz);
     if (threads > h->slices) threads = h->slices > 0 ? (int)h->slices : 1;
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)how.bytes, "scratch memory of sorting", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t b = 0; b < h->slices; b++) sort(s, a, b, &how, (char *)scratch + omp_get_thread_num() * how.bytes);
+    slice_job j = {.s = s, .a = a, .how = &how, .scratch = scratch};
+    j.sort = sorts[spryi_value_slot(a->value_type)][pair_of(h)];
+    spryi_loop_in_parts(context, threads, h->slices, 1, sort_slices, &j);
 done:
     spryi_release(context, scratch);
     return status;
@@ -173,10 +202,8 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     a.sorted = SPRY_KNOWN_YES;
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     c.offsets[0] = 0;
-    const unsort_fn unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)];
-    int threads = spryi_threads(context, a.rows + a.nnz);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &c, b);
+    slice_job j = {.s = s, .c = &c, .unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)]};
+    spryi_loop(context, spryi_threads(context, a.rows + a.nnz), s->head.slices, 1, unsort_slices, &j);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
 done:
     spryi_compressed_clear(context, &c);
@@ -200,7 +227,7 @@ static const char *head_fault(const spryi_scoo_head *h)
     return NULL;
 }
 
-static spry_status check(const void *storage, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
     const spryi_scoo *s = storage;
     const spryi_scoo_head *h = &s->head;
@@ -211,14 +238,12 @@ static spry_status check(const void *storage, spry_error *err)
     if (!rises || offset(s, h->slices) != h->nnz)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: slice offsets do not rise from 0 to %lld",
                           (long long)h->nnz);
-    const fault_fn fault_of = faults[spryi_value_slot(s->types.value_type)][pair_of(h)];
-    int64_t first = h->slices;
-#pragma omp parallel for num_threads(spryi_most_threads()) reduction(min : first) schedule(dynamic, 1)
-    for (int64_t b = 0; b < h->slices; b++)
-        if (b < first && fault_of(s, b)) first = b;
+    slice_job j = {.s = s, .fault = faults[spryi_value_slot(s->types.value_type)][pair_of(h)], .first = h->slices};
+    spryi_loop(context, spryi_threads(context, h->rows + h->nnz), h->slices, 1, find_faults, &j);
+    const int64_t first = j.first;
     if (first < h->slices)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, first, 0, "scoo: slice %lld: %s", (long long)first,
-                                fault_of(s, first));
+                                j.fault(s, first));
     return SPRY_OK;
 }
 

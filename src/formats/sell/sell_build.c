@@ -6,7 +6,6 @@
 #include "formats/sell/sell.h"
 #include "formats/shared/slots.h"
 
-#include <omp.h>
 #include <string.h>
 
 #define SPRYI_STORED_ROWS
@@ -116,48 +115,79 @@ static void lay_window(scratch *t, spryi_sell *s, lengths_fn lengths_of, const s
     }
 }
 
+typedef struct window_job {
+    spryi_sell *s;
+    const spry_arrays *csr;
+    lengths_fn lengths_of;
+    int64_t rows; /* of a window */
+    int32_t *lengths;
+    uint16_t *orders;
+} window_job;
+
+static void lay_windows(void *job, int64_t first, int64_t last, int part)
+{
+    const window_job *j = job;
+    const int64_t rows = j->rows, all = j->csr->rows;
+    for (int64_t begin = first * rows; begin < last * rows && begin < all; begin += rows) {
+        uint16_t *order = j->orders + 2 * part * rows;
+        scratch t = {j->lengths + part * rows, order, order + rows};
+        lay_window(&t, j->s, j->lengths_of, j->csr, begin, begin + rows < all ? rows : all - begin);
+    }
+}
+
 spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int32_t *lengths = NULL;
-    uint16_t *orders = NULL;
     const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
-    const lengths_fn lengths_of = SPRYI_INSTANCE(lengths_table, csr);
-    int threads = spryi_threads(context, csr->rows);
+    const int threads = spryi_threads(context, csr->rows);
+    window_job j = {.s = s, .csr = csr, .lengths_of = SPRYI_INSTANCE(lengths_table, csr), .rows = rows};
     s->chunk_count = spryi_blocks_of(csr->rows, s->c);
     SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
     if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
-    SPRYI_TRY(SPRYI_NEW(context, &lengths, rows * threads, "row lengths (scratch)", err));
-    SPRYI_TRY(SPRYI_NEW(context, &orders, 2 * rows * threads, "row order (scratch)", err));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t w = 0; w < windows; w++) {
-        const int64_t thread = omp_get_thread_num(), begin = w * rows;
-        scratch t = {lengths + thread * rows, orders + 2 * thread * rows, orders + (2 * thread + 1) * rows};
-        lay_window(&t, s, lengths_of, csr, begin, begin + rows < csr->rows ? rows : csr->rows - begin);
-    }
+    SPRYI_TRY(SPRYI_NEW(context, &j.lengths, rows * threads, "row lengths (scratch)", err));
+    SPRYI_TRY(SPRYI_NEW(context, &j.orders, 2 * rows * threads, "row order (scratch)", err));
+    spryi_loop_in_parts(context, threads, windows, 0, lay_windows, &j);
     spryi_scan(s->offsets, s->chunk_count);
     s->slots = s->offsets[s->chunk_count];
 done:
-    spryi_release(context, lengths);
-    spryi_release(context, orders);
+    spryi_release(context, j.lengths);
+    spryi_release(context, j.orders);
     return status;
+}
+
+typedef struct chunk_job {
+    const spryi_sell *s;
+    const spry_arrays *csr;
+    chunk_fn fill;
+    block_fn find_kinds;
+    take_fn take;
+    const spryi_compressed *c;
+} chunk_job;
+
+static void fill_blocks(void *job, int64_t first, int64_t last)
+{
+    const chunk_job *j = job;
+    for (int64_t b = first; b < last; b++) {
+        const int64_t begin = spryi_sell_block_begin(j->s, b), end = spryi_sell_block_begin(j->s, b + 1);
+        for (int64_t chunk = begin; chunk < end; chunk++) j->fill(j->s, j->csr, chunk);
+        j->find_kinds(j->s, j->csr, begin, end);
+    }
+}
+
+static void take_chunks(void *job, int64_t begin, int64_t end)
+{
+    const chunk_job *j = job;
+    for (int64_t chunk = begin; chunk < end; chunk++) j->take(j->s, j->c->offsets, j->c->indices, j->c->values, chunk);
 }
 
 spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const chunk_fn fill = SPRYI_INSTANCE(fill_table, csr);
-    const block_fn find_kinds = SPRYI_INSTANCE(kinds_table, csr);
+    chunk_job j = {.s = s, .csr = csr, .fill = SPRYI_INSTANCE(fill_table, csr)};
+    j.find_kinds = SPRYI_INSTANCE(kinds_table, csr);
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_sell_list, err));
-    int threads = spryi_threads(context, csr->rows + s->slots);
-    const int64_t blocks = spryi_sell_block_count(s);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t begin = spryi_sell_block_begin(s, b), end = spryi_sell_block_begin(s, b + 1);
-        for (int64_t chunk = begin; chunk < end; chunk++) fill(s, csr, chunk);
-        find_kinds(s, csr, begin, end);
-    }
+    spryi_loop(context, spryi_threads(context, csr->rows + s->slots), spryi_sell_block_count(s), 1, fill_blocks, &j);
 done:
     return status;
 }
@@ -167,13 +197,11 @@ spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const vo
     const spryi_sell *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
     spryi_scan(c.offsets, s->a.rows);
-    int threads = spryi_threads(context, s->slots);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) take(s, c.offsets, c.indices, c.values, chunk);
+    spryi_loop(context, spryi_threads(context, s->slots), s->chunk_count, 0, take_chunks,
+               &(chunk_job){.s = s, .take = SPRYI_INSTANCE(take_table, &s->a), .c = &c});
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);

@@ -182,8 +182,9 @@ static spry_status check_kinds(const spryi_sell *s, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status check(const void *storage, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
     const spryi_sell *s = storage;
     spry_status status = SPRY_OK;
     int64_t nnz = 0;

@@ -87,6 +87,26 @@ static void resolve(spryi_windows *windows, int64_t cols)
     if (count > SPRYI_WINDOW_FEW && windows->numbers > SPRYI_WINDOW_WIDE * cols) join(windows, SPRYI_WINDOW_FEW);
 }
 
+typedef struct window_job {
+    spryi_window *parts;
+    const spry_arrays *a;
+} window_job;
+
+static void find_ranges_of_rows(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (spryi_window *part = j->parts + begin; part < j->parts + end; part++)
+        find_range(part, j->a, spryi_index_at(j->a->offsets, j->a->offset_type, part->begin),
+                   spryi_index_at(j->a->offsets, j->a->offset_type, part->end));
+}
+
+static void find_ranges(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (spryi_window *part = j->parts + begin; part < j->parts + end; part++)
+        find_range(part, j->a, part->begin, part->end);
+}
+
 spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
                                spry_error *err)
 {
@@ -98,11 +118,8 @@ spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, co
         windows->parts[p] = (spryi_window){.begin = begin, .end = end > begin ? end : begin};
         begin = windows->parts[p].end;
     }
-    int threads = spryi_threads(context, csr->nnz);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t p = 0; p < count; p++)
-        find_range(&windows->parts[p], csr, spryi_index_at(csr->offsets, csr->offset_type, windows->parts[p].begin),
-                   spryi_index_at(csr->offsets, csr->offset_type, windows->parts[p].end));
+    spryi_loop(context, spryi_threads(context, csr->nnz), count, 1, find_ranges_of_rows,
+               &(window_job){windows->parts, csr});
     resolve(windows, csr->cols);
     return SPRY_OK;
 }
@@ -113,13 +130,9 @@ spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windo
     spry_status status = new_parts(context, windows, coo->nnz, err);
     if (status != SPRY_OK) return status;
     const int64_t count = windows->count;
-    int threads = spryi_threads(context, coo->nnz);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t p = 0; p < count; p++) {
-        spryi_window *part = &windows->parts[p];
-        *part = (spryi_window){.begin = coo->nnz * p / count, .end = coo->nnz * (p + 1) / count};
-        find_range(part, coo, part->begin, part->end);
-    }
+    for (int64_t p = 0; p < count; p++)
+        windows->parts[p] = (spryi_window){.begin = coo->nnz * p / count, .end = coo->nnz * (p + 1) / count};
+    spryi_loop(context, spryi_threads(context, coo->nnz), count, 1, find_ranges, &(window_job){windows->parts, coo});
     resolve(windows, coo->cols);
     return SPRY_OK;
 }

@@ -16,7 +16,6 @@
 #include "core/memory.h"
 #include "formats/swept/swept_layout.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* An entry's slot, from its block's first, and sum. */
@@ -94,17 +93,22 @@ static int64_t cost_for(const cutting *c, spryi_swept_search search)
     return search.high > 0 ? search.high : 1;
 }
 
+static void mark_rows(void *job, int64_t begin, int64_t end)
+{
+    const swept_build *made = job;
+    const void *offsets = made->a->offsets;
+    const spry_index_type type = made->a->offset_type;
+    for (int64_t i = begin; i < end; i++)
+        made->before[i + 1] = spryi_index_at(offsets, type, i + 1) > spryi_index_at(offsets, type, i);
+}
+
 static spry_status count_rows(spry_context *context, swept_build *made, spry_error *err)
 {
     const spry_arrays *a = made->a;
     spry_status status = SPRYI_NEW(context, &made->before, a->rows + 1, "rows with entries", err);
     if (status != SPRY_OK) return status;
     made->before[0] = 0;
-    const int threads = spryi_threads(context, a->rows);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < a->rows; i++)
-        made->before[i + 1] = spryi_index_at(a->offsets, a->offset_type, i + 1) >
-                              spryi_index_at(a->offsets, a->offset_type, i);
+    spryi_loop(context, spryi_threads(context, a->rows), a->rows, 0, mark_rows, made);
     spryi_scan(made->before, a->rows);
     return SPRY_OK;
 }
@@ -268,6 +272,22 @@ static int threads_for(const spry_context *context, const spryi_swept_sizes *h)
     return threads < h->blocks ? threads : h->blocks > 0 ? (int)h->blocks : 1;
 }
 
+typedef struct pack_job {
+    const swept_build *made;
+    const packing *sizes;
+    pack_fn pack;
+    char *scratch;
+    int64_t bytes, most_rows;
+} pack_job;
+
+static void pack_some_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const pack_job *j = job;
+    packing p = *j->sizes;
+    lay_out(&p, j->scratch + part * j->bytes, j->most_rows);
+    for (int64_t b = begin; b < end; b++) j->pack(j->made, b, &p);
+}
+
 /* Finds every entry's slot; all sizes are known then. */
 static spry_status pack_blocks(spry_context *context, swept_build *made, spry_error *err)
 {
@@ -287,14 +307,8 @@ static spry_status pack_blocks(spry_context *context, swept_build *made, spry_er
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
-    const pack_fn pack = SPRYI_INSTANCE(packs, made->a);
-#pragma omp parallel num_threads(threads)
-    {
-        packing p = sizes;
-        lay_out(&p, (char *)scratch + omp_get_thread_num() * bytes, most_rows);
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t b = 0; b < h->blocks; b++) pack(made, b, &p);
-    }
+    spryi_loop_in_parts(context, threads, h->blocks, 1, pack_some_blocks,
+                        &(pack_job){made, &sizes, SPRYI_INSTANCE(packs, made->a), scratch, bytes, most_rows});
     SPRYI_TRY(spryi_swept_count_all(s, err));
 done:
     spryi_release(context, scratch);
@@ -322,6 +336,27 @@ static void fill_extras(const swept_build *made, int64_t b, int32_t *owner)
     }
 }
 
+typedef struct fill_job {
+    const swept_build *made;
+    fill_fn fill;
+    int32_t *owner;
+    int64_t most; /* further sums of a block */
+} fill_job;
+
+static void fill_some_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const fill_job *j = job;
+    const spryi_swept *s = j->made->s;
+    for (int64_t b = begin; b < end; b++) {
+        const spryi_swept_block *block = &s->blocks[b];
+        for (int32_t r = 0; r < block->rows; r += 32)
+            s->bitmaps[block->first_bitmap + r / 32] =
+                spryi_swept_bitmap_of(j->made->before + block->first_row, r, block->rows);
+        fill_extras(j->made, b, j->owner + part * (j->most + 1));
+        j->fill(j->made, b);
+    }
+}
+
 /* Fills the arrays but for blocks and shared rows. */
 static spry_status fill_blocks(spry_context *context, swept_build *made, spry_error *err)
 {
@@ -334,16 +369,8 @@ static spry_status fill_blocks(spry_context *context, swept_build *made, spry_er
         if (s->blocks[b].all_sums - s->blocks[b].sums > most) most = s->blocks[b].all_sums - s->blocks[b].sums;
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &owner, threads * (most + 1), "rows of further sums", err));
-    const fill_fn fill = SPRYI_INSTANCE(fills, made->a);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t b = 0; b < h->blocks; b++) {
-        const spryi_swept_block *block = &s->blocks[b];
-        for (int32_t r = 0; r < block->rows; r += 32)
-            s->bitmaps[block->first_bitmap + r / 32] =
-                spryi_swept_bitmap_of(made->before + block->first_row, r, block->rows);
-        fill_extras(made, b, owner + omp_get_thread_num() * (most + 1));
-        fill(made, b);
-    }
+    spryi_loop_in_parts(context, threads, h->blocks, 1, fill_some_blocks,
+                        &(fill_job){made, SPRYI_INSTANCE(fills, made->a), owner, most});
 done:
     spryi_release(context, owner);
     return status;

@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "formats/swept/swept_layout.h"
 
-#include <omp.h>
 #include <string.h>
 
 void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of)
@@ -43,6 +42,35 @@ static void locate_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64
     for (int64_t i = 0; i <= a->rows; i++) spryi_set_index((void *)(uintptr_t)a->offsets, a->offset_type, i, at[i]);
 }
 
+typedef struct block_job {
+    const spryi_swept *s;
+    const spry_arrays *a;
+    count_fn count;
+    unpack_fn unpack;
+    int64_t *at, *heads;
+    int32_t *rows;
+} block_job;
+
+static void count_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const block_job *j = job;
+    int32_t *row_of = j->rows + part * j->s->sizes.most_sums;
+    for (int64_t b = begin; b < end; b++) {
+        spryi_swept_rows_of_sums(j->s, &j->s->blocks[b], row_of);
+        j->heads[b] = j->count(j->s, &j->s->blocks[b], row_of, j->at);
+    }
+}
+
+static void unpack_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const block_job *j = job;
+    int32_t *row_of = j->rows + part * j->s->sizes.most_sums;
+    for (int64_t b = begin; b < end; b++) {
+        spryi_swept_rows_of_sums(j->s, &j->s->blocks[b], row_of);
+        j->unpack(j->s, &j->s->blocks[b], row_of, j->at, j->heads[b], j->a);
+    }
+}
+
 spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_swept *s = storage;
@@ -58,20 +86,10 @@ spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const v
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
     a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
-    const count_fn count = SPRYI_INSTANCE(counts, &a);
-    const unpack_fn unpack = SPRYI_INSTANCE(unpacks, &a);
-    for (int pass = 0; pass < 2; pass++) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-        for (int64_t b = 0; b < h->blocks; b++) {
-            int32_t *row_of = rows + omp_get_thread_num() * h->most_sums;
-            spryi_swept_rows_of_sums(s, &s->blocks[b], row_of);
-            if (pass == 0)
-                heads[b] = count(s, &s->blocks[b], row_of, at);
-            else
-                unpack(s, &s->blocks[b], row_of, at, heads[b], &a);
-        }
-        if (pass == 0) locate_rows(s, &a, at, heads);
-    }
+    block_job j = {s, &a, SPRYI_INSTANCE(counts, &a), SPRYI_INSTANCE(unpacks, &a), at, heads, rows};
+    spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);
+    locate_rows(s, &a, at, heads);
+    spryi_loop_in_parts(context, threads, h->blocks, 1, unpack_blocks, &j);
     status = spryi_matrix_adopt(context, csr, &a, a.value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err);
     a = s->types; /* they are taken over, also where this fails */
 done:

@@ -9,7 +9,6 @@
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_window.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* A build between its passes. */
@@ -49,25 +48,32 @@ static void clear(builder *b)
     spryi_windowed_clear_order(b->context, &b->order);
 }
 
+typedef struct pass_job {
+    builder *b;
+    spryi_windowed_pass pass;
+} pass_job;
+
+static void make_pieces(void *job, int64_t begin, int64_t end_of_pieces, int part)
+{
+    const pass_job *j = job;
+    builder *b = j->b;
+    const int64_t window = b->s->window;
+    for (int64_t n = begin; n < end_of_pieces; n++) {
+        const int of_runs = n < b->pieces_of_runs;
+        const int64_t end = of_runs ? b->order.of_runs : b->order.count;
+        const int64_t first = of_runs ? n * window : b->order.of_runs + (n - b->pieces_of_runs) * window;
+        spryi_windowed_counts at = j->pass.stores ? b->at[n] : (spryi_windowed_counts){0};
+        spryi_windowed_make(&j->pass, &b->scratch[part], first, first + window < end ? first + window : end,
+                            of_runs ? b->s->run : 1, &at);
+        if (!j->pass.stores) b->at[n + 1] = at;
+    }
+}
+
 /* All windows, measured or stored. at[n + 1] is what piece n takes, or where it begins. */
 static void run_pass(builder *b, int stores)
 {
-    const spryi_windowed_pass pass = {b->csr, &b->order, b->s, stores};
-    const int64_t window = b->s->window;
-#pragma omp parallel num_threads(b->threads)
-    {
-        spryi_windowed_scratch *own = &b->scratch[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, 4)
-        for (int64_t n = 0; n < b->pieces; n++) {
-            const int of_runs = n < b->pieces_of_runs;
-            const int64_t end = of_runs ? b->order.of_runs : b->order.count;
-            const int64_t first = of_runs ? n * window : b->order.of_runs + (n - b->pieces_of_runs) * window;
-            spryi_windowed_counts at = stores ? b->at[n] : (spryi_windowed_counts){0};
-            spryi_windowed_make(&pass, own, first, first + window < end ? first + window : end, of_runs ? b->s->run : 1,
-                                &at);
-            if (!stores) b->at[n + 1] = at;
-        }
-    }
+    pass_job j = {b, {b->csr, &b->order, b->s, stores}};
+    spryi_loop_in_parts(b->context, b->threads, b->pieces, 4, make_pieces, &j);
 }
 
 /* Sizes of s. The caller clears b, also after a failure. */

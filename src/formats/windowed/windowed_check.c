@@ -129,8 +129,9 @@ static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
                       (long long)s->window_count, (long long)s->slice_count, (long long)s->slots);
 }
 
-spry_status spryi_windowed_check(const void *storage, spry_error *err)
+spry_status spryi_windowed_check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
     const spryi_windowed *s = storage;
     totals sum = {0};
     uint64_t expected = 0;

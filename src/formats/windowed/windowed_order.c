@@ -21,6 +21,9 @@ typedef struct maker {
     uint8_t *other;    /* of each row: 1 if it is not made of runs */
     int64_t leaders;
     int threads;
+    atomic_llong count; /* of what a loop finds */
+    int round;
+    int64_t spacing; /* of seeds */
 } maker;
 
 static const uint32_t none = SPRYI_WINDOWED_NO_ROW;
@@ -114,28 +117,46 @@ static spry_status first_of_hash(maker *m, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status find_groups(maker *m, spry_error *err)
+/* Runs body for all rows; returns the sum of what it adds to m->count. */
+static int64_t for_rows(maker *m, spryi_loop_fn body)
 {
-    const int64_t rows = m->csr->rows;
-    uint32_t *leader = m->order->leader;
-    int64_t count = 0, leaders = 0;
-#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : count)
-    for (int64_t i = 0; i < rows; i++) {
-        const int64_t length = spryi_row_length(m->csr, i);
-        leader[i] = length > SPRYI_WINDOWED_LONG ? none : 0;
-        count += length <= SPRYI_WINDOWED_LONG;
-        if (leader[i] != none) m->hash[i] = hash_of_row(m->csr, i);
+    m->count = 0;
+    spryi_loop(m->context, m->threads, m->csr->rows, 0, body, m);
+    return m->count;
+}
+
+static void hash_rows(void *job, int64_t begin, int64_t end)
+{
+    maker *m = job;
+    int64_t count = 0;
+    for (int64_t i = begin; i < end; i++) {
+        const int is_long = spryi_row_length(m->csr, i) > SPRYI_WINDOWED_LONG;
+        m->order->leader[i] = is_long ? none : 0;
+        count += !is_long;
+        if (!is_long) m->hash[i] = hash_of_row(m->csr, i);
     }
-    m->order->count = count;
-    spry_status status = first_of_hash(m, err);
-    if (status != SPRY_OK) return status;
-#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : leaders)
-    for (int64_t i = 0; i < rows; i++) {
+    m->count += count;
+}
+
+static void compare_with_leaders(void *job, int64_t begin, int64_t end)
+{
+    maker *m = job;
+    uint32_t *leader = m->order->leader;
+    int64_t leaders = 0;
+    for (int64_t i = begin; i < end; i++) {
         if (leader[i] == none) continue;
         if (leader[i] != i && !same_pattern(m->csr, i, leader[i])) leader[i] = (uint32_t)i;
         leaders += leader[i] == i;
     }
-    m->leaders = leaders;
+    m->count += leaders;
+}
+
+static spry_status find_groups(maker *m, spry_error *err)
+{
+    m->order->count = for_rows(m, hash_rows);
+    spry_status status = first_of_hash(m, err);
+    if (status != SPRY_OK) return status;
+    m->leaders = for_rows(m, compare_with_leaders);
     return SPRY_OK;
 }
 
@@ -184,42 +205,49 @@ static void find_runs(maker *m)
         }
 }
 
-/* other[i] of all rows; how many are made of runs. */
-static void mark_others(maker *m)
+/* other[i] of all rows; counts the rows that are made of runs. */
+static void mark_others(void *job, int64_t begin, int64_t end)
 {
+    maker *m = job;
     int64_t of_runs = 0;
-#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : of_runs)
-    for (int64_t i = 0; i < m->csr->rows; i++) {
+    for (int64_t i = begin; i < end; i++) {
         m->other[i] = 0;
         if (m->order->leader[i] == none) continue;
         if (m->s->run > 1) m->other[i] = (uint8_t)!is_of_runs(m->csr, i, m->s->run, m->s->stride);
         of_runs += !m->other[i];
     }
-    m->order->of_runs = of_runs;
+    m->count += of_runs;
 }
 
 /* ---- cells -------------------------------------------------------------------------------------------- */
 
+static void plant_seeds(void *job, int64_t begin, int64_t end)
+{
+    const maker *m = job;
+    for (int64_t i = begin; i < end; i++)
+        m->reached[i] = m->order->leader[i] == i && spryi_windowed_is_seed(i, m->spacing)
+                            ? spryi_windowed_reached(0, (uint32_t)i)
+                            : SPRYI_WINDOWED_UNREACHED;
+}
+
+static void offer_labels(void *job, int64_t begin, int64_t end)
+{
+    maker *m = job;
+    int64_t offered = 0;
+    for (int64_t i = begin; i < end; i++) {
+        if (!spryi_windowed_was_reached_in(__atomic_load_n(&m->reached[i], __ATOMIC_RELAXED), m->round)) continue;
+        offer_label(m->csr, i, m->order->leader, m->reached);
+        offered++;
+    }
+    m->count += offered;
+}
+
 static void find_cells(maker *m)
 {
-    const int64_t rows = m->csr->rows;
-    const int64_t spacing = spryi_windowed_spacing(m->s->window, m->leaders, m->order->count);
-    const uint32_t *leader = m->order->leader;
-    uint64_t *reached = m->reached;
-#pragma omp parallel for num_threads(m->threads) schedule(static)
-    for (int64_t i = 0; i < rows; i++)
-        reached[i] = leader[i] == i && spryi_windowed_is_seed(i, spacing) ? spryi_windowed_reached(0, (uint32_t)i)
-                                                                          : SPRYI_WINDOWED_UNREACHED;
-    for (int round = 0; round < SPRYI_WINDOWED_ROUNDS; round++) {
-        int64_t offered = 0;
-#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : offered)
-        for (int64_t i = 0; i < rows; i++) {
-            if (!spryi_windowed_was_reached_in(__atomic_load_n(&reached[i], __ATOMIC_RELAXED), round)) continue;
-            offer_label(m->csr, i, leader, reached);
-            offered++;
-        }
-        if (offered == 0) break;
-    }
+    m->spacing = spryi_windowed_spacing(m->s->window, m->leaders, m->order->count);
+    (void)for_rows(m, plant_seeds);
+    for (m->round = 0; m->round < SPRYI_WINDOWED_ROUNDS; m->round++)
+        if (for_rows(m, offer_labels) == 0) break;
 }
 
 /* ---- order -------------------------------------------------------------------------------------------- */
@@ -339,7 +367,7 @@ spry_status spryi_windowed_find_order(spry_context *context, spryi_windowed_orde
     SPRYI_TRY(find_groups(&m, err));
     SPRYI_TRY(SPRYI_NEW(context, &order->row, order->count, "rows", err));
     find_runs(&m);
-    mark_others(&m);
+    order->of_runs = for_rows(&m, mark_others);
     SPRYI_TRY(order_rows(&m, asked, err));
 done:
     spryi_release(context, m.hash);

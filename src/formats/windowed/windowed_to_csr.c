@@ -50,6 +50,31 @@ static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, 
     }
 }
 
+typedef struct window_job {
+    const spryi_windowed *s;
+    const spryi_compressed *c;
+} window_job;
+
+static void count_windows(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (int64_t w = begin; w < end; w++)
+        for (int64_t k = j->s->windows[w].slice; k < j->s->windows[w + 1].slice; k++) {
+            const spryi_windowed_view v = spryi_windowed_view_of(j->s, &j->s->windows[w], k);
+            count_rows(&v, j->c->offsets);
+        }
+}
+
+static void copy_windows(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (int64_t w = begin; w < end; w++)
+        for (int64_t k = j->s->windows[w].slice; k < j->s->windows[w + 1].slice; k++) {
+            const spryi_windowed_view v = spryi_windowed_view_of(j->s, &j->s->windows[w], k);
+            copy_slice(j->s, &j->s->windows[w], &v, j->c);
+        }
+}
+
 spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_windowed *s = storage;
@@ -58,22 +83,13 @@ spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, cons
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     memset(c.offsets, 0, (size_t)(s->a.rows + 1) * sizeof *c.offsets);
     const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t w = 0; w < s->window_count; w++)
-        for (int64_t k = s->windows[w].slice; k < s->windows[w + 1].slice; k++) {
-            const spryi_windowed_view v = spryi_windowed_view_of(s, &s->windows[w], k);
-            count_rows(&v, c.offsets);
-        }
+    window_job j = {s, &c};
+    spryi_loop(context, threads, s->window_count, 4, count_windows, &j);
     for (int64_t n = 0; n < s->long_count; n++)
         c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
     spryi_scan(c.offsets, s->a.rows);
     SPRYI_TRY(check_offsets(&c, err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t w = 0; w < s->window_count; w++)
-        for (int64_t k = s->windows[w].slice; k < s->windows[w + 1].slice; k++) {
-            const spryi_windowed_view v = spryi_windowed_view_of(s, &s->windows[w], k);
-            copy_slice(s, &s->windows[w], &v, &c);
-        }
+    spryi_loop(context, threads, s->window_count, 4, copy_windows, &j);
     spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
