@@ -6,6 +6,7 @@
 #include "core/bisect.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "io/container.h"
 
 #include <string.h>
@@ -127,6 +128,24 @@ static fault look(const spryi_container_part *part, int64_t c, const spry_arrays
     return structure_of(a, part, begin / part->item_bytes, end / part->item_bytes);
 }
 
+typedef struct look_job {
+    const spryi_container_part *parts;
+    const spry_arrays *a;
+    const int64_t *first; /* chunk of each part */
+    uint64_t *hashes;
+    atomic_llong faults[SPRYI_MOST_SECTIONS];
+} look_job;
+
+static void look_at_chunks(void *job, int64_t begin, int64_t end)
+{
+    look_job *j = job;
+    int s = 0;
+    for (int64_t c = begin; c < end; c++) {
+        while (c >= j->first[s + 1]) s++;
+        spryi_raise(&j->faults[s], (int64_t)look(&j->parts[s], c - j->first[s], j->a, &j->hashes[c]));
+    }
+}
+
 /* a NULL: hashes alone. */
 static spry_status look_at_parts(spry_context *context, const spryi_container_part *parts, int count,
                                  const spry_arrays *a, finding *findings, spry_error *err)
@@ -137,22 +156,14 @@ static spry_status look_at_parts(spry_context *context, const spryi_container_pa
         chunks += chunks_of(&parts[s]);
     }
     first[count] = chunks;
-    uint64_t *hashes = NULL;
-    int faults[SPRYI_MOST_SECTIONS] = {0};
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &hashes, chunks, "hashes of the chunks", err));
-    int threads = spryi_threads(context, chunks * (SPRYI_CONTAINER_CHUNK / 8));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(max : faults) if (threads > 1)
-    for (int64_t c = 0; c < chunks; c++) {
-        int s = 0;
-        while (c >= first[s + 1]) s++;
-        const int found = (int)look(&parts[s], c - first[s], a, &hashes[c]);
-        if (found > faults[s]) faults[s] = found;
-    }
+    look_job j = {.parts = parts, .a = a, .first = first};
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &j.hashes, chunks, "hashes of the chunks", err));
+    spryi_loop(context, spryi_threads(context, chunks * (SPRYI_CONTAINER_CHUNK / 8)), chunks, 4, look_at_chunks, &j);
     for (int s = 0; s < count; s++) {
-        findings[s].hash = XXH3_64bits(hashes + first[s], (size_t)(first[s + 1] - first[s]) * sizeof *hashes);
-        findings[s].worst = (fault)faults[s];
+        findings[s].hash = XXH3_64bits(j.hashes + first[s], (size_t)(first[s + 1] - first[s]) * sizeof *j.hashes);
+        findings[s].worst = (fault)j.faults[s];
     }
-    spryi_release(context, hashes);
+    spryi_release(context, j.hashes);
     return SPRY_OK;
 }
 

@@ -9,10 +9,10 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "io/ordered_handover.h"
 #include "io/source.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,12 +24,16 @@ typedef struct part {
     void *rows, *cols, *values;
 } part;
 
+typedef struct worker worker;
+
 typedef struct job {
     spryi_text *text;
     const spryi_edges *edges;
     spry_type type; /* of the weights; SPRY_PATTERN: none */
     _Atomic int64_t next_block;
     _Atomic int stop;
+    worker *workers;
+    spryi_memory_limit *limit; /* the caller's */
     /* belong to the thread that has the next block */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
@@ -143,10 +147,10 @@ static void work_through(job *work, spryi_block *block, spryi_parsed_edges *own)
     }
 }
 
-typedef struct worker {
+struct worker {
     spryi_block block;
     spryi_parsed_edges own;
-} worker;
+};
 
 static void release_worker(spryi_text *text, worker *w)
 {
@@ -172,24 +176,29 @@ done:
     return status;
 }
 
+/* Each worker takes blocks until there are none. */
+static void work_through_all(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    struct job *work = job;
+    spryi_memory_limit *before = spryi_set_memory_limit(work->limit);
+    for (worker *w = work->workers + begin; w < work->workers + end; w++) work_through(work, &w->block, &w->own);
+    (void)spryi_set_memory_limit(before);
+}
+
 static spry_status run(job *work, spry_error *err)
 {
     spry_context *context = work->text->context;
     const int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spry_context_threads(context), ready = 0;
     if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
-    spryi_memory_limit *limit = spryi_get_memory_limit();
     worker *workers = NULL;
     spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
     if (status != SPRY_OK) return status;
     for (; ready < threads; ready++) SPRYI_TRY(create_worker(work, &workers[ready], err));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        SPRYI_DEFAULT_FLOATS;
-        spryi_memory_limit *before = spryi_set_memory_limit(limit);
-        work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
-        (void)spryi_set_memory_limit(before);
-    }
+    work->workers = workers;
+    work->limit = spryi_get_memory_limit();
+    spryi_loop(context, threads, threads, 1, work_through_all, work);
     status = work->status;
     if (status != SPRY_OK && err) *err = work->error;
 done:
@@ -202,6 +211,30 @@ done:
 
 typedef enum array { ROWS, COLS, VALUES } array;
 
+typedef struct join_job {
+    part *const *parts;
+    array which;
+    spry_index_type index_type;
+    size_t size; /* of an item */
+    char *to;
+} join_job;
+
+static void join_parts(void *job, int64_t begin, int64_t end)
+{
+    const join_job *j = job;
+    for (int64_t p = begin; p < end; p++) {
+        const part *from = j->parts[p];
+        const void *data = j->which == ROWS ? from->rows : j->which == COLS ? from->cols : from->values;
+        char *at = j->to + (size_t)from->at * j->size;
+        if (j->which == VALUES || from->index_type == j->index_type) {
+            memcpy(at, data, (size_t)from->count * j->size);
+        } else { /* of 32 bits, into 64 */
+            for (int64_t k = 0; k < from->count; k++)
+                ((int64_t *)(void *)at)[k] = spryi_index_at(data, from->index_type, k);
+        }
+    }
+}
+
 /* One array of all parts in one, which is the parts' no more. */
 static spry_status join(spry_context *context, void **to, part **parts, int64_t count, array which,
                         spry_index_type index_type, spry_type type, int64_t edges, spry_error *err)
@@ -209,19 +242,8 @@ static spry_status join(spry_context *context, void **to, part **parts, int64_t 
     static const char *const what[] = {"sources of all edges", "targets of all edges", "weights of all edges"};
     const size_t size = which == VALUES ? spry_type_bytes(type) : spry_index_type_bytes(index_type);
     SPRYI_OK_OR_RETURN(spryi_allocate(context, to, edges, size, what[which], err));
-    const int threads = spryi_threads(context, edges);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t p = 0; p < count; p++) {
-        const part *from = parts[p];
-        const void *data = which == ROWS ? from->rows : which == COLS ? from->cols : from->values;
-        char *at = (char *)*to + (size_t)from->at * size;
-        if (which == VALUES || from->index_type == index_type) {
-            memcpy(at, data, (size_t)from->count * size);
-        } else { /* of 32 bits, into 64 */
-            for (int64_t k = 0; k < from->count; k++)
-                ((int64_t *)(void *)at)[k] = spryi_index_at(data, from->index_type, k);
-        }
-    }
+    spryi_loop(context, spryi_threads(context, edges), count, 1, join_parts,
+               &(join_job){parts, which, index_type, size, *to});
     for (int64_t p = 0; p < count; p++) {
         void **data = which == ROWS ? &parts[p]->rows : which == COLS ? &parts[p]->cols : &parts[p]->values;
         spryi_release(context, *data);

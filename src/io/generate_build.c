@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <string.h>
 
@@ -37,21 +38,46 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
 
 /* ---- structure ------------------------------------------------------------------------------- */
 
+typedef struct build_job {
+    const spryi_generation *g;
+    const spryi_compressed *a, *made; /* made: relabelled */
+    const int64_t *to;                /* labels */
+    int64_t *degree;
+    uint64_t seed;
+} build_job;
+
+static void count_rows(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const build_job *j = job;
+    for (int64_t i = begin; i < end; i++) {
+        spryi_sink sink = {0};
+        j->g->generator->kind->row(j->g, i, &sink);
+        j->a->offsets[i + 1] = sink.at;
+    }
+}
+
+static void fill_rows(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const build_job *j = job;
+    const spryi_compressed *a = j->a;
+    for (int64_t i = begin; i < end; i++) {
+        spryi_sink sink = {.indices = a->indices,
+                           .values = a->values,
+                           .index_type = a->index_type,
+                           .value_type = a->value_type,
+                           .at = a->offsets[i]};
+        j->g->generator->kind->row(j->g, i, &sink);
+    }
+}
+
 static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_error *err)
 {
-    const spryi_kind *kind = g->generator->kind;
-    int threads = spryi_threads(g->context, g->rows + (int64_t)g->entries);
+    const int threads = spryi_threads(g->context, g->rows + (int64_t)g->entries);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(g->context, &a->offsets, a->majors + 1, "row offsets", err));
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for schedule(dynamic, ROWS_A_BLOCK)
-        for (int64_t i = 0; i < a->majors; i++) {
-            spryi_sink sink = {0};
-            kind->row(g, i, &sink);
-            a->offsets[i + 1] = sink.at;
-        }
-    }
+    build_job j = {.g = g, .a = a};
+    spryi_loop(g->context, threads, a->majors, ROWS_A_BLOCK, count_rows, &j);
     spryi_scan(a->offsets, a->majors);
     a->nnz = a->offsets[a->majors];
     SPRYI_OK_OR_RETURN(
@@ -59,20 +85,8 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     if (a->value_type != SPRY_PATTERN)
         SPRYI_OK_OR_RETURN(
             spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for schedule(dynamic, ROWS_A_BLOCK)
-        for (int64_t i = 0; i < a->majors; i++) {
-            spryi_sink sink = {.indices = a->indices,
-                               .values = a->values,
-                               .index_type = a->index_type,
-                               .value_type = a->value_type,
-                               .at = a->offsets[i]};
-            kind->row(g, i, &sink);
-        }
-    }
-    if (kind->loose) {
+    spryi_loop(g->context, threads, a->majors, ROWS_A_BLOCK, fill_rows, &j);
+    if (g->generator->kind->loose) {
         SPRYI_OK_OR_RETURN(spryi_sort(g->context, a, err));
         SPRYI_OK_OR_RETURN(spryi_merge(g->context, a, a->value_type, SPRYI_SUM_ALL, NULL, err));
     }
@@ -105,6 +119,26 @@ static spry_status build_list(spryi_generation *g, spryi_compressed *a, spry_err
 
 /* ---- new labels ------------------------------------------------------------------------------ */
 
+static void move_lengths(void *job, int64_t begin, int64_t end)
+{
+    const build_job *j = job;
+    for (int64_t i = begin; i < end; i++) j->made->offsets[j->to[i] + 1] = j->a->offsets[i + 1] - j->a->offsets[i];
+}
+
+static void move_rows(void *job, int64_t begin, int64_t end)
+{
+    const build_job *j = job;
+    const spryi_compressed *a = j->a, *made = j->made;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = made->offsets[j->to[i]];
+        for (int64_t k = a->offsets[i]; k < a->offsets[i + 1]; k++, at++) {
+            spryi_set_index(made->indices, made->index_type, at, j->to[spryi_index_at(a->indices, a->index_type, k)]);
+            if (made->values)
+                spryi_set_value(made->values, made->value_type, at, spryi_value_at(a->values, a->value_type, k));
+        }
+    }
+}
+
 /* Row and column i become row and column to[i]. */
 static spry_status relabel(spry_context *context, spryi_compressed *a, const int64_t *to, spry_error *err)
 {
@@ -113,19 +147,11 @@ static spry_status relabel(spry_context *context, spryi_compressed *a, const int
     made.offsets = NULL;
     made.indices = made.values = NULL;
     SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
-    int threads = spryi_threads(context, a->majors + a->nnz);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t i = 0; i < a->majors; i++) made.offsets[to[i] + 1] = a->offsets[i + 1] - a->offsets[i];
+    const int threads = spryi_threads(context, a->majors + a->nnz);
+    build_job j = {.a = a, .made = &made, .to = to};
+    spryi_loop(context, threads, a->majors, 0, move_lengths, &j);
     spryi_scan(made.offsets, made.majors);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_A_BLOCK)
-    for (int64_t i = 0; i < a->majors; i++) {
-        int64_t at = made.offsets[to[i]];
-        for (int64_t k = a->offsets[i]; k < a->offsets[i + 1]; k++, at++) {
-            spryi_set_index(made.indices, made.index_type, at, to[spryi_index_at(a->indices, a->index_type, k)]);
-            if (made.values)
-                spryi_set_value(made.values, made.value_type, at, spryi_value_at(a->values, a->value_type, k));
-        }
-    }
+    spryi_loop(context, threads, a->majors, ROWS_A_BLOCK, move_rows, &j);
     spryi_compressed_clear(context, a);
     *a = made;
     made = (spryi_compressed){0};
@@ -147,6 +173,13 @@ static void shuffle(int64_t *to, int64_t n, uint64_t seed)
     }
 }
 
+static void count_columns(void *job, int64_t begin, int64_t end)
+{
+    const build_job *j = job;
+    for (int64_t k = begin; k < end; k++)
+        __atomic_fetch_add(&j->degree[spryi_index_at(j->a->indices, j->a->index_type, k)], 1, __ATOMIC_RELAXED);
+}
+
 /* The most used column first; equally used ones keep their order. */
 static spry_status label_by_degree(spry_context *context, int64_t *to, const spryi_compressed *a, spry_error *err)
 {
@@ -154,13 +187,8 @@ static spry_status label_by_degree(spry_context *context, int64_t *to, const spr
     int64_t *degree = NULL, *next = NULL, most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &degree, a->minors, "column degrees", err));
     for (int64_t j = 0; j < a->minors; j++) degree[j] = 0;
-    int threads = spryi_threads(context, a->nnz);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k < a->nnz; k++) {
-        int64_t j = spryi_index_at(a->indices, a->index_type, k);
-#pragma omp atomic
-        degree[j]++;
-    }
+    spryi_loop(context, spryi_threads(context, a->nnz), a->nnz, 0, count_columns,
+               &(build_job){.a = a, .degree = degree});
     for (int64_t j = 0; j < a->minors; j++) most = degree[j] > most ? degree[j] : most;
     SPRYI_TRY(SPRYI_NEW(context, &next, most + 2, "column degrees", err));
     memset(next, 0, (size_t)(most + 2) * sizeof *next);
@@ -194,6 +222,17 @@ done:
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+static void draw_some_values(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const build_job *j = job;
+    const int weights = j->g->generator->kind->weights;
+    for (int64_t k = begin; k < end; k++) {
+        const double u = spryi_uniform(j->seed, (uint64_t)k + 1);
+        spryi_set_value(j->a->values, j->a->value_type, k, weights ? 1 - u : u - 0.5);
+    }
+}
+
 /* Drawn in the order of the entries: a structure relabelled gets other values. */
 static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
@@ -203,17 +242,8 @@ static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_ty
     uint64_t seed = g->generator->kind->value_seed;
     if (seed == 0) seed = (uint64_t)g->n[SPRYI_KEY_SEED];
     if (g->n[SPRYI_KEY_SHUFFLE] != 0 || g->n[SPRYI_KEY_ORDER] != 0) seed = RELABELLED_SEED;
-    const int weights = g->generator->kind->weights;
-    int threads = spryi_threads(g->context, a->nnz);
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for
-        for (int64_t k = 0; k < a->nnz; k++) {
-            const double u = spryi_uniform(seed, (uint64_t)k + 1);
-            spryi_set_value(a->values, value_type, k, weights ? 1 - u : u - 0.5);
-        }
-    }
+    spryi_loop(g->context, spryi_threads(g->context, a->nnz), a->nnz, 0, draw_some_values,
+               &(build_job){.g = g, .a = a, .seed = seed});
     return SPRY_OK;
 }
 

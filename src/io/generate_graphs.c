@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,22 +103,31 @@ static void rgg_number(rgg_point *points, int64_t *first, const rgg_point *drawn
         }
 }
 
+typedef struct draw_job {
+    rgg_point *drawn;
+    uint64_t seed;
+} draw_job;
+
+static void draw_points(void *job, int64_t begin, int64_t end)
+{
+    const draw_job *j = job;
+    for (int64_t i = begin; i < end; i++) {
+        j->drawn[i].x = spryi_uniform(j->seed, 2 * (uint64_t)i + 1);
+        j->drawn[i].y = spryi_uniform(j->seed, 2 * (uint64_t)i + 2);
+    }
+}
+
 /* work[0]: points; work[1]: where each cell's begin. A cell is at least as wide as the radius. */
 static spry_status rgg_prepare(spryi_generation *g, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t n = g->rows, cells = g->count[0] = (int64_t)(1 / rgg_radius(g));
-    uint64_t seed = (uint64_t)g->n[SPRYI_KEY_SEED];
     rgg_point *drawn = NULL;
     SPRYI_TRY(spryi_allocate(g->context, &g->work[0], n, sizeof(rgg_point), "points", err));
     SPRYI_TRY(spryi_allocate(g->context, &g->work[1], cells * cells + 1, sizeof(int64_t), "cells", err));
     SPRYI_TRY(SPRYI_NEW(g->context, &drawn, n, "points", err));
-    int threads = spryi_threads(g->context, n);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t i = 0; i < n; i++) {
-        drawn[i].x = spryi_uniform(seed, 2 * (uint64_t)i + 1);
-        drawn[i].y = spryi_uniform(seed, 2 * (uint64_t)i + 2);
-    }
+    spryi_loop(g->context, spryi_threads(g->context, n), n, 0, draw_points,
+               &(draw_job){drawn, (uint64_t)g->n[SPRYI_KEY_SEED]});
     rgg_number(g->work[0], g->work[1], drawn, n, cells);
 done:
     spryi_release(g->context, drawn);
@@ -159,16 +169,38 @@ static spry_status list_create(spryi_generation *g, int64_t nnz, spry_error *err
     return spryi_allocate(g->context, &g->work[1], nnz, sizeof(int32_t), "edges", err);
 }
 
+typedef struct rmat_job {
+    const spryi_generation *g;
+    const int32_t *label;
+} rmat_job;
+
+static void draw_edges(void *job, int64_t begin, int64_t end)
+{
+    const rmat_job *j = job;
+    const int scale = (int)j->g->n[SPRYI_KEY_SCALE];
+    const uint64_t seed = (uint64_t)j->g->n[SPRYI_KEY_SEED], n = (uint64_t)j->g->rows;
+    const uint64_t a = (uint64_t)(.57 * 0x1p53), ab = (uint64_t)(.76 * 0x1p53), abc = (uint64_t)(.95 * 0x1p53);
+    int32_t *rows = j->g->work[0], *cols = j->g->work[1];
+    for (int64_t k = begin; k < end; k++) {
+        uint64_t count = n + (uint64_t)k * (uint64_t)scale;
+        uint32_t row = 0, col = 0;
+        for (int b = 0; b < scale; b++) {
+            uint64_t u = spryi_random(seed, count++) >> 11;
+            row = row << 1 | (u >= ab);
+            col = col << 1 | ((u >= a) ^ (u >= ab) ^ (u >= abc));
+        }
+        rows[k] = j->label[row];
+        cols[k] = j->label[col];
+    }
+}
+
 static spry_status rmat_list(spryi_generation *g, int64_t *nnz, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int scale = (int)g->n[SPRYI_KEY_SCALE];
     const uint64_t seed = (uint64_t)g->n[SPRYI_KEY_SEED], n = (uint64_t)g->rows;
-    const uint64_t a = (uint64_t)(.57 * 0x1p53), ab = (uint64_t)(.76 * 0x1p53), abc = (uint64_t)(.95 * 0x1p53);
     int32_t *label = NULL;
     *nnz = g->rows * g->n[SPRYI_KEY_EDGES];
     SPRYI_TRY(list_create(g, *nnz, err));
-    int32_t *rows = g->work[0], *cols = g->work[1];
     SPRYI_TRY(SPRYI_NEW(g->context, &label, g->rows, "labels", err));
     for (uint64_t i = 0; i < n; i++) label[i] = (int32_t)i;
     for (uint64_t i = n - 1; i > 0; i--) {
@@ -177,19 +209,7 @@ static spry_status rmat_list(spryi_generation *g, int64_t *nnz, spry_error *err)
         label[i] = label[j];
         label[j] = kept;
     }
-    int threads = spryi_threads(g->context, *nnz);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k < *nnz; k++) {
-        uint64_t count = n + (uint64_t)k * (uint64_t)scale;
-        uint32_t row = 0, col = 0;
-        for (int b = 0; b < scale; b++) {
-            uint64_t u = spryi_random(seed, count++) >> 11;
-            row = row << 1 | (u >= ab);
-            col = col << 1 | ((u >= a) ^ (u >= ab) ^ (u >= abc));
-        }
-        rows[k] = label[row];
-        cols[k] = label[col];
-    }
+    spryi_loop(g->context, spryi_threads(g->context, *nnz), *nnz, 0, draw_edges, &(rmat_job){g, label});
 done:
     spryi_release(g->context, label);
     return status;

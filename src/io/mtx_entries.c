@@ -9,11 +9,13 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "io/mtx_parse.h"
 #include "io/ordered_handover.h"
 
-#include <omp.h>
 #include <string.h>
+
+typedef struct worker worker;
 
 typedef struct job {
     spryi_text *text;
@@ -22,6 +24,8 @@ typedef struct job {
     spry_type parsed_type;      /* f64 where values are only checked */
     _Atomic int64_t next_block; /* the one that may append now */
     _Atomic int stop;
+    worker *workers;
+    spryi_memory_limit *limit; /* the caller's */
     /* belong to the thread that has the next block */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
@@ -167,10 +171,20 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)
     entries->rows = entries->cols = entries->values = NULL;
 }
 
-typedef struct worker {
+struct worker {
     spryi_block block;
     spryi_parsed own;
-} worker;
+};
+
+/* Each worker takes blocks until there are none. zlib allocates where a worker first inflates. */
+static void work_through_all(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    struct job *work = job;
+    spryi_memory_limit *before = spryi_set_memory_limit(work->limit);
+    for (worker *w = work->workers + begin; w < work->workers + end; w++) work_through(work, &w->block, &w->own);
+    (void)spryi_set_memory_limit(before);
+}
 
 static spry_status run(job *work, spry_error *err)
 {
@@ -178,7 +192,6 @@ static spry_status run(job *work, spry_error *err)
     int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spry_context_threads(context), ready = 0;
     if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
-    spryi_memory_limit *limit = spryi_get_memory_limit();
     worker *workers = NULL;
     spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
     if (status != SPRY_OK) return status;
@@ -190,13 +203,9 @@ static spry_status run(job *work, spry_error *err)
             goto done;
         }
     }
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        SPRYI_DEFAULT_FLOATS;
-        spryi_memory_limit *before = spryi_set_memory_limit(limit); /* zlib allocates where it first inflates */
-        work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
-        (void)spryi_set_memory_limit(before);
-    }
+    work->workers = workers;
+    work->limit = spryi_get_memory_limit();
+    spryi_loop(context, threads, threads, 1, work_through_all, work);
 done:
     for (int t = 0; t < ready; t++) {
         spryi_block_destroy(work->text, &workers[t].block);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "io/container.h"
 #include "io/decimal.h"
 #include "io/gzip.h"
@@ -17,7 +18,6 @@
 #include "spry/io.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +43,7 @@ typedef struct writing {
     int64_t pieces;
     _Atomic int64_t next; /* piece to be formatted */
     _Atomic int64_t next_to_write;
+    press *presses;
     /* belong to the thread that has the next piece to write */
     spry_status status;
     spry_error error;
@@ -119,41 +120,61 @@ static int64_t piece_end(const spry_arrays *a, int64_t piece)
 
 /* ---- what the banner says ---------------------------------------------------------------------- */
 
-/* The field that was read, unless values that it cannot express have come up since. */
-static spryi_field resolve_field(const spry_matrix *A, int threads)
+typedef struct value_job {
+    const writing *w;
+    atomic_int not_whole, not_one;
+    atomic_llong entries;
+} value_job;
+
+static void look_at_values(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays *a = &A->a;
+    SPRYI_DEFAULT_FLOATS;
+    value_job *j = job;
+    const spry_arrays *a = &j->w->A->a;
     int all_whole = 1, all_ones = 1;
-    if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
-    if (A->field == SPRYI_REAL) return SPRYI_REAL;
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_DEFAULT_FLOATS;
-#pragma omp for reduction(&& : all_whole, all_ones)
-        for (int64_t k = 0; k < a->nnz; k++) {
-            double x = spryi_value_of(a, k);
-            all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
-            all_ones = all_ones && x == 1;
-        }
+    for (int64_t k = begin; k < end; k++) {
+        double x = spryi_value_of(a, k);
+        all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
+        all_ones = all_ones && x == 1;
     }
-    if (A->field == SPRYI_FIELD_PATTERN && all_ones) return SPRYI_FIELD_PATTERN;
-    return A->field == SPRYI_INTEGER && all_whole ? SPRYI_INTEGER : SPRYI_REAL;
+    if (!all_whole) atomic_store(&j->not_whole, 1);
+    if (!all_ones) atomic_store(&j->not_one, 1);
 }
 
-static int64_t count_entries(const writing *w, int threads)
+static void count_in_pieces(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays *a = &w->A->a;
-    int64_t count = 0;
-    if (!w->lower) return a->nnz;
-#pragma omp parallel for num_threads(threads) reduction(+ : count)
-    for (int64_t piece = 0; piece < w->pieces; piece++) {
+    value_job *j = job;
+    const spry_arrays *a = &j->w->A->a;
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t count = 0;
         walk at = start_walk(a, piece * PIECE_ENTRIES);
         while (at.k < piece_end(a, piece)) {
             (void)step(&at);
             count += at.i >= at.j;
         }
+        atomic_fetch_add(&j->entries, count);
     }
-    return count;
+}
+
+/* The field that was read, unless values that it cannot express have come up since. */
+static spryi_field resolve_field(const writing *w, int threads)
+{
+    const spry_matrix *A = w->A;
+    const spry_arrays *a = &A->a;
+    if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
+    if (A->field == SPRYI_REAL) return SPRYI_REAL;
+    value_job j = {.w = w};
+    spryi_loop(A->context, threads, a->nnz, 0, look_at_values, &j);
+    if (A->field == SPRYI_FIELD_PATTERN && !j.not_one) return SPRYI_FIELD_PATTERN;
+    return A->field == SPRYI_INTEGER && !j.not_whole ? SPRYI_INTEGER : SPRYI_REAL;
+}
+
+static int64_t count_entries(const writing *w, int threads)
+{
+    value_job j = {.w = w};
+    if (!w->lower) return w->A->a.nnz;
+    spryi_loop(w->A->context, threads, w->pieces, 1, count_in_pieces, &j);
+    return j.entries;
 }
 
 /* Banner, comment and size line, as text of *bytes bytes. */
@@ -254,6 +275,13 @@ static void write_pieces(writing *w, press *p)
     }
 }
 
+static void write_with_presses(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    writing *w = job;
+    for (int64_t p = begin; p < end; p++) write_pieces(w, &w->presses[p]);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------ */
 
 static void destroy_press(spry_context *context, press *p)
@@ -306,11 +334,8 @@ static spry_status write_all(writing *w, int gzip, int threads, spry_error *err)
     int64_t largest = w->A->a.nnz < PIECE_ENTRIES ? w->A->a.nnz : PIECE_ENTRIES;
     for (; ready < threads; ready++)
         SPRYI_TRY(create_press(context, &presses[ready], (size_t)largest * MOST_LINE, gzip, err));
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        SPRYI_DEFAULT_FLOATS;
-        write_pieces(w, &presses[omp_get_thread_num()]);
-    }
+    w->presses = presses;
+    spryi_loop(context, threads, threads, 1, write_with_presses, w);
     status = w->status;
     if (status != SPRY_OK && err) *err = w->error;
 done:
@@ -333,7 +358,7 @@ static spry_status write_text(const spry_matrix *A, const char *path, bool csv, 
                  .base = csv ? A->index_base : 1,
                  .output.fd = -1,
                  .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
-    w.field = resolve_field(A, threads);
+    w.field = resolve_field(&w, threads);
     /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
     int lower = !csv && A->a.symmetry != SPRY_GENERAL && !(options && options->full);
     if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
