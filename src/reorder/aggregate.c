@@ -177,6 +177,12 @@ static void number_groups(spryi_groups *to, work *w)
     to->starts[0] = 0;
 }
 
+static void group_bands(void *job, int64_t begin, int64_t end)
+{
+    work *w = job;
+    for (int64_t b = begin; b < end; b++) group_band(w, w->bands[b], w->bands[b + 1]);
+}
+
 spry_status spryi_aggregate(spry_context *context, spryi_groups *groups, const spryi_graph *g,
                             const spryi_levels *levels, int64_t target, int depth, const int32_t *weight,
                             spry_error *err)
@@ -197,8 +203,7 @@ spry_status spryi_aggregate(spry_context *context, spryi_groups *groups, const s
     memset(w.group, 0xff, (size_t)n * sizeof *w.group);
     memset(w.tally, 0, (size_t)n * sizeof *w.tally);
     cut_bands(&w, depth);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t b = 0; b < w.band_count; b++) group_band(&w, w.bands[b], w.bands[b + 1]);
+    spryi_loop(context, threads, w.band_count, 1, group_bands, &w);
     number_groups(&made, &w);
     *groups = made;
     made = (spryi_groups){0};

@@ -4,12 +4,11 @@
 #include "core/memory.h"
 #include "reorder/groups.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* ---- to groups -------------------------------------------------------------------------------------- */
 
-/* Where a thread lists the neighbours of one group: stamp[h] is c once h is among those of c, at slot[h]. */
+/* Where a part of the work lists the neighbours of one group: stamp[h] is c once h is among those of c, at slot[h]. */
 typedef struct list {
     int32_t *stamp, *slot;
     int32_t *adjacent, *links; /* room for every group */
@@ -40,61 +39,68 @@ typedef struct passes {
     const spryi_graph *g;
     const spryi_groups *groups;
     spryi_graph *coarse;
-    int32_t *work; /* lists: 4 numbers a group and thread */
+    int32_t *work; /* lists: 4 numbers a group and part */
     int32_t *kept; /* 2 * room numbers a group */
     int32_t room;
     int threads;
 } passes;
 
-static list list_of_thread(const passes *p)
+static list list_of_part(const passes *p, int part)
 {
     const int64_t count = p->groups->count;
-    int32_t *work = p->work + 4 * count * omp_get_thread_num();
-    memset(work, 0xff, (size_t)count * sizeof *work);
+    int32_t *work = p->work + 4 * count * part;
     return (list){work, work + count, work + 2 * count, work + 3 * count};
 }
 
-static void first_pass(const passes *p)
+static void clear_stamps(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel num_threads(p->threads)
-    {
-        list l = list_of_thread(p);
-#pragma omp for schedule(dynamic, 16)
-        for (int32_t c = 0; c < p->groups->count; c++) {
-            const int32_t found = list_neighbours(&l, p->g, p->groups, c);
-            int32_t degree = 0, weight = 0, *kept = p->kept + 2 * (int64_t)p->room * c;
-            for (int32_t k = 0; k < found; k++) degree += l.links[k];
-            for (int32_t m = p->groups->starts[c]; m < p->groups->starts[c + 1]; m++)
-                weight += p->g->weight ? p->g->weight[p->groups->members[m]] : 1;
-            p->coarse->degree[c] = degree;
-            p->coarse->weight[c] = weight;
-            p->coarse->offsets[c + 1] = found;
-            if (found > p->room || found == 0) continue;
-            memcpy(kept, l.adjacent, (size_t)found * sizeof *kept);
-            memcpy(kept + p->room, l.links, (size_t)found * sizeof *kept);
-        }
+    const passes *p = job;
+    const int64_t count = p->groups->count;
+    for (int64_t part = begin; part < end; part++)
+        memset(p->work + 4 * count * part, 0xff, (size_t)count * sizeof *p->work);
+}
+
+static void first_pass(void *job, int64_t begin, int64_t end, int part)
+{
+    const passes *p = job;
+    list l = list_of_part(p, part);
+    for (int32_t c = (int32_t)begin; c < end; c++) {
+        const int32_t found = list_neighbours(&l, p->g, p->groups, c);
+        int32_t degree = 0, weight = 0, *kept = p->kept + 2 * (int64_t)p->room * c;
+        for (int32_t k = 0; k < found; k++) degree += l.links[k];
+        for (int32_t m = p->groups->starts[c]; m < p->groups->starts[c + 1]; m++)
+            weight += p->g->weight ? p->g->weight[p->groups->members[m]] : 1;
+        p->coarse->degree[c] = degree;
+        p->coarse->weight[c] = weight;
+        p->coarse->offsets[c + 1] = found;
+        if (found > p->room || found == 0) continue;
+        memcpy(kept, l.adjacent, (size_t)found * sizeof *kept);
+        memcpy(kept + p->room, l.links, (size_t)found * sizeof *kept);
     }
 }
 
-static void second_pass(const passes *p)
+static void second_pass(void *job, int64_t begin, int64_t end, int part)
 {
-#pragma omp parallel num_threads(p->threads)
-    {
-        list l = list_of_thread(p);
-#pragma omp for schedule(dynamic, 16)
-        for (int32_t c = 0; c < p->groups->count; c++) {
-            const int64_t at = p->coarse->offsets[c], found = p->coarse->offsets[c + 1] - at;
-            const int32_t *adjacent = p->kept + 2 * (int64_t)p->room * c, *links = adjacent + p->room;
-            if (found > p->room) {
-                list_neighbours(&l, p->g, p->groups, c);
-                adjacent = l.adjacent;
-                links = l.links;
-            }
-            if (found == 0) continue;
-            memcpy(p->coarse->adjacent + at, adjacent, (size_t)found * sizeof *adjacent);
-            memcpy(p->coarse->links + at, links, (size_t)found * sizeof *links);
+    const passes *p = job;
+    list l = list_of_part(p, part);
+    for (int32_t c = (int32_t)begin; c < end; c++) {
+        const int64_t at = p->coarse->offsets[c], found = p->coarse->offsets[c + 1] - at;
+        const int32_t *adjacent = p->kept + 2 * (int64_t)p->room * c, *links = adjacent + p->room;
+        if (found > p->room) {
+            list_neighbours(&l, p->g, p->groups, c);
+            adjacent = l.adjacent;
+            links = l.links;
         }
+        if (found == 0) continue;
+        memcpy(p->coarse->adjacent + at, adjacent, (size_t)found * sizeof *adjacent);
+        memcpy(p->coarse->links + at, links, (size_t)found * sizeof *links);
     }
+}
+
+static void run_pass(const spry_context *context, passes *p, spryi_part_fn pass)
+{
+    spryi_loop(context, p->threads, p->threads, 1, clear_stamps, p);
+    spryi_loop_in_parts(context, p->threads, p->groups->count, 16, pass, p);
 }
 
 spry_status spryi_coarsen(spry_context *context, spryi_graph *coarse, const spryi_graph *g, const spryi_groups *groups,
@@ -111,11 +117,11 @@ spry_status spryi_coarsen(spry_context *context, spryi_graph *coarse, const spry
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, count + 1, "offsets of the coarse graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.degree, count, "degrees", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.weight, count, "weights", err));
-    first_pass(&p);
+    run_pass(context, &p, first_pass);
     spryi_scan(made.offsets, count);
     SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, made.offsets[count], "coarse graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.links, made.offsets[count], "links of the coarse graph", err));
-    second_pass(&p);
+    run_pass(context, &p, second_pass);
     *coarse = made;
     made = (spryi_graph){0};
 done:
@@ -132,6 +138,10 @@ typedef struct expansion {
     const spryi_groups *groups;
     int32_t *rank;   /* of a group in the coarse order */
     uint8_t *placed; /* of a node */
+    int32_t *order;
+    const int32_t *coarse;
+    int64_t *begin, most; /* begin: of a group in order; most: members of a group */
+    uint64_t *keys;       /* 2 * most for each part */
 } expansion;
 
 /* The earliest group that the node is linked to, if it comes before the node's own. */
@@ -205,36 +215,37 @@ static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t 
     }
 }
 
+static void order_groups(void *job, int64_t begin, int64_t end, int part)
+{
+    const expansion *x = job;
+    uint64_t *anchors = x->keys + 2 * part * x->most;
+    for (int64_t p = begin; p < end; p++)
+        order_group(x, x->order + x->begin[p], x->coarse[p], anchors, anchors + x->most);
+}
+
 spry_status spryi_expand(spry_context *context, int32_t *order, const spryi_graph *g, const spryi_groups *groups,
                          const int32_t *coarse, spry_error *err)
 {
     const int threads = spryi_threads(context, g->offsets[g->nodes]);
     spry_status status = SPRY_OK;
-    expansion x = {.g = g, .groups = groups};
-    int64_t *begin = NULL;
-    uint64_t *keys = NULL;
-    int64_t most = 0;
+    expansion x = {.g = g, .groups = groups, .order = order, .coarse = coarse};
     SPRYI_TRY(SPRYI_NEW(context, &x.rank, groups->count, "ranks of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &x.placed, g->nodes, "marks", err));
-    SPRYI_TRY(SPRYI_NEW(context, &begin, (int64_t)groups->count + 1, "positions of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &x.begin, (int64_t)groups->count + 1, "positions of groups", err));
     memset(x.placed, 0, (size_t)g->nodes);
-    begin[0] = 0;
+    x.begin[0] = 0;
     for (int32_t p = 0; p < groups->count; p++) {
         const int64_t size = groups->starts[coarse[p] + 1] - groups->starts[coarse[p]];
         x.rank[coarse[p]] = p;
-        begin[p + 1] = begin[p] + size;
-        if (size > most) most = size;
+        x.begin[p + 1] = x.begin[p] + size;
+        if (size > x.most) x.most = size;
     }
-    SPRYI_TRY(SPRYI_NEW(context, &keys, 2 * threads * most, "keys", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
-    for (int32_t p = 0; p < groups->count; p++) {
-        uint64_t *anchors = keys + 2 * omp_get_thread_num() * most;
-        order_group(&x, order + begin[p], coarse[p], anchors, anchors + most);
-    }
+    SPRYI_TRY(SPRYI_NEW(context, &x.keys, 2 * threads * x.most, "keys", err));
+    spryi_loop_in_parts(context, threads, groups->count, 16, order_groups, &x);
 done:
     spryi_release(context, x.rank);
     spryi_release(context, x.placed);
-    spryi_release(context, begin);
-    spryi_release(context, keys);
+    spryi_release(context, x.begin);
+    spryi_release(context, x.keys);
     return status;
 }

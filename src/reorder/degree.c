@@ -2,36 +2,53 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "reorder/graph.h"
 #include "reorder/ordering.h"
 
 #include <string.h>
 
-/* Counts offsets' differences, or indices one by one: sums of integers, the same in any order. */
-static void add_lengths(int64_t *degree, const spry_arrays *a, int64_t majors, int threads)
+typedef struct degree_job {
+    int64_t *degree;
+    const spry_arrays *a;
+    const void *indices;
+} degree_job;
+
+/* The functions below count offsets' differences, or indices one by one: sums of integers, the same in any order. */
+static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel for num_threads(threads)
-    for (int64_t i = 0; i < majors; i++) degree[i] += spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
+    const degree_job *j = job;
+    for (int64_t i = begin; i < end; i++) j->degree[i] += spryi_offset_of(j->a, i + 1) - spryi_offset_of(j->a, i);
 }
-static void add_indices(int64_t *degree, const spry_arrays *a, const void *indices, int threads)
+
+static void add_some_indices(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k < a->nnz; k++) {
-        const int64_t i = spryi_index_at(indices, a->index_type, k);
-#pragma omp atomic
-        degree[i]++;
-    }
+    const degree_job *j = job;
+    for (int64_t k = begin; k < end; k++)
+        __atomic_fetch_add(&j->degree[spryi_index_at(j->indices, j->a->index_type, k)], 1, __ATOMIC_RELAXED);
+}
+
+static void add_lengths(const spry_context *context, int64_t *degree, const spry_arrays *a, int64_t majors, int threads)
+{
+    spryi_loop(context, threads, majors, 0, add_some_lengths, &(degree_job){degree, a, NULL});
+}
+
+static void add_indices(const spry_context *context, int64_t *degree, const spry_arrays *a, const void *indices,
+                        int threads)
+{
+    spryi_loop(context, threads, a->nnz, 0, add_some_indices, &(degree_job){degree, a, indices});
 }
 
 /* In a symmetric pattern rows alone are counted: that halves the degrees and leaves their order. */
-static void count_degrees(int64_t *degree, const spry_arrays *a, int symmetric, int threads)
+static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, int symmetric,
+                          int threads)
 {
     const int both = a->rows == a->cols && !symmetric;
     memset(degree, 0, (size_t)a->rows * sizeof *degree);
-    if (a->layout == SPRY_CSR) add_lengths(degree, a, a->rows, threads);
-    if (a->layout == SPRY_CSC && a->rows == a->cols) add_lengths(degree, a, a->cols, threads);
-    if (a->layout == SPRY_COO) add_indices(degree, a, a->row_indices, threads);
-    if (both || (a->layout == SPRY_CSC && a->rows != a->cols)) add_indices(degree, a, a->indices, threads);
+    if (a->layout == SPRY_CSR) add_lengths(context, degree, a, a->rows, threads);
+    if (a->layout == SPRY_CSC && a->rows == a->cols) add_lengths(context, degree, a, a->cols, threads);
+    if (a->layout == SPRY_COO) add_indices(context, degree, a, a->row_indices, threads);
+    if (both || (a->layout == SPRY_CSC && a->rows != a->cols)) add_indices(context, degree, a, a->indices, threads);
 }
 
 spry_status spryi_order_by_degree(spry_context *context, int64_t *perm, const spry_matrix *A, spry_error *err)
@@ -41,7 +58,7 @@ spry_status spryi_order_by_degree(spry_context *context, int64_t *perm, const sp
     spry_status status = SPRY_OK;
     int64_t *degree = NULL, *next = NULL, most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &degree, m, "degrees", err));
-    count_degrees(degree, &A->a, spryi_pattern_is_symmetric(context, A), threads);
+    count_degrees(context, degree, &A->a, spryi_pattern_is_symmetric(context, A), threads);
     for (int64_t i = 0; i < m; i++)
         if (degree[i] > most) most = degree[i];
     SPRYI_TRY(SPRYI_NEW(context, &next, most + 2, "rows by degree", err));

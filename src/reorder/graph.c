@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "reorder/level.h"
 
 #include <string.h>
@@ -13,11 +14,24 @@
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 __extension__ typedef unsigned __int128 wide;
 
+typedef struct mirror_job {
+    const void *offsets, *indices;
+    atomic_ullong sum;
+} mirror_job;
+
+/* Rows of a level's nodes head .. . */
+typedef struct level_rows {
+    const spryi_pattern *p;
+    spryi_local *l;
+    const int32_t *label;
+    int32_t head;
+} level_rows;
+
 #define SPRYI_TEMPLATE "reorder/walk.tmpl.c"
 #include "core/instantiate_indices.h"
 
 static const struct {
-    uint64_t (*fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads);
+    void (*fingerprint)(void *job, int64_t begin, int64_t end);
     int32_t (*walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
                     const spryi_level_work *work);
 } typed[SPRYI_INDEX_PAIRS] = {{fingerprint_32_32, walk_32_32},
@@ -48,20 +62,35 @@ static int64_t united_row(int32_t *out, const spryi_compressed *A, const spryi_c
                  T->offsets[i + 1] - T->offsets[i]);
 }
 
+typedef struct unite_job {
+    const spryi_compressed *sum, *A, *T;
+} unite_job;
+
+static void count_united(void *job, int64_t begin, int64_t end)
+{
+    const unite_job *j = job;
+    for (int64_t i = begin; i < end; i++) j->sum->offsets[i + 1] = united_row(NULL, j->A, j->T, i);
+}
+
+static void unite_rows(void *job, int64_t begin, int64_t end)
+{
+    const unite_job *j = job;
+    int32_t *indices = j->sum->indices;
+    for (int64_t i = begin; i < end; i++) united_row(indices + j->sum->offsets[i], j->A, j->T, i);
+}
+
 static spry_status add_transpose(spry_context *context, spryi_compressed *sum, const spryi_compressed *A,
                                  const spryi_compressed *T, spry_error *err)
 {
     const int64_t n = A->majors;
     const int threads = spryi_threads(context, n + A->nnz);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &sum->offsets, n + 1, "offsets of the graph", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < n; i++) sum->offsets[i + 1] = united_row(NULL, A, T, i);
+    unite_job j = {sum, A, T};
+    spryi_loop(context, threads, n, 1024, count_united, &j);
     spryi_scan(sum->offsets, n);
     sum->nnz = sum->offsets[n];
     SPRYI_OK_OR_RETURN(spryi_allocate(context, &sum->indices, sum->nnz, sizeof(int32_t), "graph", err));
-    int32_t *indices = sum->indices;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < n; i++) united_row(indices + sum->offsets[i], A, T, i);
+    spryi_loop(context, threads, n, 1024, unite_rows, &j);
     return SPRY_OK;
 }
 
@@ -107,9 +136,10 @@ int spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A
     const spry_arrays *a = &A->a;
     if (a->rows != a->cols || a->layout == SPRY_COO) return 0;
     if (a->symmetry != SPRY_GENERAL && A->symmetry_holds) return 1;
-    return typed[spryi_index_pair(a->offset_type, a->index_type)].fingerprint(a->offsets, a->indices, a->rows,
-                                                                              spryi_threads(context,
-                                                                                            a->rows + a->nnz)) == 0;
+    mirror_job j = {.offsets = a->offsets, .indices = a->indices};
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024,
+               typed[spryi_index_pair(a->offset_type, a->index_type)].fingerprint, &j);
+    return j.sum == 0;
 }
 
 spry_status spryi_pattern_make(spry_context *context, spryi_pattern *pattern, const spry_matrix *A, spry_error *err)
@@ -154,12 +184,18 @@ void spryi_graph_clear(spry_context *context, spryi_graph *g)
     *g = (spryi_graph){0};
 }
 
-static void move_rows(spryi_graph *to, const spryi_graph *g, const int32_t *order, const int32_t *position, int threads)
+typedef struct move_job {
+    const spryi_graph *to, *g;
+    const int32_t *order, *position;
+} move_job;
+
+static void move_rows(void *job, int64_t begin, int64_t end)
 {
     enum { ROWS_AHEAD = 8 };
+    const spryi_graph *to = ((const move_job *)job)->to, *g = ((const move_job *)job)->g;
+    const int32_t *order = ((const move_job *)job)->order, *position = ((const move_job *)job)->position;
     const int64_t n = g->nodes;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t p = 0; p < n; p++) {
+    for (int64_t p = begin; p < end; p++) {
         if (p + ROWS_AHEAD < n) PREFETCH(&g->adjacent[g->offsets[order[p + ROWS_AHEAD]]]);
         const int64_t first = g->offsets[order[p]], at = to->offsets[p], count = to->offsets[p + 1] - at;
         for (int64_t k = 0; k < count; k++) to->adjacent[at + k] = position[g->adjacent[first + k]];
@@ -189,7 +225,7 @@ spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_g
         made.offsets[p + 1] = made.offsets[p] + g->offsets[v + 1] - g->offsets[v];
         if (g->weight) made.weight[p] = g->weight[v];
     }
-    move_rows(&made, g, order, position, threads);
+    spryi_loop(context, threads, n, 1024, move_rows, &(move_job){&made, g, order, position});
     *to = made;
     made = (spryi_graph){0};
 done:

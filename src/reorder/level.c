@@ -14,15 +14,14 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "reorder/order.h"
-
-#include <omp.h>
 
 spry_status spryi_level_work_make(spry_context *context, spryi_level_work *work, int64_t nodes, int threads,
                                   spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_level_work made = {.threads = threads};
+    spryi_level_work made = {.context = context, .threads = threads};
     if (threads >= SPRYI_LEVEL_THREADS && nodes >= SPRYI_LEVEL_NODES) {
         SPRYI_TRY(SPRYI_NEW(context, &made.claim, nodes, "claims", err));
         SPRYI_TRY(SPRYI_NEW(context, &made.found, threads + 1, "counts", err));
@@ -58,6 +57,20 @@ static inline int32_t claimed_by(const int32_t *claim)
 static inline void set_claim(int32_t *claim, int32_t to)
 {
     __atomic_store_n(claim, to, __ATOMIC_RELAXED);
+}
+
+typedef struct spread_job {
+    const spryi_level *l;
+    const void *offsets, *indices;
+    int32_t *claim;
+    int64_t *found, runs;
+    atomic_llong bandwidth;
+} spread_job;
+
+/* The first position of a run. */
+static int32_t run_at(const spread_job *j, int64_t run)
+{
+    return j->l->head + (int32_t)((int64_t)(j->l->end - j->l->head) * run / j->runs);
 }
 
 #define SPRYI_TEMPLATE "reorder/level.tmpl.c"

@@ -4,11 +4,12 @@
 
 #include "spry/spry.h"
 
-/* Three looks at the level's edges and as many barriers, for one look by one thread: measured slower with 4 threads. */
+/* Three looks at the level's edges and as many waits for all threads, for one look by one thread: measured slower with 4 threads. */
 enum { SPRYI_LEVEL_THREADS = 8, SPRYI_LEVEL_NODES = 4096 };
 
 /* Memory of a walk for its wide levels. claim is NULL where one thread does all of them. */
 typedef struct spryi_level_work {
+    const spry_context *context;
     int threads;
     int32_t
         *claim; /* nodes, INT32_MAX between levels: the position whose row is the first of its level to name a node */

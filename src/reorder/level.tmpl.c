@@ -52,32 +52,37 @@ static int64_t SPRY_FN(write)(const spryi_level *l, int32_t *claim, const SPRY_P
     return bandwidth;
 }
 
+static void SPRY_FN(claim_runs)(void *job, int64_t begin, int64_t end)
+{
+    const spread_job *j = job;
+    SPRY_FN(claim)(j->l, j->claim, j->offsets, j->indices, run_at(j, begin), run_at(j, end));
+}
+
+static void SPRY_FN(count_runs)(void *job, int64_t begin, int64_t end)
+{
+    const spread_job *j = job;
+    for (int64_t r = begin; r < end; r++)
+        j->found[r + 1] = SPRY_FN(count)(j->l, j->claim, j->offsets, j->indices, run_at(j, r), run_at(j, r + 1));
+}
+
+static void SPRY_FN(write_runs)(void *job, int64_t begin, int64_t end)
+{
+    spread_job *j = job;
+    spryi_raise(&j->bandwidth, SPRY_FN(write)(j->l, j->claim, j->offsets, j->indices, run_at(j, begin), run_at(j, end),
+                                              (int32_t)j->found[begin]));
+}
+
 int32_t SPRY_FN(spryi_spread)(spryi_level *level, const spryi_level_work *work, const void *offsets,
                               const void *indices)
 {
-    const SPRY_P *Ap = offsets;
-    const SPRY_J *Aj = indices;
     const spryi_level l = *level;
-    int64_t bandwidth = l.bandwidth, *found = work->found;
-    int used = 1;
-#pragma omp parallel num_threads(work->threads) reduction(max : bandwidth)
-    {
-        const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-        const int32_t first = l.head + (int32_t)((int64_t)(l.end - l.head) * thread / team),
-                      last = l.head + (int32_t)((int64_t)(l.end - l.head) * (thread + 1) / team);
-        SPRY_FN(claim)(&l, work->claim, Ap, Aj, first, last);
-#pragma omp barrier
-        found[thread + 1] = SPRY_FN(count)(&l, work->claim, Ap, Aj, first, last);
-#pragma omp barrier
-#pragma omp single
-        {
-            found[0] = l.end;
-            for (int t = 0; t < team; t++) found[t + 1] += found[t];
-            used = team;
-        }
-        const int64_t far = SPRY_FN(write)(&l, work->claim, Ap, Aj, first, last, (int32_t)found[thread]);
-        if (far > bandwidth) bandwidth = far;
-    }
-    level->bandwidth = bandwidth;
-    return (int32_t)found[used];
+    const int runs = work->threads;
+    spread_job j = {&l, offsets, indices, work->claim, work->found, runs, l.bandwidth};
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(claim_runs), &j);
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(count_runs), &j);
+    j.found[0] = l.end;
+    for (int r = 0; r < runs; r++) j.found[r + 1] += j.found[r];
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(write_runs), &j);
+    level->bandwidth = j.bandwidth;
+    return (int32_t)j.found[runs];
 }

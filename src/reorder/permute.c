@@ -2,6 +2,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "reorder/ordering.h"
 #include "spry/tools.h"
 
@@ -42,13 +43,35 @@ static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compr
 
 /* ---- the matrix ------------------------------------------------------------------------------------- */
 
+typedef struct gather_job {
+    const spryi_compressed *to;
+    const spry_arrays *a;
+    const int64_t *row_perm, *col_inverse;
+} gather_job;
+
+static void gather_rows(void *job, int64_t begin, int64_t end)
+{
+    const gather_job *j = job;
+    const spry_arrays *a = j->a;
+    const size_t width = spry_type_bytes(a->value_type);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = spryi_offset_of(a, j->row_perm ? j->row_perm[i] : i), at = j->to->offsets[i];
+        const int64_t count = j->to->offsets[i + 1] - at;
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t column = spryi_minor_of(a, first + k);
+            spryi_set_index(j->to->indices, a->index_type, at + k, j->col_inverse ? j->col_inverse[column] : column);
+        }
+        if (width > 0 && count > 0)
+            memcpy((char *)j->to->values + (size_t)at * width, (const char *)a->values + (size_t)first * width,
+                   (size_t)count * width);
+    }
+}
+
 /* Rows in their new order, columns with their new numbers, not sorted yet. */
 static spry_status gather(spry_context *context, spryi_compressed *to, const spry_arrays *a, const int64_t *row_perm,
                           const int64_t *col_inverse, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const size_t width = spry_type_bytes(a->value_type);
-    const int threads = spryi_threads(context, a->rows + a->nnz);
     spryi_compressed made = {.majors = a->rows,
                              .minors = a->cols,
                              .nnz = a->nnz,
@@ -60,18 +83,8 @@ static spry_status gather(spry_context *context, spryi_compressed *to, const spr
         made.offsets[i + 1] = spryi_offset_of(a, old + 1) - spryi_offset_of(a, old);
     }
     spryi_scan(made.offsets, a->rows);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t first = spryi_offset_of(a, row_perm ? row_perm[i] : i), at = made.offsets[i];
-        const int64_t count = made.offsets[i + 1] - at;
-        for (int64_t k = 0; k < count; k++) {
-            const int64_t j = spryi_minor_of(a, first + k);
-            spryi_set_index(made.indices, a->index_type, at + k, col_inverse ? col_inverse[j] : j);
-        }
-        if (width > 0 && count > 0)
-            memcpy((char *)made.values + (size_t)at * width, (const char *)a->values + (size_t)first * width,
-                   (size_t)count * width);
-    }
+    spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 256, gather_rows,
+               &(gather_job){&made, a, row_perm, col_inverse});
     *to = made;
     made = (spryi_compressed){0};
 done:
@@ -124,14 +137,21 @@ done:
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
 
-/* The bandwidth and profile of core/matrix_stats.c; NULL: rows or columns keep their numbers. */
-static void measure(const spry_arrays *a, const int64_t *row_inverse, const int64_t *col_inverse, int threads,
-                    int64_t *widest, int64_t *area)
+typedef struct figure_job {
+    const spry_arrays *a;
+    const int64_t *row_inverse, *col_inverse, *perm;
+    atomic_llong bandwidth, profile, sectors_met;
+    int64_t *met, sectors, groups, parts; /* of measure_sectors */
+} figure_job;
+
+static void measure_rows(void *job, int64_t begin, int64_t end)
 {
+    figure_job *f = job;
+    const spry_arrays *a = f->a;
+    const int64_t *col_inverse = f->col_inverse;
     int64_t bandwidth = 0, profile = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) reduction(+ : profile)
-    for (int64_t old = 0; old < a->rows; old++) {
-        const int64_t i = row_inverse ? row_inverse[old] : old, last = spryi_offset_of(a, old + 1);
+    for (int64_t old = begin; old < end; old++) {
+        const int64_t i = f->row_inverse ? f->row_inverse[old] : old, last = spryi_offset_of(a, old + 1);
         int64_t leftmost = i;
         for (int64_t k = spryi_offset_of(a, old); k < last; k++) {
             int64_t j = spryi_minor_of(a, k);
@@ -142,8 +162,18 @@ static void measure(const spry_arrays *a, const int64_t *row_inverse, const int6
         }
         profile += i - leftmost;
     }
-    *widest = bandwidth;
-    *area = profile;
+    spryi_raise(&f->bandwidth, bandwidth);
+    atomic_fetch_add(&f->profile, profile);
+}
+
+/* The bandwidth and profile of core/matrix_stats.c; NULL: rows or columns keep their numbers. */
+static void measure(const spry_context *context, const spry_arrays *a, const int64_t *row_inverse,
+                    const int64_t *col_inverse, int threads, int64_t *widest, int64_t *area)
+{
+    figure_job f = {.a = a, .row_inverse = row_inverse, .col_inverse = col_inverse};
+    spryi_loop(context, threads, a->rows, 1024, measure_rows, &f);
+    *widest = f.bandwidth;
+    *area = f.profile;
 }
 
 enum { SECTOR = 4 /* numbers of x */, TOGETHER = 32 /* rows */ };
@@ -165,6 +195,20 @@ static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int6
     return count;
 }
 
+static void count_sectors(void *job, int64_t begin, int64_t end)
+{
+    figure_job *f = job;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t *own = f->met + t * f->sectors, sum = 0;
+        memset(own, 0xff, (size_t)f->sectors * sizeof *own);
+        for (int64_t g = f->groups * t / f->parts; g < f->groups * (t + 1) / f->parts; g++) {
+            const int64_t first = g * TOGETHER, last = first + TOGETHER < f->a->rows ? first + TOGETHER : f->a->rows;
+            sum += new_sectors(f->a, f->perm, f->col_inverse, first, last, g, own);
+        }
+        atomic_fetch_add(&f->sectors_met, sum);
+    }
+}
+
 /* Sectors of x an entry, see spry_ordering_stats; perm: the rows in order, NULL: as they are. */
 static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
                                    const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
@@ -172,21 +216,12 @@ static spry_status measure_sectors(spry_context *context, const spry_arrays *a, 
     const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->cols + SECTOR - 1) / SECTOR;
     /* threads, or marking takes longer than counting */
     const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
-    int64_t *met = NULL, sum = 0;
-    if (threads > most) threads = (int)most;
-    const spry_status status = SPRYI_NEW(context, &met, threads * sectors, "sectors met", err);
-    if (status != SPRY_OK) return status;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
-    for (int64_t t = 0; t < threads; t++) {
-        int64_t *own = met + t * sectors;
-        memset(own, 0xff, (size_t)sectors * sizeof *own);
-        for (int64_t g = groups * t / threads; g < groups * (t + 1) / threads; g++) {
-            const int64_t first = g * TOGETHER, end = first + TOGETHER < a->rows ? first + TOGETHER : a->rows;
-            sum += new_sectors(a, perm, col_inverse, first, end, g, own);
-        }
-    }
-    spryi_release(context, met);
-    *an_entry = a->nnz > 0 ? (double)sum / (double)a->nnz : 0;
+    figure_job f = {.a = a, .perm = perm, .col_inverse = col_inverse, .sectors = sectors, .groups = groups};
+    f.parts = threads < most ? threads : most;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &f.met, f.parts * sectors, "sectors met", err));
+    spryi_loop(context, (int)f.parts, f.parts, 1, count_sectors, &f);
+    spryi_release(context, f.met);
+    *an_entry = a->nnz > 0 ? (double)f.sectors_met / (double)a->nnz : 0;
     return SPRY_OK;
 }
 
@@ -217,9 +252,9 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     pattern.values = NULL;
     SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
     SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
-    measure(&rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
+    measure(context, &rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
     const int64_t *col_inverse = rows.rows == rows.cols ? inverse : NULL;
-    measure(&rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);
+    measure(context, &rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);
     SPRYI_TRY(measure_sectors(context, &rows, NULL, NULL, threads, &f.sectors_before, err));
     SPRYI_TRY(measure_sectors(context, &rows, ordering->perm, col_inverse, threads, &f.sectors_after, err));
     SPRYI_GIVE(figures, &f);

@@ -4,13 +4,12 @@
  */
 
 /* A hash that two positions share exactly when they mirror each other, counted up above the diagonal, down below. */
-static uint64_t SPRY_FN(fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads)
+static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
 {
-    const SPRY_P *Ap = offsets;
-    const SPRY_J *Aj = indices;
+    const SPRY_P *Ap = ((const mirror_job *)job)->offsets;
+    const SPRY_J *Aj = ((const mirror_job *)job)->indices;
     uint64_t sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(+ : sum)
-    for (int64_t i = 0; i < nodes; i++) {
+    for (int64_t i = begin; i < end; i++) {
         uint64_t row = 0;
         for (int64_t k = (int64_t)Ap[i]; k < (int64_t)Ap[i + 1]; k++) {
             int64_t j = (int64_t)Aj[k];
@@ -20,33 +19,47 @@ static uint64_t SPRY_FN(fingerprint)(const void *offsets, const void *indices, i
         }
         sum += row;
     }
-    return sum;
+    atomic_fetch_add(&((mirror_job *)job)->sum, sum);
+}
+
+static void SPRY_FN(count_others)(void *job, int64_t begin, int64_t end)
+{
+    const level_rows *r = job;
+    const SPRY_P *Ap = r->p->offsets;
+    const SPRY_J *Aj = r->p->indices;
+    const int32_t *queue = r->l->original, *label = r->label;
+    for (int32_t q = r->head + (int32_t)begin; q < r->head + end; q++) {
+        int32_t others = 0;
+        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) others += label[Aj[k]] != q;
+        r->l->graph.degree[q] = others;
+    }
+}
+
+static void SPRY_FN(copy_others)(void *job, int64_t begin, int64_t end)
+{
+    const level_rows *r = job;
+    const SPRY_P *Ap = r->p->offsets;
+    const SPRY_J *Aj = r->p->indices;
+    const int32_t *queue = r->l->original, *label = r->label;
+    int32_t *adjacent = r->l->graph.adjacent;
+    for (int32_t q = r->head + (int32_t)begin; q < r->head + end; q++) {
+        int64_t at = r->l->graph.offsets[q];
+        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) {
+            const int32_t known = label[Aj[k]];
+            if (known != q) adjacent[at++] = known;
+        }
+    }
 }
 
 /* The rows of a level's nodes, all of whose neighbours have labels by now, by all threads. */
 static void SPRY_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
                                 const spryi_level_work *work)
 {
-    const SPRY_P *Ap = p->offsets;
-    const SPRY_J *Aj = p->indices;
-    const int32_t *queue = l->original;
-    int32_t *adjacent = l->graph.adjacent, *degree = l->graph.degree;
+    level_rows r = {p, l, label, head};
     int64_t *offsets = l->graph.offsets;
-#pragma omp parallel for num_threads(work->threads) schedule(static)
-    for (int32_t q = head; q < end; q++) {
-        int32_t others = 0;
-        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) others += label[Aj[k]] != q;
-        degree[q] = others;
-    }
-    for (int32_t q = head; q < end; q++) offsets[q + 1] = offsets[q] + degree[q];
-#pragma omp parallel for num_threads(work->threads) schedule(static)
-    for (int32_t q = head; q < end; q++) {
-        int64_t at = offsets[q];
-        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) {
-            const int32_t known = label[Aj[k]];
-            if (known != q) adjacent[at++] = known;
-        }
-    }
+    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(count_others), &r);
+    for (int32_t q = head; q < end; q++) offsets[q + 1] = offsets[q] + l->graph.degree[q];
+    spryi_loop(work->context, work->threads, end - head, 0, SPRY_FN(copy_others), &r);
 }
 
 /*
