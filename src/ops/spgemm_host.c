@@ -140,17 +140,22 @@ static int reserve_columns(spry_spgemm_plan *plan)
     return 1;
 }
 
-/* What several threads have listed goes together in C. */
-static void join_listed(spry_spgemm_plan *plan)
+static void join_pieces(void *argument, int64_t begin, int64_t end)
 {
-    spryi_spgemm_job *job = &plan->job;
+    const spryi_spgemm_job *job = argument;
     const size_t size = spry_index_type_bytes(job->b.index_type);
-#pragma omp parallel for num_threads(job->threads) schedule(dynamic, 16)
-    for (int64_t p = 0; p < job->pieces.count; p++) {
+    for (int64_t p = begin; p < end; p++) {
         const int64_t at = job->offsets[job->pieces.rows[p]], n = job->offsets[job->pieces.rows[p + 1]] - at;
         memcpy((char *)job->columns + (size_t)at * size,
                (const char *)job->listed + (size_t)job->pieces.products[p] * size, (size_t)n * size);
     }
+}
+
+/* What several threads have listed goes together in C. */
+static void join_listed(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    spryi_loop(plan->context, job->threads, job->pieces.count, 16, join_pieces, job);
     spryi_release(plan->context, job->listed);
     job->listed = NULL;
 }
@@ -244,12 +249,17 @@ void spryi_spgemm_release_result(spry_spgemm_plan *plan)
     plan->job.columns = plan->job.values = NULL;
 }
 
+enum { PAGE = 4096 };
+
+static void touch_pages(void *memory, int64_t begin, int64_t end)
+{
+    char *pages = memory;
+    for (int64_t p = begin; p < end; p++) pages[p * PAGE] = 0;
+}
+
 void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes)
 {
-    enum { PAGE = 4096 };
-    char *pages = memory;
-#pragma omp parallel for num_threads(spryi_threads(context, bytes)) schedule(static)
-    for (int64_t p = 0; p < bytes / PAGE; p++) pages[p * PAGE] = 0;
+    spryi_loop(context, spryi_threads(context, bytes), bytes / PAGE, 0, touch_pages, memory);
 }
 
 /* Allocates C and the numeric phase's workspace. */

@@ -230,16 +230,22 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-static void refresh(const spry_context *context, spryi_operand *operand)
+static void refresh_values(void *job, int64_t begin, int64_t end)
 {
-    if (!operand->from) return;
+    const spryi_operand *operand = job;
     const spry_arrays *to = &operand->csr->a;
-#pragma omp parallel for num_threads(spryi_threads(context, to->nnz)) schedule(static)
-    for (int64_t k = 0; k < to->nnz; k++) {
+    for (int64_t k = begin; k < end; k++) {
         const int64_t from = operand->from[k];
         const double value = spryi_value_at(operand->given->a.values, to->value_type, from < 0 ? ~from : from);
         spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k, from < 0 ? -value : value);
     }
+}
+
+static void refresh(const spry_context *context, spryi_operand *operand)
+{
+    if (!operand->from) return;
+    const int64_t nnz = operand->csr->a.nnz;
+    spryi_loop(context, spryi_threads(context, nnz), nnz, 0, refresh_values, operand);
 }
 
 void spryi_refresh_operands(spry_spgemm_plan *plan)

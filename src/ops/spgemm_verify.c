@@ -9,13 +9,16 @@
 #include "spry/tools.h"
 
 #include <float.h>
-#include <omp.h>
 
 typedef struct check {
     spry_arrays a, b, c; /* CSR; b is op(B) */
     double alpha, eps, smallest, largest;
     int drop_zeros;
     spry_spgemm_verification found;
+    pthread_mutex_t merging;
+    spryi_row_sum *bx;   /* op(B)*x */
+    spryi_row_sum *sums; /* of one row by column for each part; those with entries == 0 are cleared */
+    int64_t *met;        /* lists the others, for each part */
 } check;
 
 static int64_t offset(const spry_arrays *a, int64_t i)
@@ -52,8 +55,10 @@ static double share_of_bound(const check *v, double got, const spryi_row_sum *su
     return error / (terms * v->eps * scale + terms * (1 + fabs(v->alpha)) * v->smallest);
 }
 
-static void merge(spry_spgemm_verification *all, const spry_spgemm_verification *part)
+static void merge(check *v, const spry_spgemm_verification *part)
 {
+    spry_spgemm_verification *all = &v->found;
+    pthread_mutex_lock(&v->merging);
     all->wrong_rows += part->wrong_rows;
     if (part->worst_row >= 0 && (all->worst_row < 0 || part->max_error > all->max_error ||
                                  (part->max_error == all->max_error && part->worst_row < all->worst_row))) {
@@ -62,6 +67,7 @@ static void merge(spry_spgemm_verification *all, const spry_spgemm_verification 
     }
     if (part->first_misshapen >= 0 && (all->first_misshapen < 0 || part->first_misshapen < all->first_misshapen))
         all->first_misshapen = part->first_misshapen;
+    pthread_mutex_unlock(&v->merging);
 }
 
 static void note(spry_spgemm_verification *found, int64_t i, double share, int misshapen)
@@ -94,7 +100,7 @@ static spryi_row_sum row_of_b(const check *v, int64_t i)
     return sum;
 }
 
-static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i, spry_spgemm_verification *found)
+static void check_random_row(const check *v, int64_t i, spry_spgemm_verification *found)
 {
     spryi_row_sum exact = {0}, got = {0};
     double absolute = 0;
@@ -102,7 +108,7 @@ static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i,
     const int64_t begin = offset(&v->a, i), end = offset(&v->a, i + 1);
     for (int64_t k = begin; k < end; k++) {
         const int64_t row = column(&v->a, k);
-        const spryi_row_sum *z = &bx[row];
+        const spryi_row_sum *z = &v->bx[row];
         const double a = value(&v->a, k);
         if (offset(&v->b, row) == offset(&v->b, row + 1)) continue; /* no product: Inf times nothing is no NaN */
         has_products = 1;
@@ -122,59 +128,58 @@ static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i,
     note(found, i, share_of_bound(v, sum, &exact, absolute, (double)(end - begin) + 3), 0);
 }
 
+static void multiply_by_x(void *job, int64_t begin, int64_t end)
+{
+    const check *v = job;
+    for (int64_t i = begin; i < end; i++) v->bx[i] = row_of_b(v, i);
+}
+
+static void check_random_rows(void *job, int64_t begin, int64_t end)
+{
+    spry_spgemm_verification found = nothing_found;
+    for (int64_t i = begin; i < end; i++) check_random_row(job, i, &found);
+    merge(job, &found);
+}
+
 static spry_status check_random(spry_context *context, check *v, spry_error *err)
 {
-    spryi_row_sum *bx = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &bx, v->b.rows, "op(B)*x", err));
-#pragma omp parallel for num_threads(spryi_threads(context, v->b.nnz)) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < v->b.rows; i++) bx[i] = row_of_b(v, i);
-#pragma omp parallel num_threads(spryi_threads(context, v->c.nnz + v->a.nnz))
-    {
-        spry_spgemm_verification found = nothing_found;
-#pragma omp for schedule(dynamic, 64)
-        for (int64_t i = 0; i < v->a.rows; i++) check_random_row(v, bx, i, &found);
-#pragma omp critical(spryi_verify_spgemm)
-        merge(&v->found, &found);
-    }
-    spryi_release(context, bx);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &v->bx, v->b.rows, "op(B)*x", err));
+    spryi_loop(context, spryi_threads(context, v->b.nnz), v->b.rows, 1024, multiply_by_x, v);
+    spryi_loop(context, spryi_threads(context, v->c.nnz + v->a.nnz), v->a.rows, 64, check_random_rows, v);
+    spryi_release(context, v->bx);
     return SPRY_OK;
 }
 
 /* ---- structure and every value ----------------------------------------------------------------------------- */
 
-/* A thread's sums of one row by column, those with entries == 0 cleared; met lists the others. */
-typedef struct lane {
-    spryi_row_sum *sums;
-    int64_t *met;
-} lane;
-
-static void check_exact_row(const check *v, const lane *l, int64_t i, spry_spgemm_verification *found)
+static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_verification *found)
 {
-    int64_t met = 0, before = -1;
+    spryi_row_sum *sums = v->sums + v->c.cols * part;
+    int64_t *list = v->met + v->c.cols * part, met = 0, before = -1;
     double worst = 0;
     int misshapen = 0;
     for (int64_t k = offset(&v->a, i); k < offset(&v->a, i + 1); k++) {
         const int64_t row = column(&v->a, k);
         const double a = value(&v->a, k);
         for (int64_t t = offset(&v->b, row); t < offset(&v->b, row + 1); t++) {
-            spryi_row_sum *sum = &l->sums[column(&v->b, t)];
-            if (sum->entries++ == 0) l->met[met++] = column(&v->b, t);
+            spryi_row_sum *sum = &sums[column(&v->b, t)];
+            if (sum->entries++ == 0) list[met++] = column(&v->b, t);
             spryi_sum_add_product(sum, a, value(&v->b, t));
         }
     }
     for (int64_t k = offset(&v->c, i); k < offset(&v->c, i + 1); k++) {
         const int64_t j = column(&v->c, k);
-        const int known = j > before && j < v->c.cols && l->sums[j].entries > 0;
+        const int known = j > before && j < v->c.cols && sums[j].entries > 0;
         misshapen |= !known;
         before = j;
         if (!known) continue;
-        spryi_row_sum *sum = &l->sums[j];
+        spryi_row_sum *sum = &sums[j];
         const double share = share_of_bound(v, value(&v->c, k), sum, sum->absolute, (double)sum->entries + 3);
         worst = share > worst || isnan(share) ? share : worst;
         sum->entries = -sum->entries; /* seen */
     }
     for (int64_t n = 0; n < met; n++) {
-        spryi_row_sum *sum = &l->sums[l->met[n]];
+        spryi_row_sum *sum = &sums[list[n]];
         if (sum->entries > 0) /* not in C: right only where zeros are dropped and 0 is within the bound */
             misshapen |= !v->drop_zeros || !(share_of_bound(v, 0, sum, sum->absolute, (double)sum->entries + 3) <= 1);
         *sum = (spryi_row_sum){0};
@@ -182,27 +187,31 @@ static void check_exact_row(const check *v, const lane *l, int64_t i, spry_spgem
     note(found, i, worst, misshapen);
 }
 
+static void clear_sums(void *job, int64_t begin, int64_t end)
+{
+    const check *v = job;
+    for (int64_t n = begin; n < end; n++) v->sums[n] = (spryi_row_sum){0};
+}
+
+static void check_exact_rows(void *job, int64_t begin, int64_t end, int part)
+{
+    spry_spgemm_verification found = nothing_found;
+    for (int64_t i = begin; i < end; i++) check_exact_row(job, part, i, &found);
+    merge(job, &found);
+}
+
 static spry_status check_exact(spry_context *context, check *v, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_row_sum *sums = NULL;
-    int64_t *met = NULL;
-    const int64_t n = v->c.cols, threads = spryi_threads(context, v->c.nnz + v->a.nnz);
-    SPRYI_TRY(SPRYI_NEW(context, &sums, n * threads, "reference sums", err));
-    SPRYI_TRY(SPRYI_NEW(context, &met, n * threads, "reference columns", err));
-#pragma omp parallel num_threads((int)threads)
-    {
-        const lane l = {sums + n * omp_get_thread_num(), met + n * omp_get_thread_num()};
-        spry_spgemm_verification found = nothing_found;
-        for (int64_t j = 0; j < n; j++) l.sums[j] = (spryi_row_sum){0};
-#pragma omp for schedule(dynamic, 64)
-        for (int64_t i = 0; i < v->a.rows; i++) check_exact_row(v, &l, i, &found);
-#pragma omp critical(spryi_verify_spgemm)
-        merge(&v->found, &found);
-    }
+    const int threads = spryi_threads(context, v->c.nnz + v->a.nnz);
+    const int64_t n = v->c.cols * threads;
+    SPRYI_TRY(SPRYI_NEW(context, &v->sums, n, "reference sums", err));
+    SPRYI_TRY(SPRYI_NEW(context, &v->met, n, "reference columns", err));
+    spryi_loop(context, threads, n, 0, clear_sums, v);
+    spryi_loop_in_parts(context, threads, v->a.rows, 64, check_exact_rows, v);
 done:
-    spryi_release(context, met);
-    spryi_release(context, sums);
+    spryi_release(context, v->met);
+    spryi_release(context, v->sums);
     return status;
 }
 
@@ -261,7 +270,8 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
                .smallest = f64 ? 0x1p-1074 : 0x1p-149,
                .largest = f64 ? DBL_MAX : FLT_MAX,
                .drop_zeros = operands.options.drop_zeros,
-               .found = nothing_found};
+               .found = nothing_found,
+               .merging = PTHREAD_MUTEX_INITIALIZER};
     SPRYI_TRY(how == SPRY_VERIFY_EXACT ? check_exact(context, &v, err) : check_random(context, &v, err));
     SPRYI_GIVE(verification, &v.found);
 done:

@@ -12,6 +12,7 @@
 #include "spry/tools.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct verify_job {
     const spry_arrays *a;
@@ -23,6 +24,8 @@ typedef struct verify_job {
     spryi_row_sum *rows; /* NULL: made row by row as they are judged */
     /* Rows of op(A) with entries at one position added up, as some formats do; NULL: not made */
     const spry_arrays *merged;
+    pthread_mutex_t joining;
+    spry_spmv_verification found;
 } verify_job;
 
 static void accumulate(const verify_job *job, spryi_row_sum *s, int64_t k, int64_t j)
@@ -112,12 +115,6 @@ static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, in
     return error / (bound + terms * (1 + fabs(job->alpha)) * of.least);
 }
 
-static void clear_rows(spryi_row_sum *rows, int64_t m, int threads)
-{
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < m; i++) rows[i] = (spryi_row_sum){0};
-}
-
 /* The first of the worst rows, whoever finds it. */
 static void take_row(spry_spmv_verification *v, double error, int64_t i)
 {
@@ -128,28 +125,29 @@ static void take_row(spry_spmv_verification *v, double error, int64_t i)
 }
 
 /* Each row's sum is made as it is judged, or was made before. */
-static spry_spmv_verification judge_rows(const verify_job *job, int64_t m, int threads)
+static void judge_some_rows(void *argument, int64_t begin, int64_t end)
 {
-    spry_spmv_verification all = SPRY_INIT(spry_spmv_verification);
-    all.worst_row = -1;
-#pragma omp parallel num_threads(threads)
-    {
-        spry_spmv_verification own = SPRY_INIT(spry_spmv_verification);
-        own.worst_row = -1;
-#pragma omp for schedule(dynamic, 1024) nowait
-        for (int64_t i = 0; i < m; i++) {
-            const spryi_row_sum sum = sum_of_row(job, i);
-            const double error = error_by_bound(job, &sum, i);
-            if (!(error <= 1)) own.wrong_rows++;
-            take_row(&own, error, i);
-        }
-#pragma omp critical(spry_verify)
-        {
-            all.wrong_rows += own.wrong_rows;
-            if (own.worst_row >= 0) take_row(&all, own.max_error, own.worst_row);
-        }
+    verify_job *job = argument;
+    spry_spmv_verification own = SPRY_INIT(spry_spmv_verification);
+    own.worst_row = -1;
+    for (int64_t i = begin; i < end; i++) {
+        const spryi_row_sum sum = sum_of_row(job, i);
+        const double error = error_by_bound(job, &sum, i);
+        if (!(error <= 1)) own.wrong_rows++;
+        take_row(&own, error, i);
     }
-    return all;
+    pthread_mutex_lock(&job->joining);
+    job->found.wrong_rows += own.wrong_rows;
+    if (own.worst_row >= 0) take_row(&job->found, own.max_error, own.worst_row);
+    pthread_mutex_unlock(&job->joining);
+}
+
+static spry_spmv_verification judge_rows(const spry_context *context, verify_job *job, int64_t m)
+{
+    job->found = SPRY_INIT(spry_spmv_verification);
+    job->found.worst_row = -1;
+    spryi_loop(context, spry_context_threads(context), m, 1024, judge_some_rows, job);
+    return job->found;
 }
 
 /* Rows that are wrong because another infinity or NaN is due: once more, with entries at one position added up. */
@@ -163,7 +161,7 @@ static spry_status judge_merged(spry_context *context, spry_spmv_verification *v
     o.value_type = job->type;
     SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &merged, A, &o, err));
     job->merged = &merged->a;
-    if (merged->a.nnz < A->a.nnz) *v = judge_rows(job, m, spry_context_threads(context));
+    if (merged->a.nnz < A->a.nnz) *v = judge_rows(context, job, m);
     job->merged = NULL;
     spry_matrix_destroy(merged);
     return SPRY_OK;
@@ -212,17 +210,18 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     A = entries;
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};
+    job.joining = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
     job.x = x.data;
     job.y = y.data;
     job.y_before = y_before.data;
     if (!runs_over_rows(&job)) {
         SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
-        clear_rows(rows, m, spry_context_threads(context));
+        memset(rows, 0, (size_t)m * sizeof *rows);
         job.rows = rows;
         if (job.alpha != 0) sum_entries(&job);
     }
-    spry_spmv_verification found = judge_rows(&job, m, spry_context_threads(context));
+    spry_spmv_verification found = judge_rows(context, &job, m);
     SPRYI_TRY(judge_merged(context, &found, &job, A, m, err));
     SPRYI_GIVE(verification, &found);
 done:

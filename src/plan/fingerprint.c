@@ -105,16 +105,28 @@ static uint64_t hash_block(const spry_arrays *a, int64_t block, int64_t step)
     return hash_block_as(a, block, step, SPRY_I32, SPRY_I32);
 }
 
+typedef struct hash_job {
+    const spry_arrays *a;
+    int64_t step;
+    atomic_ullong sum;
+} hash_job;
+
+static void hash_blocks(void *job, int64_t begin, int64_t end)
+{
+    hash_job *j = job;
+    uint64_t sum = 0;
+    for (int64_t b = begin; b < end; b++) sum += hash_block(j->a, b, j->step);
+    atomic_fetch_add(&j->sum, sum);
+}
+
 static uint64_t hash_here(const spry_context *context, const spry_arrays *a)
 {
     const int64_t majors = a->layout == SPRY_COO ? a->nnz : a->layout == SPRY_CSC ? a->cols : a->rows;
-    const int64_t blocks = (majors + ROWS - 1) / ROWS, step = 1 + a->nnz / MOST_ENTRIES;
-    uint64_t sum = 0;
-    const int64_t work = a->layout == SPRY_CSR && step > 1 ? MOST_ENTRIES : a->nnz;
-    int threads = spryi_threads(context, (work + majors) / ALONE);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(+ : sum) if (threads > 1)
-    for (int64_t b = 0; b < blocks; b++) sum += hash_block(a, b, step);
-    return sum;
+    hash_job j = {.a = a, .step = 1 + a->nnz / MOST_ENTRIES};
+    const int64_t work = a->layout == SPRY_CSR && j.step > 1 ? MOST_ENTRIES : a->nnz;
+    spryi_loop(context, spryi_threads(context, (work + majors) / ALONE), (majors + ROWS - 1) / ROWS, 4, hash_blocks,
+               &j);
+    return j.sum;
 }
 
 /* ---- in a device's memory ------------------------------------------------------------------------------- */

@@ -44,11 +44,15 @@ typedef struct trial {
 
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
 
-static void fill(const spry_context *context, void *data, spry_type type, int64_t count)
+static void fill_some(void *job, int64_t begin, int64_t end)
 {
-    int threads = spryi_threads(context, count);
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-    for (int64_t i = 0; i < count; i++) spryi_set_value(data, type, i, 0.5 + (double)(i % 1021) / 1021);
+    const spry_vector *v = job;
+    for (int64_t i = begin; i < end; i++) spryi_set_value(v->data, v->type, i, 0.5 + (double)(i % 1021) / 1021);
+}
+
+static void fill(const spry_context *context, spry_vector *v, int64_t count)
+{
+    spryi_loop(context, spryi_threads(context, count), count, 0, fill_some, v);
 }
 
 /* So many columns as runs will multiply, as they will lie; x with numbers, y with zeros. */
@@ -64,10 +68,10 @@ static spry_status make_vector(const spry_spmv_plan *plan, spry_vector *v, int64
         return spryi_fail(err, SPRY_TOO_LARGE, "columns", "%lld vectors of %lld entries overflow", (long long)columns,
                           (long long)length);
     SPRYI_TRY(spry_vector_create(plan->context, v, count, plan->vector_type, o->vector_device, err));
-    if (filled && o->vector_device == 0) fill(plan->context, v->data, v->type, count);
+    if (filled && o->vector_device == 0) fill(plan->context, v, count);
     if (filled && o->vector_device != 0) {
         SPRYI_TRY(spry_vector_create(plan->context, &host, count, plan->vector_type, 0, err));
-        fill(plan->context, host.data, host.type, count);
+        fill(plan->context, &host, count);
         SPRYI_TRY(d->ops->copy(d, v->data, host.data, count * (int64_t)plan->number_bytes, SPRYI_TO_DEVICE, NULL, err));
         SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     }

@@ -5,8 +5,8 @@
  *
  * A GPU takes its own sums, of rows alone, and makes the transposed, of which B or the sums are: it is CSR then.
  */
-#include "core/float_env.h"
 #include "core/matrix.h"
+#include "core/pool.h"
 #include "solve/pagerank.h"
 #include "solve/solve.h"
 #include "spry/solve.h"
@@ -18,38 +18,42 @@ typedef struct entry_facts {
     int all_ones;
 } entry_facts;
 
-static entry_facts look(const spry_arrays *a, int threads)
+typedef struct link_job {
+    const spry_arrays *a;
+    atomic_llong bad;
+    atomic_int others; /* 1: a value is not 1 */
+    double *sums;
+} link_job;
+
+static void look_at_values(void *job, int64_t begin, int64_t end)
 {
+    link_job *j = job;
     int64_t bad = INT64_MAX, others = 0;
-    if (a->value_type == SPRY_PATTERN) return (entry_facts){-1, 1};
-    const spryi_float_controls callers = spryi_get_float_controls();
-#pragma omp parallel num_threads(threads) reduction(min : bad) reduction(+ : others)
-    {
-        SPRYI_FLOATS_OF(callers);
-#pragma omp for
-        for (int64_t k = 0; k < a->nnz; k++) {
-            double value = spryi_value_of(a, k);
-            if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
-            others += value != 1;
-        }
+    for (int64_t k = begin; k < end; k++) {
+        double value = spryi_value_of(j->a, k);
+        if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
+        others += value != 1;
     }
-    return (entry_facts){bad == INT64_MAX ? -1 : bad, others == 0};
+    spryi_lower(&j->bad, bad);
+    if (others > 0) atomic_store(&j->others, 1);
 }
 
-/* sums[major] over the entries of each. */
-static void add_majors(const spry_arrays *a, double *sums, int64_t majors, int threads)
+static entry_facts look(const spry_context *context, const spry_arrays *a, int threads)
 {
-    const spryi_float_controls callers = spryi_get_float_controls();
-#pragma omp parallel num_threads(threads)
-    {
-        SPRYI_FLOATS_OF(callers);
-#pragma omp for schedule(dynamic, 1024)
-        for (int64_t i = 0; i < majors; i++) {
-            int64_t end = spryi_offset_of(a, i + 1);
-            double sum = 0;
-            for (int64_t k = spryi_offset_of(a, i); k < end; k++) sum += spryi_value_of(a, k);
-            sums[i] = sum;
-        }
+    if (a->value_type == SPRY_PATTERN) return (entry_facts){-1, 1};
+    link_job j = {.a = a, .bad = INT64_MAX};
+    spryi_loop(context, threads, a->nnz, 0, look_at_values, &j);
+    return (entry_facts){j.bad == INT64_MAX ? -1 : j.bad, !j.others};
+}
+
+static void add_some_majors(void *job, int64_t begin, int64_t end)
+{
+    const link_job *j = job;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_offset_of(j->a, i + 1);
+        double sum = 0;
+        for (int64_t k = spryi_offset_of(j->a, i); k < last; k++) sum += spryi_value_of(j->a, k);
+        j->sums[i] = sum;
     }
 }
 
@@ -59,12 +63,12 @@ static void add_entries(const spry_arrays *a, const void *indices, double *sums)
 }
 
 /* Sums of B's columns: of A's columns, or of its rows. */
-static void add_up(const spry_arrays *a, int rows, double *sums, int threads)
+static void add_up(const spry_context *context, const spry_arrays *a, int rows, double *sums, int threads)
 {
     if (a->layout == SPRY_COO)
         add_entries(a, rows ? a->row_indices : a->indices, sums);
     else if ((a->layout == SPRY_CSR) == rows)
-        add_majors(a, sums, a->rows, threads);
+        spryi_loop(context, threads, a->rows, 1024, add_some_majors, &(link_job){.a = a, .sums = sums});
     else
         add_entries(a, a->indices, sums);
 }
@@ -141,11 +145,11 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     *links = (spryi_links){.first_zero_column = -1};
     int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
-    entry_facts facts = look(&a, threads);
+    entry_facts facts = look(context, &a, threads);
     if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
     spry_status status = spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err);
     if (status != SPRY_OK) return status;
-    add_up(&a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
+    add_up(context, &a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
     if (!sums_to_one(sums.data, a.cols, a.value_type)) {
         status = spry_vector_create(context, &links->factors, a.cols, type, 0, err);
         if (status == SPRY_OK) status = invert(links, sums.data, a.cols, spry_matrix_index_base(A), err);

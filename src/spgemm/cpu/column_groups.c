@@ -11,14 +11,12 @@ int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spge
            spryi_spgemm_groups_pay(job, 3, 8) && spryi_spgemm_rises(context, b);
 }
 
-spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err)
+static void group_columns(void *argument, int64_t first, int64_t last)
 {
-    const spry_arrays *b = &job->b;
-    const int32_t *restrict offsets = b->offsets, *restrict columns = b->indices;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", err));
+    const spryi_spgemm_job *job = argument;
+    const int32_t *restrict offsets = job->b.offsets, *restrict columns = job->b.indices;
     uint32_t *restrict groups = job->column_groups;
-#pragma omp parallel for num_threads(spryi_threads(context, b->nnz)) schedule(dynamic, 4096)
-    for (int64_t i = 0; i < b->rows; i++) {
+    for (int64_t i = first; i < last; i++) {
         const int32_t begin = offsets[i], end = offsets[i + 1];
         if (begin == end) continue;
         uint32_t at = (uint32_t)columns[begin] >> 3, group = 0;
@@ -32,5 +30,12 @@ spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_
         }
         groups[to] |= SPRYI_GROUP_LAST;
     }
+}
+
+spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err)
+{
+    const spry_arrays *b = &job->b;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", err));
+    spryi_loop(context, spryi_threads(context, b->nnz), b->rows, 4096, group_columns, job);
     return SPRY_OK;
 }

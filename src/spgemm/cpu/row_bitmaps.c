@@ -52,6 +52,24 @@ static void fill_row(const spryi_spgemm_bitmaps *made, const spry_arrays *b, int
     }
 }
 
+typedef struct bitmap_job {
+    const spryi_spgemm_bitmaps *made;
+    const spry_arrays *b;
+} bitmap_job;
+
+static void count_words(void *job, int64_t begin, int64_t end)
+{
+    const bitmap_job *j = job;
+    for (int64_t i = begin; i < end; i++)
+        j->made->offsets[i + 1] = count_groups(j->b, offset(j->b, i), offset(j->b, i + 1), 6);
+}
+
+static void fill_rows(void *job, int64_t begin, int64_t end)
+{
+    const bitmap_job *j = job;
+    for (int64_t i = begin; i < end; i++) fill_row(j->made, j->b, i);
+}
+
 spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -62,16 +80,15 @@ spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *j
     if (b->cols / 64 > INT32_MAX || !spryi_spgemm_groups_pay(job, 6, 5)) return SPRY_OK;
     if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
-    for (int64_t i = 0; i < rows; i++) made.offsets[i + 1] = count_groups(b, offset(b, i), offset(b, i + 1), 6);
+    bitmap_job j = {&made, b};
+    spryi_loop(context, threads, rows, 4096, count_words, &j);
     spryi_scan(made.offsets, rows);
     made.count = made.offsets[rows];
     made.bytes = head + made.count * (int64_t)(sizeof *made.index + sizeof *made.bits);
     if (most_bytes > 0 && made.bytes > most_bytes) goto done;
     SPRYI_TRY(SPRYI_NEW(context, &made.index, made.count, "bitmaps of B", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.bits, made.count, "bitmaps of B", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
-    for (int64_t i = 0; i < rows; i++) fill_row(&made, b, i);
+    spryi_loop(context, threads, rows, 4096, fill_rows, &j);
     job->bitmaps = made;
     made = (spryi_spgemm_bitmaps){0};
 done:

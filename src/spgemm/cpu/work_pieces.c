@@ -58,22 +58,42 @@ static int64_t row_at(const spry_arrays *a, int64_t work)
     return i;
 }
 
-/* Pieces are summed without care: one of 2^16 entries in rows of 2^47 entries would be past any memory. */
-static int64_t count_products(spryi_spgemm_job *job, int threads)
+typedef struct piece_job {
+    const spryi_spgemm_job *job;
+    const spry_arrays *a;
+    int64_t work;
+    atomic_llong products;
+    atomic_int overflow, falls;
+} piece_job;
+
+static void cut_rows(void *argument, int64_t begin, int64_t end)
+{
+    const piece_job *j = argument;
+    for (int64_t p = begin; p < end; p++) j->job->pieces.rows[p] = row_at(j->a, p * j->work);
+}
+
+static void count_in_pieces(void *argument, int64_t begin, int64_t end)
 {
     int64_t (*const products_of[])(const spryi_spgemm_job *, int64_t, int64_t) = {products_32_32, products_64_32,
                                                                                   products_64_64};
-    const int pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
-    const spryi_work_pieces pieces = job->pieces;
-    int64_t products = 0;
-    int overflow = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(| : overflow) reduction(+ : products)
-    for (int64_t p = 0; p < pieces.count; p++) {
-        pieces.products[p] = products_of[pair](job, pieces.rows[p], pieces.rows[p + 1]);
-        overflow |= pieces.products[p] > INT64_MAX / (pieces.count + 1);
-        products += overflow ? 0 : pieces.products[p];
+    piece_job *j = argument;
+    const spryi_work_pieces pieces = j->job->pieces;
+    const int pair = spryi_index_pair(j->a->offset_type, j->a->index_type);
+    for (int64_t p = begin; p < end; p++) {
+        pieces.products[p] = products_of[pair](j->job, pieces.rows[p], pieces.rows[p + 1]);
+        if (pieces.products[p] > INT64_MAX / (pieces.count + 1))
+            atomic_store(&j->overflow, 1);
+        else
+            atomic_fetch_add(&j->products, pieces.products[p]);
     }
-    return overflow ? INT64_MAX : products;
+}
+
+/* Pieces are summed without care: one of 2^16 entries in rows of 2^47 entries would be past any memory. */
+static int64_t count_products(const spry_context *context, spryi_spgemm_job *job, int threads)
+{
+    piece_job j = {.job = job, .a = &job->a};
+    spryi_loop(context, threads, job->pieces.count, 16, count_in_pieces, &j);
+    return j.overflow ? INT64_MAX : j.products;
 }
 
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err)
@@ -84,10 +104,9 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->pieces.rows, 2 * job->pieces.count + 1, "pieces of rows", err));
     job->pieces.products = job->pieces.rows + job->pieces.count + 1;
     int threads = spryi_threads(context, a->nnz);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t p = 0; p < job->pieces.count; p++) job->pieces.rows[p] = row_at(a, p * work);
+    spryi_loop(context, threads, job->pieces.count, 0, cut_rows, &(piece_job){.job = job, .a = a, .work = work});
     job->pieces.rows[job->pieces.count] = a->rows;
-    job->products = count_products(job, threads);
+    job->products = count_products(context, job, threads);
     return SPRY_OK;
 }
 
@@ -98,11 +117,28 @@ static int64_t most_pieces(const spryi_work_pieces *pieces, int64_t p, int64_t m
     return 2 * pairs + 1 < rows ? 2 * pairs + 1 : rows;
 }
 
-spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
+typedef struct cut_job {
+    const spryi_spgemm_job *job;
+    int64_t most, *starts, *cut, *pieces;
+} cut_job;
+
+static void cut_pieces(void *argument, int64_t first, int64_t last)
 {
     int64_t (*const cut_piece[])(const spryi_spgemm_job *, int64_t, int64_t, int64_t,
                                  int64_t *) = {cut_piece_32_32, cut_piece_64_32, cut_piece_64_64};
+    const cut_job *j = argument;
+    const spryi_spgemm_job *job = j->job;
     const int pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
+    for (int64_t p = first; p < last; p++) {
+        const int64_t begin = job->pieces.rows[p], end = job->pieces.rows[p + 1];
+        const int whole = begin < end && job->pieces.products[p] <= j->most - (end - begin);
+        if (whole) j->cut[j->starts[p]] = begin;
+        j->pieces[p] = whole ? 1 : cut_piece[pair](job, begin, end, j->most, j->cut + j->starts[p]);
+    }
+}
+
+spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
+{
     const spryi_work_pieces from = job->pieces;
     int64_t *starts = NULL, *cut = NULL, *made = NULL, count = 0;
     spry_status status = SPRY_OK;
@@ -112,13 +148,7 @@ spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *j
     spryi_scan(starts, from.count);
     SPRYI_TRY(SPRYI_NEW(context, &cut, starts[from.count] + from.count, "pieces of rows", err));
     int64_t *const pieces = cut + starts[from.count];
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t p = 0; p < from.count; p++) {
-        const int64_t begin = from.rows[p], end = from.rows[p + 1];
-        const int whole = begin < end && from.products[p] <= most - (end - begin);
-        if (whole) cut[starts[p]] = begin;
-        pieces[p] = whole ? 1 : cut_piece[pair](job, begin, end, most, cut + starts[p]);
-    }
+    spryi_loop(context, threads, from.count, 4, cut_pieces, &(cut_job){job, most, starts, cut, pieces});
     for (int64_t p = 0; p < from.count; p++) count += pieces[p];
     SPRYI_TRY(SPRYI_NEW(context, &made, 3 * count + 2, "pieces of rows", err));
     int64_t *to = made;
@@ -133,15 +163,22 @@ done:
     return status;
 }
 
+static void find_falls(void *argument, int64_t begin, int64_t end)
+{
+    int (*const falls_of[])(const spry_arrays *, int64_t) = {falls_32_32, falls_64_32, falls_64_64};
+    piece_job *j = argument;
+    const int pair = spryi_index_pair(j->a->offset_type, j->a->index_type);
+    int falls = 0;
+    for (int64_t i = begin; i < end; i++) falls |= falls_of[pair](j->a, i);
+    if (falls) atomic_store(&j->falls, 1);
+}
+
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr)
 {
     if (csr->sorted == SPRY_KNOWN_YES && csr->unique == SPRY_KNOWN_YES) return 1;
     if (csr->sorted == SPRY_KNOWN_NO || csr->unique == SPRY_KNOWN_NO) return 0;
-    int (*const falls_of[])(const spry_arrays *, int64_t) = {falls_32_32, falls_64_32, falls_64_64};
-    const int pair = spryi_index_pair(csr->offset_type, csr->index_type);
-    int falls = 0;
-#pragma omp parallel for num_threads(spryi_threads(context, csr->nnz)) schedule(dynamic, 4096) reduction(| : falls)
-    for (int64_t i = 0; i < csr->rows; i++) falls |= falls_of[pair](csr, i);
-    return !falls;
+    piece_job j = {.a = csr};
+    spryi_loop(context, spryi_threads(context, csr->nnz), csr->rows, 4096, find_falls, &j);
+    return !j.falls;
 }
 #endif
