@@ -6,6 +6,7 @@
 #include "common/copy_bandwidth.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,31 @@ static void release(prepared *p)
     *p = (prepared){0};
 }
 
+typedef struct preparation {
+    prepared *batch;
+    int count;
+    const bench_session *session;
+    atomic_int next; /* matrix, or ordering */
+} preparation;
+
+/* The two functions below run on each thread; each takes what is next. */
+static void read_sources(void *job, int64_t begin, int64_t end)
+{
+    preparation *p = job;
+    (void)begin, (void)end;
+    for (int b; (b = atomic_fetch_add(&p->next, 1)) < p->count;)
+        read_source(&p->batch[p->count - 1 - b], p->session->options->preparer, p->session);
+}
+
+static void find_numberings(void *job, int64_t begin, int64_t end)
+{
+    preparation *p = job;
+    (void)begin, (void)end;
+    for (int k; (k = atomic_fetch_add(&p->next, 1)) < p->count * MOST_NUMBERINGS;)
+        find_numbering(&p->batch[p->count - 1 - k / MOST_NUMBERINGS], k % MOST_NUMBERINGS,
+                       p->session->options->preparer);
+}
+
 /*
  * Each matrix, and then each ordering, by one thread where there are several: orderings are mostly one thread's work,
  * and so are twins. Large ones, which come last, are begun first, so that none is left over when the others are done.
@@ -258,14 +284,10 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
         read_source(&batch[0], session->context, session);
         for (int n = 0; n < batch[0].count; n++) find_numbering(&batch[0], n, session->context);
     } else {
-#pragma omp parallel num_threads((int)o->at_once)
-        {
-#pragma omp for schedule(dynamic, 1)
-            for (int b = 0; b < count; b++) read_source(&batch[count - 1 - b], o->preparer, session);
-#pragma omp for schedule(dynamic, 1)
-            for (int k = 0; k < count * MOST_NUMBERINGS; k++)
-                find_numbering(&batch[count - 1 - k / MOST_NUMBERINGS], k % MOST_NUMBERINGS, o->preparer);
-        }
+        preparation p = {.batch = batch, .count = count, .session = session};
+        run_shares((int)o->at_once, o->at_once, read_sources, &p);
+        p.next = 0;
+        run_shares((int)o->at_once, o->at_once, find_numberings, &p);
     }
     for (int b = 0; b < count; b++) close_preparation(&batch[b]);
 }

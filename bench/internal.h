@@ -6,6 +6,7 @@
 #include "bench/peer.h"
 #include "common/disturbance.h"
 #include "common/input.h"
+#include "common/parallel.h"
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
 

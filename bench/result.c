@@ -2,6 +2,7 @@
 #include "bench/internal.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,18 +65,29 @@ void bench_fill_times(record *r, double *samples, int count, double operations, 
     r->roof = r->gbps / r->copy_gbps;
 }
 
+enum { PIECE = 1 << 20 };
+
+typedef struct hashing {
+    const char *data;
+    size_t bytes;
+    atomic_ullong hash;
+} hashing;
+
+static void hash_pieces(void *job, int64_t begin, int64_t end)
+{
+    hashing *h = job;
+    for (int64_t k = begin; k < end; k++) {
+        const size_t from = (size_t)k * PIECE, length = h->bytes - from < PIECE ? h->bytes - from : PIECE;
+        h->hash += XXH3_64bits_withSeed(h->data + from, length, (XXH64_hash_t)k);
+    }
+}
+
 /* Pieces of a fixed size are hashed by several threads: it runs a few times a case. */
 uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
 {
-    const size_t piece = (size_t)1 << 20;
-    const int64_t pieces = (int64_t)((bytes + piece - 1) / piece);
-    uint64_t hash = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : hash)
-    for (int64_t k = 0; k < pieces; k++) {
-        const size_t from = (size_t)k * piece, length = bytes - from < piece ? bytes - from : piece;
-        hash += XXH3_64bits_withSeed((const char *)data + from, length, (XXH64_hash_t)k);
-    }
-    return hash;
+    hashing h = {.data = data, .bytes = bytes};
+    run_shares(threads, (int64_t)((bytes + PIECE - 1) / PIECE), hash_pieces, &h);
+    return h.hash;
 }
 
 /* ---- other work on the machine ------------------------------------------------------------------ */

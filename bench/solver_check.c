@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,23 +83,25 @@ static double eps_of(const solver_group *group)
     return group->type == SPRY_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
-/*
- * The residual that CG carries along drifts from the true one by rounding: by about eps || |A| |x| + |b| || an
- * iteration, with either sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
- * methods, 1997). A bound above half of ||b|| would let x = 0 pass.
- */
-static rest rest_of_system(const solver_group *group, int64_t iterations)
+typedef struct residual_job {
+    const solver_group *group;
+    spry_peer_matrix a;
+    pthread_mutex_t adding;
+    double squares, sizes, b_squares;
+} residual_job;
+
+static void add_residuals(void *job, int64_t begin, int64_t end)
 {
-    const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
-    const int threads = spry_context_threads(group->session->context);
+    residual_job *j = job;
+    const solver_group *group = j->group;
+    const spry_peer_matrix a = j->a;
     double squares = 0, sizes = 0, b_squares = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : squares, sizes, b_squares)
-    for (int64_t i = 0; i < a.rows; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const double b = value_at(group->type, group->b, i);
         double r = b, size = fabs(b);
         for (int64_t k = spry_peer_offset(&a, i); k < spry_peer_offset(&a, i + 1); k++) {
-            const int64_t j = spry_peer_index(a.index_bytes, a.columns, k);
-            const double product = value_at(group->type, a.values, k) * value_at(group->type, group->x, j);
+            const int64_t column = spry_peer_index(a.index_bytes, a.columns, k);
+            const double product = value_at(group->type, a.values, k) * value_at(group->type, group->x, column);
             r -= product;
             size += fabs(product);
         }
@@ -106,8 +109,24 @@ static rest rest_of_system(const solver_group *group, int64_t iterations)
         sizes += size * size;
         b_squares += b * b;
     }
-    const double rounding = 4 * eps_of(group) * sqrt((double)iterations) * sqrt(sizes / b_squares);
-    return (rest){sqrt(squares / b_squares), fmin(rounding, 0.5)};
+    pthread_mutex_lock(&j->adding);
+    j->squares += squares;
+    j->sizes += sizes;
+    j->b_squares += b_squares;
+    pthread_mutex_unlock(&j->adding);
+}
+
+/*
+ * The residual that CG carries along drifts from the true one by rounding: by about eps || |A| |x| + |b| || an
+ * iteration, with either sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
+ * methods, 1997). A bound above half of ||b|| would let x = 0 pass.
+ */
+static rest rest_of_system(const solver_group *group, int64_t iterations)
+{
+    residual_job j = {.group = group, .a = bench_peer_matrix(&group->arrays), .adding = PTHREAD_MUTEX_INITIALIZER};
+    run_shares(spry_context_threads(group->session->context), j.a.rows, add_residuals, &j);
+    const double rounding = 4 * eps_of(group) * sqrt((double)iterations) * sqrt(j.sizes / j.b_squares);
+    return (rest){sqrt(j.squares / j.b_squares), fmin(rounding, 0.5)};
 }
 
 /* y = B*x before alpha, the links into each node, and the rank of nodes without links out. */

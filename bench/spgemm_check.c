@@ -3,6 +3,7 @@
 #include "spry/tools.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,11 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     return 1;
 }
 
+static void touch_pages(void *room, int64_t begin, int64_t end)
+{
+    for (int64_t page = begin; page < end; page++) ((volatile char *)room)[page * 4096] = 0;
+}
+
 /*
  * Room for a copy, its pages taken by all threads: of some GB, one thread alone would spend longer on that than the
  * copy takes. NULL: out of memory.
@@ -116,8 +122,7 @@ static void *new_copy(size_t bytes, int threads)
 {
     char *room = allocate_pages(bytes);
     if (!room) return NULL;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t byte = 0; byte < bytes; byte += 4096) ((volatile char *)room)[byte] = 0;
+    run_shares(threads, (int64_t)((bytes + 4095) / 4096), touch_pages, room);
     return room;
 }
 
@@ -175,12 +180,42 @@ static int64_t at(const void *array, spry_index_type type, int64_t k)
     return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
 }
 
+enum { BATCH = 1024 };
+
+typedef struct column_job {
+    const spry_arrays *a;
+    atomic_llong next; /* row; those that come first may have most of the entries, and do in matrices of powers */
+    atomic_llong wrong, unsorted;
+} column_job;
+
+/* Runs on each thread, which takes the rows that are next. */
+static void check_columns(void *job, int64_t begin, int64_t end)
+{
+    column_job *j = job;
+    const spry_arrays *a = j->a;
+    int64_t wrong = 0, unsorted = 0;
+    (void)begin, (void)end;
+    for (int64_t first; (first = atomic_fetch_add(&j->next, BATCH)) < a->rows;)
+        for (int64_t i = first; i < first + BATCH && i < a->rows; i++) {
+            const int64_t last = at(a->offsets, a->offset_type, i + 1);
+            int64_t before = -1;
+            for (int64_t k = at(a->offsets, a->offset_type, i); k < last; k++) {
+                const int64_t column = at(a->indices, a->index_type, k);
+                wrong += column < 0 || column >= a->cols;
+                unsorted += column <= before;
+                before = column;
+            }
+        }
+    j->wrong += wrong;
+    j->unsorted += unsorted;
+}
+
 /* Offsets that never fall and columns in range, which the comparison relies on; notes rows that are not sorted. */
 static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 {
     const record *r = &c->record;
     const int threads = spry_context_threads(group->session->context);
-    int64_t wrong = 0, unsorted = 0;
+    int64_t wrong = 0;
     if (a->rows != r->rows || a->cols != r->cols)
         return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
                            (long long)a->cols, (long long)r->rows, (long long)r->cols);
@@ -192,20 +227,11 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
         wrong += at(a->offsets, a->offset_type, i + 1) < at(a->offsets, a->offset_type, i);
     if (wrong > 0)
         return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not rise from 0 to its entries");
-        /* rows that come first may have most of the entries, and do in matrices of powers */
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : wrong, unsorted)
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t end = at(a->offsets, a->offset_type, i + 1);
-        int64_t before = -1;
-        for (int64_t k = at(a->offsets, a->offset_type, i); k < end; k++) {
-            const int64_t j = at(a->indices, a->index_type, k);
-            wrong += j < 0 || j >= a->cols;
-            unsorted += j <= before;
-            before = j;
-        }
-    }
+    column_job j = {.a = a};
+    run_shares(threads, threads, check_columns, &j);
+    wrong = j.wrong;
     if (wrong > 0) return record_fail(&c->record, RECORD_WRONG, "%lld columns of C are out of range", (long long)wrong);
-    c->record.unsorted = unsorted > 0;
+    c->record.unsorted = j.unsorted > 0;
     return 1;
 }
 

@@ -330,17 +330,15 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
                        what, column, (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
 }
 
+static void copy_bytes(void *job, int64_t begin, int64_t end)
+{
+    const spmv_group *group = job;
+    memcpy((char *)group->y + begin, (const char *)group->y_before + begin, (size_t)(end - begin));
+}
+
 static void copy_y_before(spmv_group *group)
 {
-    const int threads = threads_of(group);
-    const size_t bytes = vector_bytes(group, group->y_length), share = bytes / (size_t)threads + 1;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < threads; t++) {
-        const size_t from = (size_t)t * share;
-        if (from < bytes)
-            memcpy((char *)group->y + from, (const char *)group->y_before + from,
-                   bytes - from < share ? bytes - from : share);
-    }
+    run_shares(threads_of(group), (int64_t)vector_bytes(group, group->y_length), copy_bytes, group);
 }
 
 /* The first product, with its time, and one with other scalars, which a peer need not offer as well. */

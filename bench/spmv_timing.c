@@ -11,13 +11,15 @@ static const double longest_warm_us = 250000, longest_runs_us = 500000; /* of th
 static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000,
                     most_turn_warm_us = 60000, longest_batch_us = 10000;
 
+static void change_lines(void *job, int64_t begin, int64_t end)
+{
+    volatile char *bytes = job;
+    for (int64_t l = begin; l < end; l++) bytes[l * 64] = (char)(bytes[l * 64] + 1);
+}
+
 void bench_flush_caches(const bench_session *session)
 {
-    volatile char *bytes = session->flush;
-    const int64_t lines = session->flush_bytes / 64;
-    const int threads = spry_context_threads(session->context);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t l = 0; l < lines; l++) bytes[l * 64] = (char)(bytes[l * 64] + 1);
+    run_shares(spry_context_threads(session->context), session->flush_bytes / 64, change_lines, session->flush);
 }
 
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)

@@ -24,9 +24,8 @@ target_compile_definitions(spry_flags INTERFACE _GNU_SOURCE)
 target_compile_options(spry_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wstrict-prototypes
                                             -Wmissing-prototypes -Wundef -fno-common)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-  # gcc's -Wconversion is meant, which leaves the first three out. That an `omp simd` loop was not vectorised
-  # (always so when instrumented), or that the machine's own features are a rare combination (in the peers, with
-  # -march=native), is no fault of the source.
+  # gcc's -Wconversion is meant, which leaves the first three out. That a loop was not unrolled as asked, or that the
+  # machine's own features are a rare combination (in the peers, with -march=native), is no fault of the source.
   include(CheckCCompilerFlag)
   foreach(warning IN ITEMS sign-conversion string-conversion enum-float-conversion pass-failed
                            invalid-feature-combination)

@@ -2,6 +2,7 @@
 
 #include "common/disturbance.h"
 #include "common/input.h"
+#include "common/parallel.h"
 #include "spry/tools.h"
 
 #include <math.h>
@@ -32,35 +33,46 @@ int64_t copy_array_bytes(int64_t cache, int64_t available, int brief)
  * to = from ^ key with key 0, which no compiler can turn into memcpy: that would use streaming stores,
  * which save the read of the target and so measure something that no product can reach.
  */
-__attribute__((noinline)) static void copy_words(uint64_t *restrict to, const uint64_t *restrict from, int64_t words,
-                                                 uint64_t key, int threads)
+typedef struct copying {
+    uint64_t *to, *from, key;
+} copying;
+
+static void copy_words(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel for simd schedule(static) num_threads(threads)
-    for (int64_t w = 0; w < words; w++) to[w] = from[w] ^ key;
+    const copying *c = job;
+    uint64_t *restrict to = c->to;
+    const uint64_t *restrict from = c->from;
+    const uint64_t key = c->key;
+    for (int64_t w = begin; w < end; w++) to[w] = from[w] ^ key;
+}
+
+/* First touch by the threads that copy. */
+static void write_words(void *job, int64_t begin, int64_t end)
+{
+    const copying *c = job;
+    for (int64_t w = begin; w < end; w++) c->from[w] = (uint64_t)w;
 }
 
 /* NaN: no memory. */
 static double measure(size_t bytes, int threads, int repeats)
 {
     int64_t words = (int64_t)(bytes / sizeof(uint64_t));
-    uint64_t *from = allocate_pages(bytes), *to = allocate_pages(bytes);
+    volatile uint64_t key = 0; /* no constant of the compiler's */
+    copying c = {allocate_pages(bytes), allocate_pages(bytes), key};
     double gbps = NAN, times[REPEATS];
-    if (from && to) {
-        /* First touch by the threads that copy; the value only has to be no constant of the compiler's. */
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int64_t w = 0; w < words; w++) from[w] = (uint64_t)w;
-        volatile uint64_t key = 0;
-        copy_words(to, from, words, key, threads);
+    if (c.from && c.to) {
+        run_shares(threads, words, write_words, &c);
+        run_shares(threads, words, copy_words, &c);
         for (int r = 0; r < repeats; r++) {
             double start = now_us();
-            copy_words(to, from, words, key, threads);
+            run_shares(threads, words, copy_words, &c);
             times[r] = now_us() - start;
         }
         qsort(times, (size_t)repeats, sizeof *times, by_value);
         gbps = 2e-3 * (double)bytes / times[repeats / 2];
     }
-    free(from);
-    free(to);
+    free(c.from);
+    free(c.to);
     return gbps;
 }
 

@@ -1,4 +1,6 @@
 #include "common/input.h"
+
+#include "common/parallel.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 
@@ -185,14 +187,23 @@ static double random_number(uint64_t i, uint64_t seed)
     return bits & 1 ? -value : value;
 }
 
-/* random: numbers by their index and the seed, in place of the value. */
-static void fill(void *data, int64_t length, spry_type type, int random, uint64_t seed, double value, int threads)
+enum { ONE_THREAD = 1 << 16 }; /* numbers up to which other threads gain nothing */
+
+typedef struct filling {
+    void *data;
+    spry_type type;
+    int random; /* 1: numbers by their index and the seed, in place of the value */
+    uint64_t seed;
+    double value;
+} filling;
+
+static void fill_some(void *job, int64_t begin, int64_t end)
 {
-    float *f32 = type == SPRY_F32 ? data : NULL;
-    double *f64 = type == SPRY_F32 ? NULL : data;
-#pragma omp parallel for schedule(static) num_threads(threads) if (length > 1 << 16)
-    for (int64_t i = 0; i < length; i++) {
-        const double number = random ? random_number((uint64_t)i, seed) : value;
+    const filling *f = job;
+    float *f32 = f->type == SPRY_F32 ? f->data : NULL;
+    double *f64 = f->type == SPRY_F32 ? NULL : f->data;
+    for (int64_t i = begin; i < end; i++) {
+        const double number = f->random ? random_number((uint64_t)i, f->seed) : f->value;
         if (f32)
             f32[i] = (float)number;
         else
@@ -202,35 +213,43 @@ static void fill(void *data, int64_t length, spry_type type, int random, uint64_
 
 void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads)
 {
-    fill(data, length, type, 1, seed, 0, threads);
+    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, 1, seed, 0});
 }
 
 void fill_constant(void *data, int64_t length, spry_type type, double value, int threads)
 {
-    fill(data, length, type, 0, 0, value, threads);
+    run_shares(length > ONE_THREAD ? threads : 1, length, fill_some, &(filling){data, type, 0, 0, value});
 }
 
 /* Entries of from, so far apart, to entries of to. */
-static void copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t length,
-                         spry_type type, int threads)
+typedef struct strided_copy {
+    void *to;
+    int64_t to_stride;
+    const void *from;
+    int64_t from_stride;
+    spry_type type;
+} strided_copy;
+
+static void copy_strided(void *job, int64_t begin, int64_t end)
 {
-    const int f64 = type == SPRY_F64;
-#pragma omp parallel for schedule(static) num_threads(threads) if (length > 1 << 16)
-    for (int64_t i = 0; i < length; i++)
+    const strided_copy c = *(const strided_copy *)job;
+    const int f64 = c.type == SPRY_F64;
+    for (int64_t i = begin; i < end; i++)
         if (f64)
-            ((double *)to)[i * to_stride] = ((const double *)from)[i * from_stride];
+            ((double *)c.to)[i * c.to_stride] = ((const double *)c.from)[i * c.from_stride];
         else
-            ((float *)to)[i * to_stride] = ((const float *)from)[i * from_stride];
+            ((float *)c.to)[i * c.to_stride] = ((const float *)c.from)[i * c.from_stride];
 }
 
 void gather_column(void *to, const void *rows, int64_t length, int64_t columns, int64_t c, spry_type type, int threads)
 {
     const char *from = (const char *)rows + (size_t)c * spry_type_bytes(type);
-    copy_strided(to, 1, from, columns, length, type, threads);
+    run_shares(length > ONE_THREAD ? threads : 1, length, copy_strided, &(strided_copy){to, 1, from, columns, type});
 }
 
 void scatter_column(void *rows, const void *from, int64_t length, int64_t columns, int64_t c, spry_type type,
                     int threads)
 {
-    copy_strided((char *)rows + (size_t)c * spry_type_bytes(type), columns, from, 1, length, type, threads);
+    char *to = (char *)rows + (size_t)c * spry_type_bytes(type);
+    run_shares(length > ONE_THREAD ? threads : 1, length, copy_strided, &(strided_copy){to, columns, from, 1, type});
 }
