@@ -37,10 +37,9 @@
  *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
  *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
  *  - Files are read and written, matrices generated, converted and checked, and messages told with the same result in
- *    every locale and every floating-point environment, which are the caller's again on return. Products and solvers
- *    round and treat denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on all threads that help it.
- *    Verification, and values that planning or an update copies, go through OpenMP's threads as these are. What is
- *    promised of results holds where all round to nearest and keep denormal numbers.
+ *    every locale and every floating-point environment, which are the caller's again on return. All else rounds and treats
+ *    denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on every thread that helps it. What is promised
+ *    of results holds if the calling thread rounds to nearest and keeps denormal numbers.
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H
@@ -199,11 +198,11 @@ typedef struct spry_matrix spry_matrix;       /* the user's data, borrowed or ow
 typedef struct spry_spmv_plan spry_spmv_plan; /* a matrix made ready for products with vectors on one device */
 typedef struct spry_ordering spry_ordering;   /* a new numbering of rows and columns, see tools.h */
 
-/* Which threads run the products, the passes of solvers and the rows of sparse products of a context. */
+/* The threads of a context are its pool. SPRY_THREADING_OPENMP is of earlier versions and means the pool. */
 typedef enum spry_threading {
     SPRY_THREADING_DEFAULT = 0, /* the pool */
     SPRY_THREADING_POOL = 1,    /* the context's own threads, started when first needed */
-    SPRY_THREADING_OPENMP = 2   /* OpenMP's */
+    SPRY_THREADING_OPENMP = 2   /* the pool */
 } spry_threading;
 
 typedef struct spry_context_options {
@@ -216,16 +215,17 @@ typedef struct spry_context_options {
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     /*
-     * Threads a product may use, the caller's among them, at most 4096; 0: as many as OpenMP would (OMP_NUM_THREADS,
-     * else the processors). Small products use fewer, down to one. The others are the context's own: they start when
-     * first needed, sleep soon after a product and end with the context. The caller does by itself what they do not
-     * come for, so other programs that use the processors cost a product about what they take. Of several threads
-     * of the caller that multiply at once, one at a time has the context's threads, and the others work alone: give
-     * them contexts of their own where each should have some. Results do not depend on any of this.
-     * Set-up, files and conversions use OpenMP.
+     * Threads that a call may use, the caller's among them, at most 4096. 0: the first number of the environment
+     * variable OMP_NUM_THREADS if that is 1 to 4096, else the processors that the calling thread may use. Small
+     * products use fewer, down to one. The others are the context's own: they start when first needed, run on the
+     * processors that were the calling thread's when it created the context, sleep soon after a call and end with the
+     * context. If the system starts fewer, or other programs use the processors, calls take longer: the caller does
+     * what the others do not come for. Of several threads of the caller that make calls at once, one at a time has the
+     * context's threads, and the others work alone: give them contexts of their own where each should have some.
+     * Results do not depend on any of this.
      * In the forked child of a process with several threads, the thread that forked works alone, with the same results;
      * threads that the child starts have others again. No other thread may be in a call of the library while one forks,
-     * and GPUs are the parent's. On the CPU 64 KB are stack enough, for a caller's threads and for OpenMP's.
+     * and GPUs are the parent's. On the CPU 64 KB are stack enough, for a caller's threads and for those of execute.
      */
     int threads;
     spry_threading threading;

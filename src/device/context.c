@@ -37,7 +37,7 @@ static spry_status check_options(const spry_context_options *options, spry_error
                           sizeof((spryi_device_list *)0)->plugin_path - 1);
     if ((int)options->threading < SPRY_THREADING_DEFAULT || (int)options->threading > SPRY_THREADING_OPENMP)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threading", options->threading, SPRY_THREADING_OPENMP,
-                                "context: threading is %d, expected SPRY_THREADING_POOL or SPRY_THREADING_OPENMP",
+                                "context: threading is %d, expected SPRY_THREADING_DEFAULT or SPRY_THREADING_POOL",
                                 (int)options->threading);
     return spryi_check_threads(options->threads, "context", err);
 }
