@@ -136,7 +136,7 @@ const cli_option cli_bench_options[] = {
      CLI_AT(o.arrays_on_gpu)},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.index)},
     {"threads", 0, "N[,N...]",
-     "threads of a product (default: as many as OpenMP would use); of a\n"
+     "threads of a product (default: OMP_NUM_THREADS, else all); of a\n"
      "list the most, and on the CPU, with the matrix as given, the others\n"
      "as well",
      CLI_OWN, .take = take_threads},

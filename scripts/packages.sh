@@ -37,7 +37,7 @@ has_module() # MODULE: known to pkg-config
 need_build_tools()
 {
     if ! compiles c gcc -std=c17 -fopenmp <<<$'#include <stdio.h>\nint main(void) { return 0; }'; then
-        need build-essential "C compiler with OpenMP"
+        need build-essential "C compiler, with OpenMP for the benchmark's peers"
     fi
     if ! command -v cmake >/dev/null; then
         need cmake "build system"

@@ -88,7 +88,7 @@ PyObject *spry_python_fail(const spry_error *err);
 void spry_python_invalid(const char *format, ...);
 
 /* ---- module.c ---- */
-/* The context with so many threads; 0: as many as OpenMP would use. Contexts live as long as the process. */
+/* The context with so many threads; 0: the default of spry_context_options. Contexts live as long as the process. */
 spry_context *spry_python_context(int threads);
 
 /* Threads that products may use at present; 0: no limit. */

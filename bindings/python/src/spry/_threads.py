@@ -7,7 +7,7 @@ from ._numbers import whole
 
 
 def get_num_threads() -> int:
-    """Threads that a product may use now: the limit set, else as many as OpenMP would use."""
+    """Threads that a product may use now: the limit set, else OMP_NUM_THREADS, else the processors."""
     return _core.get_threads()
 
 
