@@ -10,7 +10,7 @@
  * and its product of two sparse matrices:
  *   mkl_sp2m           mkl_sparse_sp2m in one go, then mkl_sparse_order, since it leaves its rows unsorted
  *
- * MKL runs on the OpenMP run-time of the program, through its GNU threading layer, which clang's run-time
+ * MKL runs on the OpenMP run-time of the peers, through its GNU threading layer, which clang's run-time
  * serves too. A second run-time beside it (libiomp5) is out of the question: the idle threads of each spin
  * for a while after a product and take the processors from the other's; and MKL finds the first one's
  * omp_get_thread_num, so that its optimized product was even wrong here. Nothing is lost: alone in a
@@ -20,7 +20,9 @@
 #include "bench/peer.h"
 #include "bench/peers/blocks.h"
 
+#include <dlfcn.h>
 #include <mkl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -291,6 +293,10 @@ const spry_peer_module *spry_peer_get(spry_peer_error *error)
 #ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);
+    /* MKL loads its GNU layer itself, which looks for OpenMP in the scope of all libraries: this module brought it. */
+    Dl_info openmp;
+    if (dladdr((void *)(uintptr_t)omp_get_max_threads, &openmp) != 0)
+        (void)dlopen(openmp.dli_fname, RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD);
     mkl_set_threading_layer(MKL_THREADING_GNU);
 #endif
     MKLVersion v;

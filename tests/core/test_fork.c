@@ -1,6 +1,6 @@
 /*
- * Forked children of a process that has a team of threads: everything works there, with the parent's bits. Of OpenMP's
- * run-times gcc's waits for ever for the team that the child has not got, so each child has an alarm.
+ * Forked children of a process with threads: everything works there, with the parent's bits. The child has none of the
+ * threads and must not wait for them, so each child has an alarm.
  */
 #include "expect.h"
 #include "instrumented.h"

@@ -1,4 +1,4 @@
-/* The threads of what runs: every task once whoever comes, the caller's own, OpenMP's, forks, ends, and equal bits. */
+/* The pool: every task and item once whoever comes, the caller's own threads, forks, ends, and equal bits. */
 #include "expect.h"
 #include "instrumented.h"
 #include "spry/solve.h"
@@ -189,6 +189,42 @@ static void every_block_once_either_way(void **state)
     spry_context_destroy(context);
 }
 
+typedef struct visits {
+    atomic_int done[MOST * 10], busy[MOST];
+    atomic_int clashes;
+} visits;
+
+static void visit(void *job, int64_t begin, int64_t end)
+{
+    visits *v = job;
+    for (int64_t i = begin; i < end; i++) v->done[i]++;
+}
+
+static void visit_in_part(void *job, int64_t begin, int64_t end, int part)
+{
+    visits *v = job;
+    v->clashes += atomic_exchange(&v->busy[part], 1);
+    visit(job, begin, end);
+    v->busy[part] = 0;
+}
+
+static void every_item_once(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 7, 65, MOST}, items[] = {0, 1, 63, 64, 65, MOST * 10},
+                     grains[] = {0, 1, 7, MOST};
+    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    for (int c = 0; c < 5 * 6 * 4; c++) {
+        visits v = {.clashes = 0}, w = {.clashes = 0};
+        const int count = items[c / 5 % 6], grain = grains[c / 30];
+        spryi_loop(context, threads[c % 5], count, grain, visit, &v);
+        spryi_loop_in_parts(context, threads[c % 5], count, grain, visit_in_part, &w);
+        for (int i = 0; i < MOST * 10; i++) assert_true(v.done[i] == (i < count) && w.done[i] == (i < count));
+        assert_int_equal(w.clashes, 0);
+    }
+    spry_context_destroy(context);
+}
+
 /* ---- what runs -------------------------------------------------------------------------------------------- */
 
 typedef struct results {
@@ -272,7 +308,7 @@ static void the_same_bits_on_all(void **state)
         for (int threads = 2; threads <= 5; threads += 3) {
             spry_context *context = context_with(threads, (spry_threading)threading);
             assert_true(runs_alike(context));
-            assert_int_equal(context->pool.started > 0, threading != SPRY_THREADING_OPENMP);
+            assert_int_equal(context->pool.started > 0, 1);
             spry_context_destroy(context);
         }
     spry_context_options o = SPRY_INIT(spry_context_options);
@@ -434,13 +470,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_end_with_their_threads), /* first: OpenMP's threads, which stay, are not there yet */
+        cmocka_unit_test(contexts_end_with_their_threads),
         cmocka_unit_test(every_task_once),
         cmocka_unit_test(tasks_within_tasks),
         cmocka_unit_test(without_threads_the_caller_does_all),
         cmocka_unit_test(a_late_thread_is_not_asked_again_at_once),
         cmocka_unit_test(many_callers_at_once),
         cmocka_unit_test(every_block_once_either_way),
+        cmocka_unit_test(every_item_once),
         cmocka_unit_test(the_same_bits_on_all),
         cmocka_unit_test(small_products_have_one_thread_unless_asked),
         cmocka_unit_test(refusals),

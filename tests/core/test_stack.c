@@ -1,5 +1,5 @@
 /*
- * Threads with small stacks, of callers and of OpenMP: planning and multiplying in every format, sparse products,
+ * Threads with small stacks, of callers and of their executor: planning and multiplying in every format, sparse products,
  * orderings, files and solvers take no more than spry.h tells.
  */
 #include "expect.h"
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* Instrumented code, and code that is not optimised, puts several times as much on the stack. */
@@ -268,31 +267,36 @@ ON_EACH(orders)
 ON_EACH(reads_and_writes)
 ON_EACH(solves)
 
-/* OpenMP takes the size from the environment once, so its threads' stacks are small in a process of its own. */
-static const char *own_path;
-static void run_in_teams(const char *mode, int stack_kb)
+/* ---- an executor whose threads have small stacks ------------------------------------------------------------------ */
+
+typedef struct lent {
+    void (*task)(void *argument, int index);
+    void *argument;
+    int index;
+} lent;
+
+static void *run_lent(void *given)
 {
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        char size[16];
-        snprintf(size, sizeof size, "%dk", stack_kb);
-        setenv("OMP_STACKSIZE", size, 1);
-        execl(own_path, own_path, mode, (char *)NULL);
-        _exit(127);
-    }
-    int status = 1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) fail_msg("the process ended by signal %d", WTERMSIG(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    const lent *l = given;
+    l->task(l->argument, l->index);
+    return NULL;
 }
 
-/* Sparse products have the most there: less than half of it, so that a larger frame is seen. */
-static void threads_of_openmp(void **state)
+static void execute(void *stack_kb, int tasks, void (*task)(void *argument, int index), void *argument)
 {
-    (void)state;
-    run_in_teams("all", STACK_KB);
-    run_in_teams("products", STACK_KB * 3 / 8);
+    enum { MOST = 64 };
+    lent all[MOST];
+    pthread_t threads[MOST];
+    pthread_attr_t attributes;
+    assert_in_range(tasks, 1, MOST);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t) * (int *)stack_kb << 10), 0);
+    for (int t = 0; t < tasks; t++) {
+        all[t] = (lent){task, argument, t};
+        assert_int_equal(pthread_create(&threads[t], &attributes, run_lent, &all[t]), 0);
+    }
+    for (int t = 0; t < tasks; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
+    pthread_attr_destroy(&attributes);
 }
 
 static int all(spry_matrix *A)
@@ -300,24 +304,35 @@ static int all(spry_matrix *A)
     return plans(A) && measures(A) && kernels(A) && sparse_products(A) && orders(A) && reads_and_writes(A) && solves(A);
 }
 
-/* What run_in_teams starts. */
-static int in_teams(const char *mode)
+static void with_executor(int (*work)(spry_matrix *A), int stack_kb)
 {
-    context = make_context(NULL, 2);
-    const int good = on_each(strcmp(mode, "all") == 0 ? all : sparse_products);
+    spry_context *pools = context;
+    spry_context_options o = SPRY_INIT(spry_context_options);
+    o.threads = 2;
+    o.execute = execute;
+    o.executor = &stack_kb;
+    assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
+    const int good = on_each(work);
     spry_context_destroy(context);
-    return good ? 0 : 1;
+    context = pools;
+    assert_true(good);
 }
 
-int main(int count, char **arguments)
+/* Sparse products have the most on the stack: less than half of it, so that a larger frame is seen. */
+static void threads_of_executor(void **state)
 {
-    own_path = arguments[0];
-    if (count > 1) return in_teams(arguments[1]);
+    (void)state;
+    with_executor(all, STACK_KB);
+    with_executor(sparse_products, STACK_KB * 3 / 8);
+}
+
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),   cmocka_unit_test(test_measures),
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_sparse_products),
         cmocka_unit_test(test_orders),  cmocka_unit_test(test_reads_and_writes),
-        cmocka_unit_test(test_solves),  cmocka_unit_test(threads_of_openmp),
+        cmocka_unit_test(test_solves),  cmocka_unit_test(threads_of_executor),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

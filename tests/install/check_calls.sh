@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_calls.sh ROOT: library code (src/) never prints, never ends the process, takes memory only
-# through core/memory.c, so that the user's hooks see all of it, and threads only as many as core/team.h allows.
+# through core/memory.c, so that the user's hooks see all of it, and starts threads only in core/pool.c.
 # Programs that the build runs, *.gen.c, are no part of it.
 set -u
 cd "$1" || exit 1
@@ -54,9 +54,8 @@ complain 'these depend on the locale' \
     "$(calls 'setlocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
 complain 'only src/core/error.c may change the locale' "$(calls 'uselocale|newlocale' 'src/core/error\.c')"
 
-# OpenMP's own number is not the context's, and after a fork a team may never come.
-complain 'parallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)' \
-    "$(found 'pragma omp parallel' | grep -v 'num_threads('
-       calls 'omp_get_max_threads|omp_get_num_procs' 'src/(core/(team|allowed_processors)|device/context)\.c'
-       found 'num_threads\((plan->|context->|plan->context->)threads')"
+# OpenMP ends the process when the system starts no thread.
+complain 'loops run on the pool (spryi_loop, src/core/pool.h), without OpenMP' \
+    "$(found 'pragma omp|<omp\.h>|\bomp_[a-z]'
+       calls 'pthread_create|thrd_create' 'src/core/pool\.c')"
 exit $status

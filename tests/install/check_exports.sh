@@ -23,6 +23,13 @@ if [ -n "$called" ]; then
     status=1
 fi
 
+openmp=$("$nm" -D --undefined-only "$library" | grep -oE '\b(GOMP|GOACC|__kmpc|omp)_[A-Za-z0-9_]*' || true)
+command -v readelf >/dev/null && openmp+=$(readelf -d "$library" | grep -oE 'lib(gomp|i?omp5?)\.so[^]]*' || true)
+if [ -n "$openmp" ]; then
+    echo "the library needs OpenMP, which ends the process when the system starts no thread: ${openmp//$'\n'/ }" >&2
+    status=1
+fi
+
 soname=$(sed -n 's/^#define SPRY_VERSION_\(MAJOR\|MINOR\) //p' "$root/include/spry/spry.h" | paste -sd.)
 if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\[libspry\.so\.$soname\]"; then
     echo "the SONAME is not libspry.so.$soname" >&2
@@ -30,7 +37,7 @@ if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\
 fi
 
 if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE'; then
-    echo "the library is not linked with -z nodelete: dlclose would unmap OpenMP under its threads" >&2
+    echo "the library is not linked with -z nodelete: dlclose would unmap the code of sleeping threads" >&2
     status=1
 fi
 

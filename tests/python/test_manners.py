@@ -144,7 +144,7 @@ def test_a_limit_holds_for_plans_that_there_are(all_threads):
     used, wall = cpu_seconds_and_wall(run)
     assert used <= 1.1 * wall
     ranks = [cpu_seconds_and_wall(lambda: spry.pagerank(abs(A), tol=1e-12)) for _ in range(1)]
-    assert ranks[0][0] <= 1.1 * ranks[0][1] + 0.2  # set-up goes through OpenMP
+    assert ranks[0][0] <= 1.1 * ranks[0][1] + 0.2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -1,0 +1,256 @@
+/*
+ * A system that starts no thread, or only the first ones: every call works, with the bits of one thread. The linker
+ * hands each pthread_create of the library and of this program to __wrap_pthread_create.
+ */
+#include "expect.h"
+#include "spry/io.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include "core/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 4, MOST_BITS = 256 };
+
+static atomic_int created, fail_from; /* calls from this one on fail; 0: none */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+    const int call = atomic_fetch_add(&created, 1) + 1;
+    return fail_from > 0 && call >= fail_from ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
+}
+
+/* ---- what is done, and hashes of the results ------------------------------------------------------------------ */
+
+static uint64_t bits[MOST_BITS];
+static int bit_count;
+
+static void note(const void *data, size_t bytes)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t b = 0; b < bytes; b++) hash = (hash ^ ((const unsigned char *)data)[b]) * UINT64_C(0x100000001b3);
+    assert_in_range(bit_count, 0, MOST_BITS - 1);
+    bits[bit_count++] = hash;
+}
+
+static void note_matrix(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, &fault), SPRY_OK);
+    const size_t index = spry_index_type_bytes(a.index_type), majors = (size_t)(a.layout == SPRY_CSC ? a.cols : a.rows);
+    if (a.offsets) note(a.offsets, (majors + 1) * spry_index_type_bytes(a.offset_type));
+    if (a.row_indices) note(a.row_indices, (size_t)a.nnz * index);
+    note(a.indices, (size_t)a.nnz * index);
+    if (a.values) note(a.values, (size_t)a.nnz * spry_type_bytes(a.value_type));
+}
+
+static char folder[] = "/tmp/spry-no-threads-XXXXXX";
+
+static spry_matrix *written_and_read(spry_context *context, const spry_matrix *A, const char *name, const char *format)
+{
+    char path[128];
+    spry_write_options o = SPRY_INIT(spry_write_options);
+    spry_matrix *B = NULL;
+    o.format = format;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (spry_matrix_write(A, path, &o, &fault) != SPRY_OK) fail_msg("%s: %s", name, fault.message);
+    if (spry_matrix_read(context, &B, path, NULL, &fault) != SPRY_OK) fail_msg("%s: %s", name, fault.message);
+    assert_int_equal(unlink(path), 0);
+    return B;
+}
+
+static void files(spry_context *context, const spry_matrix *A)
+{
+    static const struct {
+        const char *name, *format;
+    } all[] = {{"A.mtx", NULL}, {"A.mtx.gz", NULL}, {"A.spry", NULL}, {"A.spry", "bsr"}, {"A.spry", "scoo"}};
+    for (size_t f = 0; f < sizeof all / sizeof *all; f++) {
+        spry_matrix *B = written_and_read(context, A, all[f].name, all[f].format), *csr = NULL;
+        assert_int_equal(spry_matrix_check(B, NULL, &fault), SPRY_OK);
+        assert_int_equal(spry_matrix_convert(context, &csr, B, NULL, &fault), SPRY_OK);
+        note_matrix(csr);
+        spry_matrix_destroy(csr);
+        spry_matrix_destroy(B);
+    }
+    char path[128];
+    spry_matrix *B = NULL;
+    snprintf(path, sizeof path, "%s/edges.txt", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int k = 0; k < 100000; k++) fprintf(file, "%d %d\n", k % 5003, k * 7 % 4999);
+    assert_int_equal(fclose(file), 0);
+    if (spry_matrix_read(context, &B, path, NULL, &fault) != SPRY_OK) fail_msg("%s", fault.message);
+    assert_int_equal(unlink(path), 0);
+    note_matrix(B);
+    spry_matrix_destroy(B);
+}
+
+static void layouts(spry_context *context, const spry_matrix *A)
+{
+    static const spry_layout all[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
+    for (int n = 0; n < 3; n++) {
+        spry_convert_options o = SPRY_INIT(spry_convert_options);
+        spry_matrix *B = NULL;
+        o.layout = all[n];
+        o.value_type = SPRY_F32;
+        assert_int_equal(spry_matrix_convert(context, &B, A, &o, &fault), SPRY_OK);
+        note_matrix(B);
+        spry_matrix_destroy(B);
+    }
+}
+
+/* Each format in both directions, verified. */
+static void plans(spry_context *context, const spry_matrix *A, int64_t n)
+{
+    double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+    assert_true(x && y);
+    for (int64_t i = 0; i < n; i++) x[i] = 1.0 / (double)(i % 101 + 1);
+    for (int number = 0; number < 2 * spry_format_count(); number++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+        spry_spmv_plan *plan = NULL;
+        assert_int_equal(spry_format_get_info(&info, number / 2, NULL), SPRY_OK);
+        o.format = info.name;
+        o.op = number % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.threads = THREADS;
+        const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
+        if (status == SPRY_UNSUPPORTED && number % 2) continue;
+        if (status != SPRY_OK) fail_msg("%s: %s", info.name, fault.message);
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, n), NULL, spry_const_vector_f64(x, n), NULL, NULL,
+                                            &fault),
+                         SPRY_OK);
+        note(y, (size_t)n * sizeof *y);
+        assert_int_equal(spry_spmv_verify(context, &v, A, o.op, NULL, spry_const_vector_f64(x, n), NULL,
+                                          (spry_const_vector){0}, spry_const_vector_f64(y, n), &fault),
+                         SPRY_OK);
+        assert_int_equal(v.wrong_rows, 0);
+        note(&v.max_error, sizeof v.max_error);
+        spry_spmv_plan_destroy(plan);
+    }
+    free(x);
+    free(y);
+}
+
+static void products(spry_context *context, const spry_matrix *A)
+{
+    spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
+    spry_matrix *C = NULL;
+    assert_int_equal(spry_spgemm(context, &C, A, A, NULL, &fault), SPRY_OK);
+    note_matrix(C);
+    for (int how = SPRY_VERIFY_RANDOM; how <= SPRY_VERIFY_EXACT; how++) {
+        assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, (spry_thoroughness)how, &fault), SPRY_OK);
+        assert_int_equal(v.wrong_rows, 0);
+    }
+    spry_matrix_destroy(C);
+}
+
+static void orders(spry_context *context, const spry_matrix *A, int64_t n)
+{
+    static const char *const methods[] = {"rcm", "bandk", "degree"};
+    for (int m = 0; m < 3; m++) {
+        spry_ordering_options o = SPRY_INIT(spry_ordering_options);
+        spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
+        spry_ordering *ordering = NULL;
+        spry_matrix *B = NULL;
+        o.method = methods[m];
+        if (spry_ordering_create(context, &ordering, A, &o, &fault) != SPRY_OK) fail_msg("%s", fault.message);
+        assert_int_equal(spry_ordering_get_stats(ordering, &f, A, &fault), SPRY_OK);
+        note(&f.bandwidth_after, sizeof f.bandwidth_after);
+        spry_ordering_info info = SPRY_INIT(spry_ordering_info);
+        assert_int_equal(spry_ordering_get_info(ordering, &info, &fault), SPRY_OK);
+        const int64_t *perm = info.row_perm;
+        note(perm, (size_t)n * sizeof *perm);
+        assert_int_equal(spry_matrix_permute(context, &B, A, perm, perm, &fault), SPRY_OK);
+        note_matrix(B);
+        spry_matrix_destroy(B);
+        spry_ordering_destroy(ordering);
+    }
+}
+
+static void do_all(int threads)
+{
+    static const char *const specs[] = {"grid5,x=150,y=150", "rmat,scale=11"};
+    spry_context *context = make_context(NULL, threads);
+    bit_count = 0;
+    for (int s = 0; s < 2; s++) {
+        spry_matrix *A = NULL;
+        spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+        assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, &fault), SPRY_OK);
+        assert_int_equal(spry_matrix_get_stats(A, &stats, &fault), SPRY_OK);
+        note(&stats.profile, sizeof stats.profile);
+        files(context, A);
+        layouts(context, A);
+        plans(context, A, stats.rows);
+        products(context, A);
+        orders(context, A, stats.rows);
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------ */
+
+static void everything_works_with_fewer_threads(void **state)
+{
+    (void)state;
+    uint64_t expected[MOST_BITS];
+    assert_non_null(mkdtemp(folder));
+    do_all(1);
+    const int count = bit_count;
+    memcpy(expected, bits, sizeof bits);
+    for (int from = 0; from < THREADS; from++) {
+        created = 0;
+        fail_from = from;
+        do_all(THREADS);
+        assert_true(created > 0);
+        assert_int_equal(bit_count, count);
+        for (int b = 0; b < count; b++)
+            if (bits[b] != expected[b]) fail_msg("result %d differs if threads fail from %d on", b, from);
+    }
+    fail_from = 0;
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A context asks OMP_NUM_THREADS for its number; what is no number of threads is as if it were not set. */
+static void any_value_of_the_variable(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int threads; /* 0: the default */
+    } all[] = {{"1", 1},   {"3", 3},  {" 2 ", 2}, {"4,2", 4},  {"5 , 1", 5}, {"4096", 4096},
+               {"", 0},    {"0", 0},  {"-1", 0},  {"4097", 0}, {"99999", 0}, {"99999999999999999999", 0},
+               {"two", 0}, {"2x", 0}, {"1.5", 0}, {",2", 0},   {" ", 0},     {"0x4", 0}};
+    unsetenv("OMP_NUM_THREADS");
+    spry_context *context = make_context(NULL, 0);
+    const int processors = spry_context_threads(context);
+    spry_context_destroy(context);
+    assert_in_range(processors, 1, SPRYI_MOST_THREADS);
+    for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
+        setenv("OMP_NUM_THREADS", all[v].value, 1);
+        context = make_context(NULL, 0);
+        const int threads = spry_context_threads(context);
+        if (threads != (all[v].threads ? all[v].threads : processors)) fail_msg("\"%s\": %d", all[v].value, threads);
+        spry_context_destroy(context);
+    }
+    unsetenv("OMP_NUM_THREADS");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_works_with_fewer_threads),
+        cmocka_unit_test(any_value_of_the_variable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
