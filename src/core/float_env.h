@@ -78,7 +78,7 @@ static inline void spryi_leave_floats(const spryi_float_controls *kept)
     spryi_set_float_controls(*kept);
 }
 
-/* For a parallel region of OpenMP, whose threads are the program's too: theirs is back when the block is left. */
+/* For threads of the program: their own environment is back when the block is left. */
 #define SPRYI_FLOATS_OF(controls)                                                                                      \
     __attribute__((cleanup(spryi_leave_floats), unused))                                                               \
     const spryi_float_controls threads_floats = spryi_enter_floats(controls)

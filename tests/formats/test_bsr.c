@@ -179,12 +179,12 @@ static void damage_is_seen(void **state)
     spry_spmv_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
     spryi_bsr *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \
     do {                                                                                                               \
         __typeof__(what) kept_ = (what);                                                                               \
         (what) = (with);                                                                                               \
-        assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_BAD_FILE);                                              \
+        assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_BAD_FILE);                                     \
         (what) = kept_;                                                                                                \
     } while (0)
     DAMAGED(s->head.rows, -1);
@@ -199,7 +199,7 @@ static void damage_is_seen(void **state)
     DAMAGED(((int32_t *)s->columns)[0], (int32_t)s->head.block_cols);
     DAMAGED(((int32_t *)s->columns)[1], ((int32_t *)s->columns)[0]);
     DAMAGED(((uint8_t *)s->masks)[s->head.blocks * 4 - 1], 0xf); /* the last block row has one row */
-    assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_OK);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -90,14 +90,14 @@ static void check_sees_damage(void **state)
         if (s->runs[q] > 1) strided = q;
     assert_true(strided >= 0);
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spryi_format_ell.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_ell.check(context, s, &err), SPRY_OK);
 #define REFUSE(place, value)                                                                                           \
     do {                                                                                                               \
         __typeof__(place) kept = (place);                                                                              \
         (place) = (value);                                                                                             \
-        assert_int_equal(spryi_format_ell.check(s, &err), SPRY_BAD_FILE);                                              \
+        assert_int_equal(spryi_format_ell.check(context, s, &err), SPRY_BAD_FILE);                                     \
         (place) = kept;                                                                                                \
-        assert_int_equal(spryi_format_ell.check(s, &err), SPRY_OK);                                                    \
+        assert_int_equal(spryi_format_ell.check(context, s, &err), SPRY_OK);                                           \
     } while (0)
     REFUSE(s->lengths[0], (int32_t)s->width + 1);
     REFUSE(s->lengths[0], -1);

@@ -100,7 +100,7 @@ static void check_alone(const sketch *k, const packed_plan *p)
     options.vector_type = SPRY_F64;
     if (spryi_format_packed.build(p->context, &storage, &alone, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_true(((const spryi_packed *)storage)->slots + ((const spryi_packed *)storage)->long_nnz >= k->nnz);
-    if (spryi_format_packed.check(storage, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spryi_format_packed.check(p->context, storage, &err) != SPRY_OK) fail_msg("%s", err.message);
     spryi_format_packed.destroy(p->context, storage);
 }
 
@@ -171,9 +171,9 @@ static void layout(void **state)
 #define REFUSE(place, value)                                                                                           \
     do {                                                                                                               \
         __typeof__(place) kept = (place);                                                                              \
-        assert_int_equal(spryi_format_packed.check(s, &err), SPRY_OK);                                                 \
+        assert_int_equal(spryi_format_packed.check(p.context, s, &err), SPRY_OK);                                      \
         (place) = (value);                                                                                             \
-        assert_int_equal(spryi_format_packed.check(s, &err), SPRY_BAD_FILE);                                           \
+        assert_int_equal(spryi_format_packed.check(p.context, s, &err), SPRY_BAD_FILE);                                \
         (place) = kept;                                                                                                \
     } while (0)
     REFUSE(d[0], -2);
@@ -333,7 +333,7 @@ static void sorting(void **state)
 #undef REFUSE
             uint16_t *rows = (uint16_t *)(uintptr_t)spryi_packed_view_of(p.s, 1).rows;
             rows[1] = rows[0];
-            assert_int_equal(spryi_format_packed.check(p.s, &err), SPRY_BAD_FILE);
+            assert_int_equal(spryi_format_packed.check(p.context, p.s, &err), SPRY_BAD_FILE);
         }
         plan_free(&p);
         multiply(&k);

@@ -103,7 +103,7 @@ static void heights_give_the_same(void **state)
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
                 spry_spmv_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
-                assert_int_equal(spryi_format_scoo.check(plan->stored.storage, NULL), SPRY_OK);
+                assert_int_equal(spryi_format_scoo.check(context, plan->stored.storage, NULL), SPRY_OK);
                 assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, a.rows), NULL,
                                                     spry_const_vector_f64(x, a.rows), NULL, NULL, NULL),
                                  SPRY_OK);
@@ -130,12 +130,12 @@ static void damage_is_seen(void **state)
     spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
     spryi_scoo *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_scoo.check(context, s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \
     do {                                                                                                               \
         __typeof__(what) kept_ = (what);                                                                               \
         (what) = (with);                                                                                               \
-        assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_BAD_FILE);                                             \
+        assert_int_equal(spryi_format_scoo.check(context, s, &err), SPRY_BAD_FILE);                                    \
         (what) = kept_;                                                                                                \
     } while (0)
     DAMAGED(s->head.rows, -1);
@@ -149,7 +149,7 @@ static void damage_is_seen(void **state)
     DAMAGED(((int32_t *)s->columns)[3], 4);
     DAMAGED(((int32_t *)s->columns)[1], 3);
     DAMAGED(((uint16_t *)s->rows)[5], 1);
-    assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_scoo.check(context, s, &err), SPRY_OK);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

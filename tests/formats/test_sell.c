@@ -47,9 +47,9 @@ static void layout(void **state)
 #define REFUSE(place, value)                                                                                           \
     do {                                                                                                               \
         __typeof__(place) kept = (place);                                                                              \
-        assert_int_equal(spryi_format_sell.check(s, &err), SPRY_OK);                                                   \
+        assert_int_equal(spryi_format_sell.check(context, s, &err), SPRY_OK);                                          \
         (place) = (value);                                                                                             \
-        assert_int_equal(spryi_format_sell.check(s, &err), SPRY_BAD_FILE);                                             \
+        assert_int_equal(spryi_format_sell.check(context, s, &err), SPRY_BAD_FILE);                                    \
         (place) = kept;                                                                                                \
     } while (0)
     REFUSE(s->permutation[1], 1);
@@ -113,7 +113,8 @@ static void every_chunk(void **state)
                             fail_msg("%s: %s", format, err.message);
                         const spryi_sell *s = plan->stored.storage;
                         assert_true((s->values == NULL) == pattern);
-                        if (spryi_format_sell.check(s, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+                        if (spryi_format_sell.check(context, s, &err) != SPRY_OK)
+                            fail_msg("%s: %s", format, err.message);
                         assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, n), NULL,
                                                             spry_const_vector_f64(x, n), NULL, NULL, NULL),
                                          SPRY_OK);

@@ -77,7 +77,7 @@ static windowed_plan plan_of(const sketch *k, const char *format, const char *ke
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     p.s = p.plan->stored.storage;
-    if (spryi_format_windowed.check(p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spryi_format_windowed.check(p.context, p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
     return p;
 }
 

@@ -98,7 +98,7 @@ static int run(spry_context *context, const spryi_windowed *s, int n, const doub
     do {                                                                                                               \
         __typeof__(what) kept_ = (what);                                                                               \
         (what) = (with);                                                                                               \
-        assert_int_equal(spryi_format_windowed.check(s, &err), SPRY_BAD_FILE);                                         \
+        assert_int_equal(spryi_format_windowed.check(b->context, s, &err), SPRY_BAD_FILE);                             \
         (what) = kept_;                                                                                                \
     } while (0)
 
@@ -158,7 +158,7 @@ static void damage_is_seen(void **state)
     DAMAGED(s->long_first[1], 0);
     DAMAGED(s->pieces[1], s->long_nnz - 1);
     DAMAGED(((int32_t *)s->long_columns)[5], (int32_t)s->a.cols);
-    assert_int_equal(spryi_format_windowed.check(s, &err), SPRY_OK);
+    assert_int_equal(spryi_format_windowed.check(b->context, s, &err), SPRY_OK);
     blocks_free(b);
 }
 
@@ -168,7 +168,7 @@ static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64
     double x[MOST_ROWS] = {0}, y[MOST_ROWS];
     for (int64_t bit = 0; bit < 8 * count; bit++) {
         bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        if (spryi_format_windowed.check(s, NULL) == SPRY_OK) {
+        if (spryi_format_windowed.check(b->context, s, NULL) == SPRY_OK) {
             spry_matrix *back = NULL;
             for (int n = 0; n < KERNELS && run(b->context, s, n, x, y); n++) continue;
             if (spryi_format_windowed.to_csr(b->context, &back, s, NULL) == SPRY_OK)
@@ -201,7 +201,7 @@ static void rows_named_twice(void **state)
     spry_matrix *back = NULL;
     const uint32_t kept = s->rows[0];
     s->rows[0] = s->rows[31]; /* a row of another length */
-    assert_int_equal(spryi_format_windowed.check(s, NULL), SPRY_BAD_FILE);
+    assert_int_equal(spryi_format_windowed.check(b->context, s, NULL), SPRY_BAD_FILE);
     assert_int_equal(spryi_format_windowed.to_csr(b->context, &back, s, NULL), SPRY_BAD_FILE);
     assert_null(back);
     s->rows[0] = kept;

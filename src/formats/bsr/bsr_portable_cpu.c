@@ -1,6 +1,6 @@
 #ifndef SPRYI_TEMPLATE
 /*
- * bsr_portable_cpu: dense blocks in plain C with OpenMP.
+ * bsr_portable_cpu: dense blocks in plain C.
  *
  * Idea: loops of constant length over the columns of a block, for sizes up to 8; one column index a block, and x used
  *       for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).

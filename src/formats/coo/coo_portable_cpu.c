@@ -1,6 +1,6 @@
 #ifndef SPRYI_TEMPLATE
 /*
- * coo_portable_cpu: segmented sums in plain C with OpenMP.
+ * coo_portable_cpu: segmented sums in plain C.
  *
  * Idea: entries lie in blocks of constant size, so that no row, however long, decides the time; the sum of the row
  *       that a block shares with the block before is kept apart and added in order at the end (coo_segmented.c).

@@ -1,5 +1,5 @@
 /*
- * csr_portable_cpu: plain C with OpenMP.
+ * csr_portable_cpu: plain C.
  *
  * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
  * Work: one thread a block at a time (row_blocks.h).

@@ -1,5 +1,5 @@
 /*
- * ell_portable_cpu: ELL in plain C with OpenMP.
+ * ell_portable_cpu: ELL in plain C.
  *
  * Idea: sixteen rows side by side, slot by slot, so that values and columns are read in order and loops become vectors;
  *       no slot past a row's length is multiplied. In strided runs (see ell.h) x is read in order too, and columns are

@@ -1,5 +1,5 @@
 /*
- * packed_portable_cpu: plain C with OpenMP.
+ * packed_portable_cpu: plain C.
  *
  * Idea: 32 lanes of a slice side by side, slot by slot; on diagonals x is read in order and there are no columns.
  *       Slots that not all lanes have go lane by lane. Long rows in pieces.

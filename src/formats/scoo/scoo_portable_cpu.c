@@ -1,6 +1,6 @@
 #ifndef SPRYI_TEMPLATE
 /*
- * scoo_portable_cpu: sliced coordinates in plain C with OpenMP.
+ * scoo_portable_cpu: sliced coordinates in plain C.
  *
  * Idea: a slice's sums stay in a core's cache and take additions in any order, while x is read in order, once a slice.
  *       Transposed, y is written in order and the slice's x stays in the cache. Sums are made in y itself where beta is

@@ -1,5 +1,5 @@
 /*
- * sell_portable_cpu: SELL in plain C with OpenMP.
+ * sell_portable_cpu: SELL in plain C.
  *
  * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In strided runs
  *       (see sell.h) x is read in order and columns are not. Transposed: see shared/column_windows.h; several columns
