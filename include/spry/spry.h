@@ -37,9 +37,9 @@
  *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
  *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
  *  - Files are read and written, matrices generated, converted and checked, and messages told with the same result in
- *    every locale and every floating-point environment, which are the caller's again on return. All else rounds and treats
- *    denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on every thread that helps it. What is promised
- *    of results holds if the calling thread rounds to nearest and keeps denormal numbers.
+ *    every locale and every floating-point environment, which are the caller's again on return. All else rounds and
+ *    treats denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on every thread that helps it. What is
+ *    promised of results holds if the calling thread rounds to nearest and keeps denormal numbers.
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H

@@ -36,7 +36,7 @@ static void in_child(void)
     if (had_others) lost_team = 1;
 }
 
-/* When the library is loaded, before any context. If there is no memory for the registration, children start threads. */
+/* Runs when the library is loaded. If there is no memory for the registration, forked children start threads. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(before_fork, NULL, in_child);

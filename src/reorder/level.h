@@ -4,7 +4,10 @@
 
 #include "spry/spry.h"
 
-/* Three looks at the level's edges and as many waits for all threads, for one look by one thread: measured slower with 4 threads. */
+/*
+ * Three looks at the level's edges and as many waits for all threads, for one look by one thread: measured slower with
+ * 4 threads.
+ */
 enum { SPRYI_LEVEL_THREADS = 8, SPRYI_LEVEL_NODES = 4096 };
 
 /* Memory of a walk for its wide levels. claim is NULL where one thread does all of them. */

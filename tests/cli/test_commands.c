@@ -1,4 +1,5 @@
 /* Every command: help, what it prints, and the mistakes a user makes. */
+#include "../instrumented.h"
 #include "spawn.h"
 
 #include <setjmp.h>
@@ -390,6 +391,23 @@ static void shades(void **state)
     expect("info gen:grid5,x=100,y=100", 0, "███", NULL);
 }
 
+/* No value of OMP_NUM_THREADS, and no lack of memory for threads' stacks, ends the program or changes its result. */
+static void numbers_of_threads(void **state)
+{
+    (void)state;
+    outcome o =
+        shell("for n in 99999 0 -1 4,2 garbage 99999999999999999999 '' 4096 64; do "
+              "export OMP_NUM_THREADS=\"$n\"; \"$SPRY\" spmv gen:grid5,x=300,y=300 2>&1 | grep -c correct; done");
+    if (strcmp(o.out, "1\n1\n1\n1\n1\n1\n1\n1\n1\n") != 0) fail_msg("%s%s", o.out, o.err);
+    release(&o);
+    expect("spmv gen:grid5 --threads 99999", 2, NULL, "--threads is 99999, expected 1 to 1024");
+    if (INSTRUMENTED) return; /* a sanitizer takes all addresses */
+    o = shell("\"$SPRY\" gen grid5,x=700,y=700 -o \"$D/many.mtx\" && ulimit -v 400000 && OMP_NUM_THREADS=64 && "
+              "export OMP_NUM_THREADS && \"$SPRY\" spmv \"$D/many.mtx\"");
+    if (o.status != 0 || !strstr(o.out, "correct")) fail_msg("%s%s", o.out, o.err);
+    release(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +426,7 @@ int main(void)
         cmocka_unit_test(gen),
         cmocka_unit_test(options_are_named),
         cmocka_unit_test(shades),
+        cmocka_unit_test(numbers_of_threads),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

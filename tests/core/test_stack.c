@@ -1,6 +1,6 @@
 /*
- * Threads with small stacks, of callers and of their executor: planning and multiplying in every format, sparse products,
- * orderings, files and solvers take no more than spry.h tells.
+ * Threads with small stacks, of callers and of their executor: planning and multiplying in every format, sparse
+ * products, orderings, files and solvers take no more than spry.h tells.
  */
 #include "expect.h"
 #include "instrumented.h"
@@ -267,7 +267,7 @@ ON_EACH(orders)
 ON_EACH(reads_and_writes)
 ON_EACH(solves)
 
-/* ---- an executor whose threads have small stacks ------------------------------------------------------------------ */
+/* ---- an executor whose threads have small stacks ----------------------------------------------------------------- */
 
 typedef struct lent {
     void (*task)(void *argument, int index);

@@ -1,7 +1,7 @@
 /*
  * host LIBRARY CYCLES: a program that loads libspry, multiplies with several threads, and closes it again, so many
- * times; it destroys the context in every other cycle. It is not linked with the library, whose threads would wake in code
- * that is not there any more if dlclose unmapped it.
+ * times; it destroys the context in every other cycle. It is not linked with the library, whose threads would wake in
+ * code that is not there any more if dlclose unmapped it.
  */
 #include "spry/spry.h"
 
