@@ -10,13 +10,16 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 
 #include <math.h>
 
 typedef struct comparison {
     const spry_arrays *a; /* sorted CSR without duplicates */
     const spryi_symmetry_test *how;
-    const double *scales; /* sqrt(|a_ii|); NULL: the comparison is exact */
+    double *scales;     /* sqrt(|a_ii|); NULL: the comparison is exact */
+    atomic_llong first; /* row that differs */
+    atomic_int falls;   /* 1: columns do not increase in every row */
 } comparison;
 
 /* Returns the index of the entry at (i, j), or -1 if nothing is stored there. */
@@ -54,37 +57,33 @@ static bool row_differs(const comparison *c, int64_t i, spryi_unequal *found)
     return false;
 }
 
-static void find_first(const comparison *c, int threads, spryi_unequal *found)
+static void compare_rows(void *job, int64_t begin, int64_t end)
 {
-    int64_t first = INT64_MAX;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(min : first)
-    for (int64_t i = 0; i < c->a->rows; i++) {
-        spryi_unequal one;
-        if (i < first && row_differs(c, i, &one)) first = i;
-    }
-    if (first < INT64_MAX) row_differs(c, first, found);
+    comparison *c = job;
+    spryi_unequal one;
+    for (int64_t i = begin; i < end && i < c->first; i++)
+        if (row_differs(c, i, &one)) spryi_lower(&c->first, i);
 }
 
-static void find_scales(const spry_arrays *a, double *scales, int threads)
+static void find_scales(void *job, int64_t begin, int64_t end)
 {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t k = find_entry(a, i, i);
-        scales[i] = k < 0 ? 0 : sqrt(fabs(spryi_value_of(a, k)));
+    const comparison *c = job;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t k = find_entry(c->a, i, i);
+        c->scales[i] = k < 0 ? 0 : sqrt(fabs(spryi_value_of(c->a, k)));
     }
 }
 
-/* Returns true if columns increase in every row. */
-static bool is_in_order(const spry_arrays *a, int threads)
+static void find_falls(void *job, int64_t begin, int64_t end)
 {
+    comparison *c = job;
     int64_t falls = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : falls)
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t end = spryi_offset_of(a, i + 1);
-        for (int64_t k = spryi_offset_of(a, i) + 1; k < end; k++)
-            falls += spryi_minor_of(a, k) <= spryi_minor_of(a, k - 1);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_offset_of(c->a, i + 1);
+        for (int64_t k = spryi_offset_of(c->a, i) + 1; k < last; k++)
+            falls += spryi_minor_of(c->a, k) <= spryi_minor_of(c->a, k - 1);
     }
-    return falls == 0;
+    if (falls > 0) atomic_store(&c->falls, 1);
 }
 
 spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
@@ -94,23 +93,26 @@ spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const
     spry_status status = SPRY_OK;
     spry_matrix *entries = NULL;
     spryi_compressed made = {0};
-    double *scales = NULL;
+    comparison c = {.how = how, .first = INT64_MAX};
     *found = (spryi_unequal){.row = -1, .column = -1};
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     spry_arrays a = entries->a;
     const int threads = spryi_threads(A->context, a.rows + a.nnz);
-    if (a.layout != SPRY_CSR || !is_in_order(&a, threads)) {
+    c.a = &a;
+    if (a.layout == SPRY_CSR) spryi_loop(A->context, threads, a.rows, 0, find_falls, &c);
+    if (a.layout != SPRY_CSR || c.falls) {
         SPRYI_TRY(spryi_compress(A->context, &made, &entries->a, SPRY_CSR, a.index_type, err));
         SPRYI_TRY(spryi_merge(A->context, &made, SPRY_F64, SPRYI_SUM_ALL, NULL, err));
         a = spryi_compressed_view(&made);
     }
     if (how->tolerance > 0) {
-        SPRYI_TRY(SPRYI_NEW(A->context, &scales, a.rows, "scales of rows", err));
-        find_scales(&a, scales, threads);
+        SPRYI_TRY(SPRYI_NEW(A->context, &c.scales, a.rows, "scales of rows", err));
+        spryi_loop(A->context, threads, a.rows, 0, find_scales, &c);
     }
-    find_first(&(comparison){&a, how, scales}, threads, found);
+    spryi_loop(A->context, threads, a.rows, 1024, compare_rows, &c);
+    if (c.first < INT64_MAX) row_differs(&c, c.first, found);
 done:
-    spryi_release(A->context, scales);
+    spryi_release(A->context, c.scales);
     spryi_compressed_clear(A->context, &made);
     spryi_matrix_release(entries);
     return status;

@@ -182,21 +182,35 @@ static double add_rows(const spry_arrays *a, const spry_vector *x, int64_t begin
     return sum;
 }
 
-/* Computes the sum of x_i, each times the number of entries of row i, to the same bits for any number of threads. */
-static double add_lengths(const spry_arrays *a, const spry_vector *x, int threads)
+enum { LENGTH_BLOCKS = 64 };
+
+typedef struct length_job {
+    const spry_arrays *a;
+    const spry_vector *x;
+    double sums[LENGTH_BLOCKS];
+} length_job;
+
+static void add_blocks(void *job, int64_t first, int64_t last)
 {
-    enum { BLOCKS = 64 };
+    length_job *j = job;
+    const spry_arrays *a = j->a;
     const int64_t count = a->layout == SPRY_CSR ? a->rows : a->nnz;
-    double sums[BLOCKS], sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int b = 0; b < BLOCKS; b++) {
-        const int64_t begin = count * b / BLOCKS, end = count * (b + 1) / BLOCKS;
-        sums[b] = a->layout == SPRY_CSR ? 0 : add_rows(a, x, begin, end);
+    for (int64_t b = first; b < last; b++) {
+        const int64_t begin = count * b / LENGTH_BLOCKS, end = count * (b + 1) / LENGTH_BLOCKS;
+        j->sums[b] = a->layout == SPRY_CSR ? 0 : add_rows(a, j->x, begin, end);
         for (int64_t i = begin; i < end && a->layout == SPRY_CSR; i++)
-            sums[b] += spryi_value_at(x->data, x->type, i) *
-                       (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
+            j->sums[b] += spryi_value_at(j->x->data, j->x->type, i) *
+                          (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
     }
-    for (int b = 0; b < BLOCKS; b++) sum += sums[b];
+}
+
+/* Computes the sum of x_i, each times the number of entries of row i, to the same bits for any number of threads. */
+static double add_lengths(const spry_context *context, const spry_arrays *a, const spry_vector *x, int threads)
+{
+    length_job j = {.a = a, .x = x};
+    double sum = 0;
+    spryi_loop(context, threads, LENGTH_BLOCKS, 1, add_blocks, &j);
+    for (int b = 0; b < LENGTH_BLOCKS; b++) sum += j.sums[b];
     return sum;
 }
 
@@ -212,11 +226,11 @@ spry_status spryi_links_weighted_length(spry_context *context, double *length, c
         SPRYI_OK_OR_RETURN(spryi_matrix_look(&rows, links->B, 0, err));
         *length = rows.longest * mass;
     } else if (x->device == 0) {
-        *length = add_lengths(&a, x, threads);
+        *length = add_lengths(context, &a, x, threads);
     } else {
         spry_status status = spryi_solve_copy(context, &copy, x, 0, stream, NULL);
         if (status == SPRY_OK) status = spry_device_synchronize(context, x->device, stream, NULL);
-        *length = status == SPRY_OK ? add_lengths(&a, &copy, threads) : (double)a.cols * mass;
+        *length = status == SPRY_OK ? add_lengths(context, &a, &copy, threads) : (double)a.cols * mass;
         spry_vector_destroy(context, &copy);
     }
     return SPRY_OK;
