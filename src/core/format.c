@@ -21,13 +21,33 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
                             (long long)limit);
 }
 
+int64_t spryi_most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost)
+{
+    enum { FIXED = 1 << 14, ENTRY = 5, LINE = 8, LINE_OF_GROUPS = 80, SCATTERED_LINE = 40, SCATTERED_ENTRY = 8 };
+    static const int64_t MOST = INT64_MAX / 1024;
+    const spry_arrays *a = &request->A->a;
+    const int scatters = (request->options->op == SPRY_TRANSPOSE) != (strcmp(format, "csc") == 0);
+    const int has_groups = strncmp(format, "csr", 3) == 0 && format[3] != 0;
+    const int64_t lines = a->rows > a->cols ? a->rows : a->cols;
+    if (lines > MOST || a->nnz > MOST) return INT64_MAX;
+    int64_t bytes = FIXED + ENTRY * a->nnz + (has_groups ? LINE_OF_GROUPS : LINE) * lines;
+    if (scatters) bytes += SCATTERED_LINE * lines + SCATTERED_ENTRY * a->nnz + cost->bytes / 4;
+    return spryi_add_bytes(bytes, cost->beside);
+}
+
 spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err)
 {
     enum { SMALL = 4096 }; /* entries: not worth refusing */
     int64_t nnz = request->A->a.nnz;
-    if (request->options->memory_limit_bytes > 0)
-        return spryi_check_memory_limit(request->options, format, spryi_bytes_to_own(request, cost), err);
+    if (request->options->memory_limit_bytes > 0) {
+        const int64_t least = spryi_bytes_to_own(request, cost), limit = request->options->memory_limit_bytes;
+        if (least <= limit) return SPRY_OK;
+        const int64_t most = spryi_add_bytes(least, spryi_most_beside(request, format, cost));
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", most, limit,
+                                "a plan in %s would own up to %lld bytes, over the limit of %lld", format,
+                                (long long)most, (long long)limit);
+    }
     if (cost->padding <= SMALL || (cost->padding - SMALL) / SPRYI_MOST_PADDING <= nnz) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", cost->bytes, 0,
                             "format %s would take %lld bytes, %lld of %lld slots padding: refused by the padding "

@@ -116,6 +116,7 @@ typedef struct spryi_cost {
     int64_t words;       /* of the same arrays, values and indices alike: the count of Sparse Methods */
     int64_t borrowed;    /* of bytes, in arrays of A that serve where they are; the plan owns the rest */
     int64_t padding;     /* stored entries that are none of A's */
+    int64_t beside;      /* workspace that only this format needs, in bytes; see spryi_most_beside */
     char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
 } spryi_cost;
 
@@ -150,6 +151,8 @@ typedef struct spryi_format {
     int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
     int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it */
     int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
+    /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
+    int64_t (*growth_bytes)(const void *storage);
     int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
     /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
@@ -193,13 +196,27 @@ void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void
 /* Of what a format takes, the bytes that the plan would own. */
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
 
-/* SPRY_TOO_LARGE, with the bytes, where a plan in `format` that owns so many would pass options->memory_limit_bytes. */
+/* Returns a + b, or INT64_MAX if the sum overflows. Both are 0 or more. */
+static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err);
 
 /*
- * For builds: SPRY_TOO_LARGE, with the bytes, where the plan would own more than options->memory_limit_bytes, or
- * without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides (the padding guard).
+ * Bounds what a plan in `format` owns in addition to the format's arrays: row blocks, runs, spans, windows of columns
+ * and workspace. An ordering and copies of vectors are not counted.
+ */
+int64_t spryi_most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost);
+
+/*
+ * Checks a format's arrays before they are allocated. Returns SPRY_TOO_LARGE in two cases:
+ *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays. err->value is a limit
+ *    that suffices for a plan without an ordering and copies of vectors.
+ *  - There is no limit, and padding is over SPRYI_MOST_PADDING times nnz and 4096 entries (the padding guard).
  */
 enum { SPRYI_MOST_PADDING = 2 };
 spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,

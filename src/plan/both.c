@@ -91,18 +91,22 @@ static spry_status is_own_transpose(bool *is, const spry_matrix *A, const spry_s
     return SPRY_OK;
 }
 
-/* The other direction of `first`, with the bytes that its limit leaves. */
+/* The options of the other direction. */
+static spry_spmv_options options_of_other(const spry_spmv_options *given)
+{
+    spry_spmv_options o = *given;
+    o.op = given->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
+    return o;
+}
+
+/* Plans the other direction of `first` with a limit of its own. */
 static spry_status make_other(spry_spmv_plan *first, const spry_matrix *A, const spry_spmv_options *given,
-                              spryi_pairing *pairing, spry_error *err)
+                              int64_t limit, spryi_pairing *pairing, spry_error *err)
 {
     char format[160];
     spryi_trial trial = {0};
-    spry_spmv_options o = *given;
-    o.op = given->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
-    if (o.memory_limit_bytes > 0 && o.memory_limit_bytes < INT64_MAX) {
-        const int64_t left = o.memory_limit_bytes - spryi_owned_bytes(first);
-        o.memory_limit_bytes = left > 0 ? left : 1;
-    }
+    spry_spmv_options o = options_of_other(given);
+    o.memory_limit_bytes = limit;
     pairing->flips = o.kernel != NULL;
     if (!o.kernel && spryi_format_is_auto(&o) && looks_symmetric(A)) {
         const char *parameters = first->stored.parameters;
@@ -115,6 +119,82 @@ static spry_status make_other(spry_spmv_plan *first, const spry_matrix *A, const
         pairing->flips = 0;
     }
     return spryi_plan_one(first->context, &first->other, A, &o, &trial, pairing, err);
+}
+
+static int is_over_limit(spry_status status, const spry_error *why)
+{
+    return status == SPRY_TOO_LARGE && strcmp(why->argument, "memory_limit_bytes") == 0;
+}
+
+/* Returns what `limit` leaves beside `taken` bytes, at least 1. */
+static int64_t left_of(int64_t limit, int64_t taken)
+{
+    return limit == 0 || limit == INT64_MAX ? limit : limit > taken ? limit - taken : 1;
+}
+
+/* Returns a limit that suffices for the other direction, found by a plan that may own one byte. */
+static int64_t needs_of_other(spry_context *context, const spry_matrix *A, const spry_spmv_options *given,
+                              spryi_pairing *pairing)
+{
+    spryi_trial trial = {0};
+    spry_error why = SPRY_ERROR_INIT;
+    spry_spmv_plan *other = NULL;
+    spry_spmv_options o = options_of_other(given);
+    o.memory_limit_bytes = 1;
+    pairing->flips = o.kernel != NULL;
+    const spry_status status = spryi_plan_one(context, &other, A, &o, &trial, pairing, &why);
+    const int64_t bytes = status == SPRY_OK ? spryi_most_owned_bytes(other) : is_over_limit(status, &why) ? why.value : 0;
+    pairing->flips = 0;
+    spry_spmv_plan_destroy(other);
+    return bytes;
+}
+
+static spry_status refuse_both(int64_t bytes, int64_t limit, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
+                            "a plan of both directions would own up to %lld bytes, over the limit of %lld",
+                            (long long)bytes, (long long)limit);
+}
+
+/* Bytes of the copy on the device, which both directions may go on reading. */
+static int64_t copy_bytes(const spryi_pairing *pairing)
+{
+    return pairing->copy ? spryi_arrays_bytes(&pairing->copy->a) : 0;
+}
+
+/*
+ * Plans both directions under the limit of *o. The first takes what it likes; if that leaves too little for the other,
+ * the first is planned again with what the other leaves.
+ */
+static spry_status make_pair(spry_context *context, spry_spmv_plan **first, const spry_matrix *A,
+                             const spry_spmv_options *o, spryi_pairing *pairing, spry_error *err)
+{
+    const int64_t limit = o->memory_limit_bytes;
+    int64_t other = 0, taken = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        spry_spmv_options own = *o;
+        spryi_trial trial = {0};
+        spry_error why = SPRY_ERROR_INIT;
+        own.memory_limit_bytes = left_of(limit, spryi_add_bytes(other, copy_bytes(pairing)));
+        spry_status status = spryi_plan_one(context, first, A, &own, &trial, pairing, &why);
+        if (is_over_limit(status, &why)) {
+            taken = spryi_add_bytes(why.value, copy_bytes(pairing));
+            if (pass == 0) other = needs_of_other(context, A, o, pairing);
+            break;
+        }
+        if (status != SPRY_OK) return spryi_hand_on(err, &why);
+        taken = spryi_add_bytes(spryi_most_owned_bytes(*first), copy_bytes(pairing));
+        status = make_other(*first, A, o, left_of(limit, taken), pairing, &why);
+        if (status == SPRY_OK) return SPRY_OK;
+        if (!is_over_limit(status, &why)) return spryi_hand_on(err, &why);
+        other = needs_of_other(context, A, o, pairing);
+        if (pass == 0) {
+            spry_spmv_plan_destroy(*first);
+            *first = NULL;
+            pairing->flips = 0;
+        }
+    }
+    return refuse_both(spryi_add_bytes(taken, other), limit, err);
 }
 
 /* Releases the copy, unless a storage reads its arrays. The plans refer to A's arrays from then on. */
@@ -154,8 +234,7 @@ spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const 
         SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, NULL, err));
         made->other = made;
     } else {
-        SPRYI_TRY(spryi_plan_one(context, &made, A, &o, &trial, &pairing, err));
-        SPRYI_TRY(make_other(made, A, &o, &pairing, err));
+        SPRYI_TRY(make_pair(context, &made, A, &o, &pairing, err));
         SPRYI_TRY(settle_copy(made, A, &pairing, err));
         made->setup_us += made->other->setup_us;
     }

@@ -321,6 +321,34 @@ int64_t spryi_owned_bytes(const spry_spmv_plan *plan)
     return bytes;
 }
 
+int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan)
+{
+    const spryi_format *format = plan->format;
+    const int grows = format->growth_bytes && !plan->stored.mapped && !plan->stored.on_device;
+    return spryi_owned_bytes(plan) + (grows ? format->growth_bytes(plan->stored.storage) : 0);
+}
+
+/* Bounds the bytes of the plan's ordering and of the vectors that runs copy or bring into rows. */
+static int64_t most_for_vectors(const spry_spmv_plan *plan)
+{
+    enum { LINE = 64, FIXED = 1024 }; /* bytes of the row that columns are brought into; of padding */
+    const int64_t lines = spryi_add_bytes(plan->x_length, plan->y_length);
+    const int64_t columns = plan->options.columns > 1 ? LINE : (int64_t)plan->number_bytes;
+    const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->number_bytes : 0;
+    const int64_t copy_of_A = plan->order && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0;
+    if (lines > INT64_MAX / 1024) return INT64_MAX;
+    return spryi_add_bytes(FIXED + lines * (columns + copies + (int64_t)sizeof(int32_t)), copy_of_A);
+}
+
+/* Adds to a refusal of the format's arrays what the plan would own in addition. */
+static spry_status refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err)
+{
+    const int64_t value = spryi_add_bytes(why->value, most_for_vectors(plan));
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, why->limit,
+                            "a plan in %s would own up to %lld bytes, over the limit of %lld", plan->format->name,
+                            (long long)value, (long long)why->limit);
+}
+
 /* The workspace, and the device's copies of vectors that lie elsewhere. */
 static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
 {
@@ -379,13 +407,16 @@ static void discard_auxiliary(spry_spmv_plan *plan)
 /* The storage and all that is beside it in the plan, as long as it is no more than the caller allows. */
 static spry_status build(spry_spmv_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(make_storage(plan, err));
+    spry_error why = SPRY_ERROR_INIT;
+    spry_status status = make_storage(plan, &why);
+    if (status == SPRY_TOO_LARGE && strcmp(why.argument, "memory_limit_bytes") == 0)
+        return refuse_storage(plan, &why, err);
+    if (status != SPRY_OK) return spryi_hand_on(err, &why);
     SPRYI_TRY(find_run(plan, err));
     SPRYI_TRY(prepare_kernel(plan, err));
     SPRYI_TRY(spryi_place_order(plan, err));
     SPRYI_TRY(spryi_add_maps(plan, err));
-    SPRYI_TRY(spryi_check_memory_limit(&plan->options, plan->format->name, spryi_owned_bytes(plan), err));
+    SPRYI_TRY(spryi_check_memory_limit(&plan->options, plan->format->name, spryi_most_owned_bytes(plan), err));
     SPRYI_TRY(allocate_vectors(plan, err));
 done:
     return status;

@@ -142,6 +142,8 @@ spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const s
                            spry_error *err);
 spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
 int64_t spryi_owned_bytes(const spry_spmv_plan *plan); /* of this direction */
+/* Returns the most bytes that this direction owns after any update. Values that slices share may become distinct. */
+int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan);
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 

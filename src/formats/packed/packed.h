@@ -108,6 +108,7 @@ typedef struct spryi_packed {
     int64_t *pieces;            /* piece_count + 1: entries of long_columns and long_values */
     void *long_columns, *long_values;
     spryi_windows windows; /* for the transposed product, else empty */
+    int64_t most_slots;    /* numbers in values if no slices shared them */
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;

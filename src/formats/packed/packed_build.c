@@ -89,6 +89,7 @@ static spry_status store(spry_context *context, spryi_packed *s, spryi_packed_pl
                        (uintptr_t)s->values % 64 == 0;
     spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, store_groups,
                &(group_job){csr, s, plans, stream, share});
+    s->most_slots = s->slots;
     if (share && s->values) spryi_packed_close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
     s->long_first[s->long_count] = s->piece_count;

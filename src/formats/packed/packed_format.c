@@ -34,6 +34,13 @@ static int64_t storage_bytes(const void *storage)
     return spryi_packed_array_bytes(s) + s->windows.count * (int64_t)sizeof *s->windows.parts;
 }
 
+/* Other values may differ from slice to slice, and are not shared then. */
+static int64_t growth_bytes(const void *storage)
+{
+    const spryi_packed *s = storage;
+    return s->most_slots > s->slots ? (s->most_slots - s->slots) * (int64_t)spry_type_bytes(s->a.value_type) : 0;
+}
+
 static int borrows_values(const void *storage, const spry_matrix *A)
 {
     return ((const spryi_packed *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
@@ -68,6 +75,7 @@ const spryi_format spryi_format_packed = {
     .destroy = destroy,
     .storage_bytes = storage_bytes,
     .owned_bytes = storage_bytes,
+    .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
     .borrows_values = borrows_values,
     .arrays = spryi_leading_arrays,

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/shared/owned_arrays.h"
+#include "formats/windowed/windowed_driver.h"
 #include "formats/windowed/windowed_window.h"
 
 #include <string.h>
@@ -179,6 +180,7 @@ spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const
     b.threads = spryi_threads(context, b.csr->nnz + b.csr->rows);
     SPRYI_TRY(measure(&b, request, err));
     spryi_windowed_cost(&cost, s);
+    cost.beside = spryi_windowed_workspace(s, request->options->vector_type);
     SPRYI_TRY(spryi_admit(request, "windowed", &cost, err));
     SPRYI_TRY(store(&b, err));
 done:
