@@ -152,11 +152,17 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 /* What a plan is made for: one product need not be counted before it is filled. */
 typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
 
-/* What is converted once has all entries; a plan for runs keeps a triangle, whose values may change. */
-static spry_status take_operand(spry_matrix **given, const spry_matrix *A, plan_use use, spry_error *err)
+/* Makes what is converted once hold all entries. A plan for runs keeps a triangle, whose values may change. */
+static spry_status take_entries(spry_spgemm_plan *plan, plan_use use, spry_error *err)
 {
-    if (use != FOR_RUNS || A->a.triangle == SPRY_ALL_ENTRIES) return spryi_matrix_entries(A, given, err);
-    *given = spryi_matrix_retain(A);
+    spryi_operand *const operands[] = {&plan->a, &plan->b};
+    const int same = plan->a.given == plan->b.given;
+    for (int m = 0; m < (same ? 1 : 2); m++)
+        if (use != FOR_RUNS || operands[m]->given->a.triangle == SPRY_ALL_ENTRIES)
+            SPRYI_OK_OR_RETURN(spryi_spgemm_take_entries(plan, operands[m], err));
+    if (!same) return SPRY_OK;
+    spryi_matrix_release(plan->b.given);
+    plan->b.given = spryi_matrix_retain(plan->a.given);
     return SPRY_OK;
 }
 
@@ -165,7 +171,6 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
                             const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_type type = SPRY_F64;
-    spry_status status = SPRY_OK;
     SPRYI_OK_OR_RETURN(check_options(o, err));
     SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
@@ -175,25 +180,23 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
         .options = *o,
         .single_run = use != FOR_RUNS,
         .job = {.type = type, .alpha = &made->alpha},
+        .shown = {&A->a, &B->a},
         .chunks = 1,
         .stages = SPRYI_NO_STAGES,
         .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
     };
     spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
+    const spryi_kernel *named = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    if (named && named->spgemm) {
+        made->needs_csc = named->spgemm->needs_csc;
+        made->sequential = named->spgemm->sequential;
+    }
     made->options.alpha = made->options.kernel = NULL;
     made->options.info = NULL;
     made->options.stream = NULL;
-    SPRYI_TRY(take_operand(&made->a.given, A, use, err));
-    if (A == B)
-        made->b.given = spryi_matrix_retain(made->a.given);
-    else
-        SPRYI_TRY(take_operand(&made->b.given, B, use, err));
-done:
-    if (status != SPRY_OK) {
-        spry_spgemm_plan_destroy(made);
-        *plan = NULL;
-    }
-    return status;
+    made->a.given = spryi_matrix_retain(A);
+    made->b.given = spryi_matrix_retain(B);
+    return SPRY_OK;
 }
 
 /* The steps that the plan is made for. */
@@ -217,7 +220,9 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
     SPRYI_TRY(new_plan(context, &made, A, B, o, use, err));
     SPRYI_TRY(select_device(made, o, err));
     if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
+    SPRYI_TRY(take_entries(made, use, err));
     SPRYI_TRY(spryi_make_operands(made, err));
+    SPRYI_TRY(spryi_spgemm_admit_pieces(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
     const int undecided = is_auto(o) && !o->kernel && A->a.device == 0 && B->a.device == 0 && o->result_device == 0;
     if (undecided && spryi_spgemm_route(made, &there, &why)) {
@@ -238,6 +243,7 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
     if (o->stream || use == FOR_RUNS)
         SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
     *plan = made;
+    made->shown[0] = made->shown[1] = NULL;
     made->setup_us = spryi_now_us() - start - made->run_us;
     made = NULL;
 done:

@@ -452,9 +452,13 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 /* Kernels find columns together with values: a first numeric phase, whose values nobody sees. */
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
-    if (plan->chunks > 1)
-        return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
-                          "spgemm: plans are done in one piece, which the limit does not allow");
+    if (plan->chunks > 1) {
+        const int64_t limit = plan->options.memory_limit_bytes;
+        const int64_t needed = limit < INT64_MAX / plan->chunks ? limit * plan->chunks : INT64_MAX;
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit,
+                                "spgemm: plans are done in one piece, which the limit of %lld bytes does not allow",
+                                (long long)limit);
+    }
     spry_status status = fill(plan, err);
     plan->download_us = 0;
     return status;

@@ -21,10 +21,12 @@ static int64_t room(const spry_spgemm_plan *plan, int64_t held)
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
 {
     const int64_t limit = plan->options.memory_limit_bytes;
-    if (limit > 0 && bytes > limit)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
+    if (limit > 0 && bytes > limit) {
+        const int64_t most = exact ? bytes : spryi_spgemm_most_bytes(plan), value = most > bytes ? most : bytes;
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, limit,
                                 "spgemm: inputs, result and workspace need %s%lld bytes, the limit is %lld",
-                                exact ? "" : "at least ", (long long)bytes, (long long)limit);
+                                exact ? "" : "up to ", (long long)value, (long long)limit);
+    }
     if (bytes > plan->peak_bytes) plan->peak_bytes = bytes;
     return SPRY_OK;
 }

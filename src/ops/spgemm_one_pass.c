@@ -57,7 +57,8 @@ spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, s
     job->pool = &plan->context->pool;
     job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
     const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
-    if (reserved_bytes(plan, spryi_spgemm_held_bytes(plan) + bytes + groups) < 0) return SPRY_OK;
+    const int64_t cuts = 4 * ((job->products + job->a.rows) / job->sizes.entries + job->pieces.count + 1) * 8;
+    if (reserved_bytes(plan, spryi_spgemm_held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
     SPRYI_OK_OR_RETURN(spryi_spgemm_cut_one_pass(plan->context, job, job->sizes.entries, err));
     const int64_t all = spryi_spgemm_held_bytes(plan) + bytes + groups;
     if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */

@@ -72,47 +72,74 @@ done:
     return status;
 }
 
-/* What find_origins holds beside what is converted so far: numbers, a conversion of them, and what regrouping takes. */
-static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_arrays *csr,
-                                 spry_error *err)
+/* Bytes of what is converted so far. */
+static int64_t converted_bytes(const spry_spgemm_plan *plan)
 {
-    const int64_t number = sizeof(double), index = (int64_t)spry_index_type_bytes(csr->index_type);
-    const int64_t moved = spryi_arrays_bytes(csr) + csr->nnz * (number - (int64_t)spry_type_bytes(csr->value_type));
-    const int64_t grouped = view->layout == SPRY_CSR ? 0 : csr->nnz * (3 * index + number);
-    const int64_t converted = plan->a.bytes + plan->b.bytes + plan->columns.bytes;
-    return spryi_spgemm_admit(plan, plan->input_bytes + converted + most_entries(view) * number + moved + grouped, 1,
-                              err);
+    return plan->input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
 }
 
-/* Rows far beyond the entries take their offsets alone minutes: what is refused for memory is refused before. */
-static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view,
-                                    const spry_convert_options *options, spry_error *err)
+/* Checks what find_origins holds at once: numbers, a conversion of them, and what that takes. */
+static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_convert_options *o,
+                                 spry_index_type index_type, spry_error *err)
 {
-    spry_arrays made = *view;
-    made.layout = options->layout;
-    made.nnz = most_entries(view);
-    if (options->offset_type != SPRY_INDEX_DEFAULT) made.offset_type = options->offset_type;
-    if (options->value_type != SPRY_TYPE_DEFAULT) made.value_type = options->value_type;
-    const int64_t lines = (made.layout == SPRY_CSR ? made.rows : made.cols) + 1;
-    const int64_t held = spryi_arrays_bytes(&made) + lines * (int64_t)sizeof(int64_t); /* offsets of 64 bits at first */
-    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? held : spry_available_memory_bytes();
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, plan->input_bytes + spryi_arrays_bytes(&made), 0, err));
-    if (held > there)
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", held, there,
+    const int64_t numbers = most_entries(view) * (int64_t)sizeof(double);
+    const int64_t moved = spryi_conversion_bytes(plan->context, view, o->layout, SPRY_F64, index_type);
+    return spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan) + numbers, moved), 0, err);
+}
+
+/*
+ * Checks a conversion before it starts. With far more rows than entries, writing the offsets takes minutes, so memory
+ * that the machine lacks is found here.
+ */
+static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view, spry_layout layout,
+                                    spry_type value_type, spry_index_type index_type, spry_error *err)
+{
+    const int64_t lines = (layout == SPRY_CSR ? view->rows : view->cols) + 1;
+    const int64_t bytes = spryi_conversion_bytes(plan->context, view, layout, value_type, index_type);
+    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spry_available_memory_bytes();
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), 0, err));
+    if (bytes > there)
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", bytes, there,
                                 "out of memory: a conversion to %lld rows needs %lld bytes, about %lld are available",
-                                (long long)lines - 1, (long long)held, (long long)there);
+                                (long long)lines - 1, (long long)bytes, (long long)there);
     return SPRY_OK;
+}
+
+spry_status spryi_spgemm_take_entries(spry_spgemm_plan *plan, spryi_operand *operand, spry_error *err)
+{
+    spry_matrix *given = operand->given, *entries;
+    const spry_arrays *a = &given->a;
+    if (!given->stored && a->triangle == SPRY_ALL_ENTRIES) return SPRY_OK;
+    if (plan->device->driver->host_memory)
+        SPRYI_OK_OR_RETURN(admit_conversion(plan, a, SPRY_CSR, a->value_type, a->index_type, err));
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(given, &entries, err));
+    if (!given->stored) operand->bytes = spryi_arrays_bytes(&entries->a);
+    spryi_matrix_release(given);
+    operand->given = entries;
+    return SPRY_OK;
+}
+
+spry_status spryi_spgemm_admit_pieces(spry_spgemm_plan *plan, spry_error *err)
+{
+    enum { LEAST = 4096 }; /* entries and rows of a piece */
+    const spry_arrays *a = &plan->job.a;
+    if (!plan->device->driver->host_memory) return SPRY_OK;
+    const int64_t pieces = (a->nnz + a->rows) / LEAST + 1;
+    return spryi_spgemm_admit(plan, converted_bytes(plan) + 2 * pieces * (int64_t)sizeof(int64_t), 0, err);
 }
 
 static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
                            const spry_convert_options *options, spry_error *err)
 {
     spry_context *context = plan->context;
-    SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options, err));
+    const spry_type value_type = options->value_type ? options->value_type : view->a.value_type;
+    const spry_index_type index_type = options->index_type ? options->index_type : view->a.index_type;
+    const int counts = plan->device->driver->host_memory; /* the limit is of the device that computes */
+    if (counts) SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options->layout, value_type, index_type, err));
     SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, view, options, err));
-    operand->bytes = spryi_arrays_bytes(&operand->csr->a);
+    operand->bytes += spryi_arrays_bytes(&operand->csr->a);
     if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {
-        if (plan->device->driver->host_memory) SPRYI_OK_OR_RETURN(admit_origins(plan, &view->a, &operand->csr->a, err));
+        if (counts) SPRYI_OK_OR_RETURN(admit_origins(plan, &view->a, options, index_type, err));
         SPRYI_OK_OR_RETURN(find_origins(context, &operand->from, &view->a, options, err));
         operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
     }
@@ -171,8 +198,7 @@ done:
     return status;
 }
 
-/* The narrowest index pair that holds both. */
-static int common_pair(const spry_arrays *a, const spry_arrays *b)
+int spryi_spgemm_common_pair(const spry_arrays *a, const spry_arrays *b)
 {
     const spry_arrays *both[] = {a, b};
     int widest = 0;
@@ -202,7 +228,7 @@ spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
 
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
-    int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
+    int pair = spryi_spgemm_common_pair(&plan->a.given->a, &plan->b.given->a);
     if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
     SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, plan->options.op_a, pair, err));
     if (is_square(plan))

@@ -9,7 +9,7 @@
 typedef struct spryi_operand {
     spry_matrix *given; /* retained: its arrays may be borrowed below */
     spry_matrix *csr;   /* given itself, another view of its arrays, or a conversion of it */
-    int64_t bytes;      /* that csr owns, and `from` */
+    int64_t bytes;      /* that csr owns, and `from`; of given, if it is a triangle's expansion */
     int64_t *from;      /* where the value of entry k of csr is among given's, ~n: the negative of entry n; NULL: the */
                         /* same arrays, or a pattern */
 } spryi_operand;
@@ -41,6 +41,8 @@ struct spry_spgemm_plan {
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     int single_run; /* 1: what only later runs need is not kept */
+    const spry_arrays *shown[2]; /* A's and B's as they were given; only while the plan is created */
+    int needs_csc, sequential;   /* of the kernel that is named */
     union {
         float f32;
         double f64;
@@ -67,6 +69,10 @@ struct spry_spgemm_plan {
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
 spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
 void spryi_drop_operands(spry_spgemm_plan *plan);
+/* Puts CSR with all entries in the place of a triangle or a container in a format. A triangle's counts as converted. */
+spry_status spryi_spgemm_take_entries(spry_spgemm_plan *plan, spryi_operand *operand, spry_error *err);
+/* Checks the limit before the rows are cut into pieces. */
+spry_status spryi_spgemm_admit_pieces(spry_spgemm_plan *plan, spry_error *err);
 
 spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err); /* op_a and op_b are some */
 
@@ -90,7 +96,18 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device
 /* Threads of a product on a CPU: no more than have something to do. */
 int spryi_spgemm_threads(const spry_spgemm_plan *plan);
 
-/* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
+/* spgemm_bounds.c: bounds the bytes that a conversion of `a` to compressed rows or columns holds, the result included. */
+int64_t spryi_conversion_bytes(const spry_context *context, const spry_arrays *a, spry_layout layout,
+                               spry_type value_type, spry_index_type index_type);
+/* spgemm_bounds.c: returns a limit that suffices for the product on a CPU, whatever C has. */
+int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan);
+/* spgemm_operands.c: the narrowest index pair that holds both. */
+int spryi_spgemm_common_pair(const spry_arrays *a, const spry_arrays *b);
+
+/*
+ * Checks what a phase holds at once. Past the limit it returns SPRY_TOO_LARGE with a limit that suffices: `bytes` if
+ * they are exact, else a bound.
+ */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
 spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err); /* cleared */
 /* Bytes of the operands, given and converted, and of the job's offsets and pieces. */
