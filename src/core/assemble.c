@@ -84,6 +84,16 @@ int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int as
     return worth < 1 ? 1 : worth < context->threads ? (int)worth : context->threads;
 }
 
+int64_t spryi_assembly_bytes(const spry_context *context, double entries, double lines, spry_index_type index_type,
+                             size_t value_bytes)
+{
+    enum { COPIES = 3, OFFSETS = 5, CURSOR = 16, HEADS = 1 << 16 };
+    const double entry = 2 * (double)spry_index_type_bytes(index_type) + (double)value_bytes;
+    const double bytes = entries * (COPIES * entry + CURSOR) + (lines + 1) * OFFSETS * sizeof(int64_t) + HEADS +
+                         (double)spryi_team(context->threads) * MAX_BUCKETS * sizeof(int64_t);
+    return bytes < (double)(INT64_MAX / 2) ? (int64_t)bytes : INT64_MAX;
+}
+
 void spryi_compressed_clear(spry_context *context, spryi_compressed *a)
 {
     spryi_release(context, a->offsets);

@@ -99,4 +99,11 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
 /* offsets[0 .. count] holds counts in 1 .. count: sums them up, offsets[0] becomes 0. */
 void spryi_scan(int64_t *offsets, int64_t count);
 
+/*
+ * Bounds the bytes that are held while so many entries, which come in any order, become compressed rows: `lines` of
+ * them, with duplicates summed and values converted. value_bytes is of the wider type.
+ */
+int64_t spryi_assembly_bytes(const spry_context *context, double entries, double lines, spry_index_type index_type,
+                             size_t value_bytes);
+
 #endif

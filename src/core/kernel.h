@@ -196,12 +196,6 @@ void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void
 /* Of what a format takes, the bytes that the plan would own. */
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
 
-/* Returns a + b, or INT64_MAX if the sum overflows. Both are 0 or more. */
-static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
-{
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 /* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err);

@@ -100,6 +100,14 @@ spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *e
     return SPRY_OK;
 }
 
+spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, spry_error *err)
+{
+    if (!own_limit) return SPRY_OK;
+    own_limit->most = own_limit->asked;
+    own_limit->enough = enough;
+    return spryi_check_own_limit(least, what, err);
+}
+
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
 {
     if (bytes >= 0) return SPRY_OK;
@@ -109,7 +117,7 @@ spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_
 
 void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most)
 {
-    *limit = (spryi_memory_limit){.most = most};
+    *limit = (spryi_memory_limit){.most = most, .asked = most};
     limit->before = spryi_set_memory_limit(most > 0 ? limit : NULL);
 }
 
@@ -118,9 +126,10 @@ spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status
     (void)spryi_set_memory_limit(limit->before);
     const int64_t needed = atomic_load(&limit->needed);
     if (status != SPRY_OUT_OF_MEMORY || needed == 0) return status;
-    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit->most,
-                            "at least %lld bytes are needed at once, memory_limit_bytes is %lld", (long long)needed,
-                            (long long)limit->most);
+    const int64_t value = needed > limit->enough ? needed : limit->enough;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, limit->asked,
+                            "%s %lld bytes are needed at once, memory_limit_bytes is %lld",
+                            limit->enough > 0 ? "up to" : "at least", (long long)value, (long long)limit->asked);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,8 @@ void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
  */
 typedef struct spryi_memory_limit {
     int64_t most;
+    int64_t asked;  /* the caller's limit; most may be more while a file's head is read */
+    int64_t enough; /* a limit that suffices; 0: not known */
     _Atomic int64_t held;
     _Atomic int64_t needed; /* at once, where something was refused */
     struct spryi_memory_limit *before;
@@ -46,6 +48,12 @@ void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
  */
 spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
 
+/*
+ * Notes a limit that suffices for the rest of the call, which a refusal reports. From here on the caller's limit holds.
+ * Returns SPRY_OUT_OF_MEMORY if `least` bytes, which the call holds at once, would pass the limit.
+ */
+spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, spry_error *err);
+
 /* The calling thread's, for threads that work for it; NULL: none. Returns the one before. */
 spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
 spryi_memory_limit *spryi_get_memory_limit(void);
@@ -55,6 +63,12 @@ spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *e
 
 /* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
+
+/* Returns a + b, or INT64_MAX if the sum overflows. Both are 0 or more. */
+static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 /* NULL is fine. */
 void spryi_release(spry_context *context, void *pointer);

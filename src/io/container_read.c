@@ -434,6 +434,10 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     if (status != SPRY_OK) return status;
     SPRYI_TRY(open_bytes(&file, text, err));
     SPRYI_TRY(check_head(&file, err));
+    const double lines = (double)file.head.rows + (double)file.head.cols;
+    const int64_t enough = spryi_add_bytes(2 * spryi_text_enough(text, (double)file.head.nnz, 0, SPRY_I64),
+                                           spryi_assembly_bytes(text->context, 0, 2 * lines, SPRY_I64, 8));
+    SPRYI_TRY(spryi_note_needs(0, spryi_add_bytes(enough, file.block ? file.bytes : 0), "container", err));
     static const char *const own[] = {NULL, "csr", "coo", "csc"};
     spry_layout layout = SPRY_CSC;
     while (layout > SPRY_LAYOUT_DEFAULT && strcmp(file.head.layout, own[layout]) != 0) layout--;

@@ -317,12 +317,24 @@ static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_optio
                             .entries = work->count,
                             .lines = work->lines};
     SPRYI_OK_OR_RETURN(spryi_mtx_pick_index_type(&head, options, &index_type, err));
-    SPRYI_OK_OR_RETURN(spryi_check_own_limit(8 * (head.m + 1), "offsets", err));
+    const double both = (options->undirected ? 2 : 1) * (double)work->count;
+    SPRYI_OK_OR_RETURN(spryi_note_needs(8 * (head.m + 1), spryi_text_enough(work->text, 2 * both, head.m, SPRY_I64),
+                                        "offsets", err));
     SPRYI_OK_OR_RETURN(join_all(work, &entries, index_type, err));
     SPRYI_OK_OR_RETURN(spryi_mtx_to_csr(work->text->context, A, &head, &entries, options, err));
     tell_source(work, &(*A)->source);
     (*A)->index_base = options->index_base;
     return SPRY_OK;
+}
+
+/* Edges take four bytes at least. As long as nothing else is known, nodes are numbered without large gaps. */
+static spry_status note_needs(const spryi_text *text, const spry_read_options *options, spry_error *err)
+{
+    enum { LEAST_LINE = 4 };
+    const double edges = (double)spryi_text_most_left(text) / LEAST_LINE + 1;
+    const int64_t nodes = edges < (double)(INT64_MAX / 4) ? 2 * (int64_t)edges : INT64_MAX / 2;
+    const double entries = (options->undirected ? 4 : 2) * edges;
+    return spryi_note_needs(0, spryi_text_enough(text, entries, nodes, SPRY_I64), "edges", err);
 }
 
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
@@ -333,6 +345,7 @@ spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_
     spry_status status = spryi_edges_read_head(text, &block, &edges, err);
     spryi_block_destroy(text, &block);
     if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(note_needs(text, options, err));
     job work = {.text = text,
                 .edges = &edges,
                 .type = edges.weighted ? spryi_read_as(options->value_type) : SPRY_PATTERN,

@@ -1,6 +1,7 @@
 #include "io/generate.h"
 #include "spry/io.h"
 
+#include "core/assemble.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
@@ -30,6 +31,9 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
     if (bytes >= 0x1p62)
         return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %s would have %.3g entries in %.3g bytes",
                           g->generator->info.name, g->entries, bytes);
+    const double lines = (double)(g->rows > g->cols ? g->rows : g->cols);
+    const int64_t enough = spryi_assembly_bytes(g->context, 2 * g->entries, 2 * lines, index_type, sizeof(double));
+    SPRYI_OK_OR_RETURN(spryi_note_needs(0, enough, "generated matrix", err));
     void *trial = NULL;
     spry_status status = spryi_allocate(g->context, &trial, (int64_t)bytes, 1, "generated matrix", err);
     spryi_release(g->context, trial);

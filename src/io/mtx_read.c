@@ -20,13 +20,16 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
 }
 
 /* The file's entries and the offsets, held at once in any case, are asked for before any of it is made. */
-static spry_status check_limit(const spryi_mtx *head, spry_index_type index_type, spry_type value_type, spry_error *err)
+static spry_status check_limit(const spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
+                               spry_type value_type, spry_error *err)
 {
+    const double entries = (head->symmetry == SPRY_GENERAL ? 1 : 2) * (double)head->entries;
     const int64_t indices = head->array ? 0 : 2 * (int64_t)spry_index_type_bytes(index_type);
     const int64_t values = head->field == SPRYI_FIELD_PATTERN          ? 0
                            : value_type == SPRY_PATTERN && head->array ? (int64_t)sizeof(double)
                                                                        : (int64_t)spry_type_bytes(value_type);
-    return spryi_check_own_limit(head->entries * (indices + values) + 8 * (head->m + 1), "entries and offsets", err);
+    const int64_t enough = spryi_text_enough(text, entries, head->m, index_type);
+    return spryi_note_needs(head->entries * (indices + values) + 8 * (head->m + 1), enough, "entries and offsets", err);
 }
 
 static void tell_source(const spryi_text *text, const spryi_mtx *head, spryi_source *source)
@@ -53,7 +56,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
     SPRYI_TRY(spryi_mtx_pick_index_type(&head, options, &index_type, err));
     spryi_block_destroy(text, &block);
     const spry_type read_as = spryi_read_as(options->value_type);
-    SPRYI_TRY(check_limit(&head, index_type, read_as, err));
+    SPRYI_TRY(check_limit(text, &head, index_type, read_as, err));
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, read_as, &entries, err));
     if (head.symmetry != SPRY_GENERAL && !head.array && !options->drop_duplicates)
         status = spryi_mtx_check_triangles(text->context, &head, &entries, err);

@@ -75,7 +75,7 @@ static spry_status read_values(npz *f, int dimensions, void **to, spry_type type
     return spryi_npy_read_values(&f->zip, &f->data, *to, type, err);
 }
 
-static spry_status read_head(npz *f, const spry_read_options *options, spry_error *err)
+static spry_status read_head(npz *f, const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
     int there;
     int64_t *shape = NULL, two = 2;
@@ -91,7 +91,10 @@ static spry_status read_head(npz *f, const spry_read_options *options, spry_erro
         status = spryi_mtx_pick_index_type(&f->head, options, &f->entries.index_type, err);
     }
     spryi_release(f->context, shape);
-    return status == SPRY_OK ? spryi_check_own_limit(8 * (f->head.m + 1), "offsets", err) : status;
+    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_npy_open(&f->zip, "data.npy", &npy, &there, err));
+    const double entries = there ? 2 * (double)npy.count : 0;
+    return spryi_note_needs(8 * (f->head.m + 1), spryi_text_enough(text, entries, f->head.m, SPRY_I64), "offsets", err);
 }
 
 /* Offsets of `majors` rows, columns or rows of blocks; *count: what they end with. */
@@ -261,7 +264,7 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
              .entries = {.value_type = read_as}};
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_zip_open(&f.zip, text, err));
-    SPRYI_TRY(read_head(&f, options, err));
+    SPRYI_TRY(read_head(&f, text, options, err));
     SPRYI_TRY(read_entries(&f, err));
     spryi_mtx_entries *e = &f.entries;
     e->order = e->index_type == SPRY_I32 ? spryi_order_of(e->rows, e->cols, SPRY_I32, e->count)

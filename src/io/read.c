@@ -103,6 +103,14 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     return spryi_mtx_read(text, A, &chosen, err);
 }
 
+/* The head of a file is read with up to HEAD_BYTES, whatever the limit, so that a refusal can report what suffices. */
+static void begin_limit(spryi_memory_limit *limit, const spry_read_options *o)
+{
+    enum { HEAD_BYTES = 1 << 20 };
+    spryi_begin_memory_limit(limit, o->memory_limit_bytes);
+    if (limit->most < HEAD_BYTES) limit->most = HEAD_BYTES;
+}
+
 spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
@@ -113,7 +121,7 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     spryi_text opened;
     if (!name) name = "memory";
     spryi_memory_limit limit;
-    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
+    begin_limit(&limit, &o);
     spry_status status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);
@@ -131,7 +139,7 @@ static spry_status read_source(spry_context *context, spry_matrix **A, const cha
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     spryi_text opened = {.name = path};
     spryi_memory_limit limit;
-    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
+    begin_limit(&limit, &o);
     spry_status status = spryi_text_open(context, &opened, path, may_be_standard_input, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);

@@ -1,5 +1,6 @@
 #include "io/text.h"
 
+#include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/inflater.h"
@@ -120,6 +121,16 @@ int64_t spryi_text_most_left(const spryi_text *text)
 {
     if (text->inflater) return spryi_inflater_most_left(text->inflater, text);
     return text->bytes - text->next;
+}
+
+int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, spry_index_type index_type)
+{
+    enum { LEAST_LINE = 4, MOST_PARSED = 3 * sizeof(int64_t), FIXED = 1 << 20 }; /* bytes of a line, and parsed */
+    const int64_t reader = BUFFER_BYTES + (BUFFER_BYTES / LEAST_LINE + 1) * MOST_PARSED;
+    const int64_t readers = spry_context_threads(text->context) * reader;
+    const int64_t feed = text->feed.fd < 0 ? 0 : 2 * (int64_t)SPRYI_AHEAD_BYTES;
+    return spryi_add_bytes(FIXED + readers + feed, spryi_assembly_bytes(text->context, entries, (double)rows,
+                                                                        index_type, sizeof(double)));
 }
 
 spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err)

@@ -67,6 +67,9 @@ spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *
 /* No more bytes of text than this can be left to hand out. Of a feed whose end is not in sight any number can. */
 int64_t spryi_text_most_left(const spryi_text *text);
 
+/* Returns a limit that suffices to read so many entries of so many rows, for spryi_note_needs. */
+int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, spry_index_type index_type);
+
 /* Reads ahead in a feed until `bytes` of text can be left, or its end is in sight, or SPRYI_AHEAD_BYTES are held. */
 spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err);
 

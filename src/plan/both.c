@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/memory.h"
 
 #include <stdio.h>
 #include <string.h>

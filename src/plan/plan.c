@@ -332,12 +332,15 @@ int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan)
 static int64_t most_for_vectors(const spry_spmv_plan *plan)
 {
     enum { LINE = 64, FIXED = 1024 }; /* bytes of the row that columns are brought into; of padding */
+    const spry_spmv_options *o = &plan->options;
     const int64_t lines = spryi_add_bytes(plan->x_length, plan->y_length);
-    const int64_t columns = plan->options.columns > 1 ? LINE : (int64_t)plan->number_bytes;
+    const int is_mapped = o->row_major || plan->order || o->row_scaling || o->column_scaling;
+    const int64_t columns = o->columns > 1 ? LINE : is_mapped ? (int64_t)plan->number_bytes : 0;
+    const int64_t order = plan->order ? (int64_t)sizeof(int32_t) : 0;
     const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->number_bytes : 0;
     const int64_t copy_of_A = plan->order && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0;
     if (lines > INT64_MAX / 1024) return INT64_MAX;
-    return spryi_add_bytes(FIXED + lines * (columns + copies + (int64_t)sizeof(int32_t)), copy_of_A);
+    return spryi_add_bytes(FIXED + lines * (columns + copies + order), copy_of_A);
 }
 
 /* Adds to a refusal of the format's arrays what the plan would own in addition. */
