@@ -485,17 +485,17 @@ void spry_matrix_destroy(spry_matrix *A)
 
 int64_t spry_matrix_rows(const spry_matrix *A)
 {
-    return A->a.rows;
+    return A ? A->a.rows : 0;
 }
 
 int64_t spry_matrix_cols(const spry_matrix *A)
 {
-    return A->a.cols;
+    return A ? A->a.cols : 0;
 }
 
 int64_t spry_matrix_nnz(const spry_matrix *A)
 {
-    return A->a.nnz;
+    return A ? A->a.nnz : 0;
 }
 
 int spry_matrix_index_base(const spry_matrix *A)

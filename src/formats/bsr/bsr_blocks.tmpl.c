@@ -24,13 +24,30 @@ static int64_t SPRY_FN(last_row)(const spry_arrays *A, int64_t block, int64_t I)
     return A->rows - I * block < block ? A->rows : (I + 1) * block;
 }
 
+/* Returns where the slot of block column J is: it holds J's place in the list, or -1. */
+static inline SPRY_J *SPRY_FN(slot_of)(const spryi_bsr_scratch *work, int64_t J)
+{
+    SPRY_J *slots = work->slots;
+    const SPRY_J *list = work->list;
+    if (work->mask == 0) return &slots[J];
+    int64_t at = J & work->mask;
+    while (slots[at] >= 0 && list[slots[at]] != J) at = (at + 1) & work->mask;
+    return &slots[at];
+}
+
+/* Empties the slots of the list. The last one that was filled goes first, so that the others are found as before. */
+static void SPRY_FN(clear_slots)(const spryi_bsr_scratch *work, int64_t blocks)
+{
+    for (int64_t b = blocks - 1; b >= 0; b--) *SPRY_FN(slot_of)(work, ((const SPRY_J *)work->list)[b]) = -1;
+}
+
 /* Lists the block columns of rows begin .. end - 1 as they are met, and their masks. Returns how many. */
 static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begin, int64_t end,
                                const spryi_bsr_scratch *work, int64_t *entries)
 {
     const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
-    SPRY_J *slots = work->slots, *list = work->list;
+    SPRY_J *list = work->list;
     int64_t found = 0, new_entries = 0;
     for (int64_t i = begin; i < end; i++) {
         int64_t left = -block, slot = 0; /* first column of the block that the last entry was in */
@@ -39,9 +56,10 @@ static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begi
             if (j < left || j >= left + block) {
                 const int64_t J = j / block;
                 left = J * block;
-                slot = slots[J];
+                SPRY_J *at = SPRY_FN(slot_of)(work, J);
+                slot = *at;
                 if (slot < 0) {
-                    slots[J] = (SPRY_J)(slot = found);
+                    *at = (SPRY_J)(slot = found);
                     list[found++] = (SPRY_J)J;
                     memset(work->masks + slot * block, 0, (size_t)block * sizeof *work->masks);
                 }
@@ -75,7 +93,7 @@ static int64_t SPRY_FN(count)(const spry_arrays *A, int64_t block, int64_t I, co
         return blocks;
     }
     blocks = SPRY_FN(gather)(A, block, begin, end, work, entries);
-    for (int64_t b = 0; b < blocks; b++) ((SPRY_J *)work->slots)[((SPRY_J *)work->list)[b]] = -1;
+    SPRY_FN(clear_slots)(work, blocks);
     return blocks;
 }
 
@@ -128,7 +146,7 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
                              int64_t blocks, const spryi_bsr_scratch *work)
 {
     const SPRY_P *Ap = A->offsets;
-    const SPRY_J *Aj = A->indices, *slots = work->slots;
+    const SPRY_J *Aj = A->indices;
     const SPRY_S *Ax = A->values;
     const int64_t block = s->head.block, size = blocks * block * block;
     SPRY_S *values = (SPRY_S *)s->values + first * block * block;
@@ -141,7 +159,7 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
             const int64_t j = Aj[k];
             if (j < left || j >= left + block) {
                 left = j / block * block;
-                slot = slots[j / block];
+                slot = *SPRY_FN(slot_of)(work, j / block);
             }
             const int64_t column = slot * block + j - left;
             const unsigned bit = 1u << (i - begin);
@@ -171,17 +189,18 @@ static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, c
         return;
     }
     int64_t entries = 0;
-    SPRY_J *list = work->list, *slots = work->slots;
+    SPRY_J *list = work->list;
     SPRY_FN(gather)(A, block, begin, end, work, &entries);
+    if (work->mask > 0) SPRY_FN(clear_slots)(work, blocks); /* the table refers to the list, which changes */
     SPRY_FN(sort)(list, blocks);
     for (int64_t b = 0; b < blocks; b++) {
-        slots[list[b]] = (SPRY_J)b;
+        *SPRY_FN(slot_of)(work, list[b]) = (SPRY_J)b;
         columns[b] = list[b];
     }
     SPRY_FN(scatter)(s, A, begin, end, first, blocks, work);
     for (int64_t m = 0; masked && m < blocks * block; m++)
         spryi_bsr_set_mask(s->masks, block, first * block + m, work->masks[m]);
-    for (int64_t b = 0; b < blocks; b++) slots[list[b]] = -1;
+    SPRY_FN(clear_slots)(work, blocks);
 }
 
 /* The mask of a block's column, all ones where there is no fill. */

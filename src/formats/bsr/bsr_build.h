@@ -6,7 +6,8 @@
 
 /* A thread's scratch memory for one block row at a time. */
 typedef struct spryi_bsr_scratch {
-    void *slots;     /* of index_type, one a block column: where it is in list; -1: not there. Left at -1 */
+    void *slots;     /* of index_type: where a block column is in list; -1: not there. Left at -1 */
+    int64_t mask;    /* 0: slots has one element a block column; else it is a hash table of mask + 1 elements */
     void *list;      /* of index_type: the block columns of the row */
     uint16_t *masks; /* block of each */
     double *sums;    /* block * block of each, for types narrower than f64; NULL for f64 */

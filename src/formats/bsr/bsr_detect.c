@@ -20,14 +20,22 @@ static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
     return longest < blocks / block ? longest * block : blocks;
 }
 
+enum { WIDE = 16 }; /* block columns for each element of a hash table, from which the table takes their place */
+
 spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
                                    int64_t block, int64_t most, int with_sums, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const size_t index_bytes = spry_index_type_bytes(A->index_type);
-    const int64_t columns = spryi_blocks_of(A->cols, block);
+    int64_t columns = spryi_blocks_of(A->cols, block), mask = 0;
+    const int64_t wanted = most < INT64_MAX / 4 ? 2 * most : INT64_MAX / 2; /* half of a hash table stays free */
+    if (wanted < columns / WIDE) {
+        while (mask < wanted) mask = 2 * mask + 1;
+        columns = mask + 1;
+    }
     memset(work, 0, (size_t)threads * sizeof *work);
     for (int t = 0; t < threads; t++) {
+        work[t].mask = mask;
         SPRYI_TRY(spryi_allocate(context, &work[t].slots, columns, index_bytes, "slots of block columns", err));
         SPRYI_TRY(spryi_allocate(context, &work[t].list, most, index_bytes, "list of block columns", err));
         SPRYI_TRY(SPRYI_NEW(context, &work[t].masks, most * block, "masks of a block row", err));
@@ -183,10 +191,7 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_ef
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
-    enum {
-        WIDE = 16,
-        FEW = 1 << 16
-    };                      /* columns an entry, beyond some, for which counting would take too much memory */
+    enum { FEW = 1 << 16 }; /* columns an entry, beyond some, for which counting would take too much memory */
     spryi_bsr_scratch work; /* of one thread: others look at other things meanwhile */
     sample s = {.wanted = {0}};
     if (reader->csr->cols / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
