@@ -24,8 +24,10 @@ typedef struct spry_read_options {
     spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
     /*
      * For files from elsewhere: the most bytes that reading may hold at once, the matrix included, whatever the file
-     * claims or inflates to; a mapped container counts with what is made of it. What would pass it is not allocated:
-     * SPRY_TOO_LARGE, as soon as the file's head tells. error.value is what is needed at least. 0: no limit.
+     * claims or inflates to; a mapped container counts with what is made of it. The head of a file is read with up to
+     * 1 MB, whatever the limit. What would pass the limit is not allocated: SPRY_TOO_LARGE, as soon as the head tells.
+     * error.limit is this limit then, and error.value a limit that suffices, often several times what reading will hold
+     * (of an edge list with large gaps between its numbers, and of a pipe: what is needed at least). 0: no limit.
      */
     int64_t memory_limit_bytes;
     /* Of these three each is 0 or 1. Where a file is of another kind than they are for: SPRY_INVALID_ARGUMENT. */

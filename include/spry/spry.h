@@ -471,7 +471,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *co
 /* A plan keeps what it needs of its matrix: the handle may go first, borrowed arrays may not. */
 SPRY_API void spry_matrix_destroy(spry_matrix *A);
 
-/* Sizes, for a matrix that is not NULL. nnz counts stored entries: of one triangle those given. */
+/* Return the sizes of A, or 0 if A is NULL. nnz counts stored entries: of one triangle those given. */
 SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_cols(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
@@ -527,7 +527,7 @@ typedef struct spry_vector {
     int64_t column_stride; /* from one column to the next; 0 counts as length, or as 1 where row_stride is not 1 */
     spry_type type;        /* SPRY_F32 or SPRY_F64 */
     int device;            /* where the data are: 0 or SPRY_CPU host memory, else a GPU */
-    int64_t reserved[2];   /* 0 */
+    int64_t reserved[2];   /* not read */
 } spry_vector;
 
 /* The same of data that are read alone. */
@@ -624,11 +624,13 @@ typedef struct spry_spmv_options {
                                 /* conversion, or 10 000 if expected_calls is 0 */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
-     * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), whatever its format: what would own more
-     * is refused with SPRY_TOO_LARGE and the bytes needed. "auto" takes csr then, or csc for a transposed product on a
-     * GPU. Borrowed arrays do not count.
-     * 0: no limit, but the padding guard refuses formats that would store over two zeros for each entry; a limit takes
-     * its place (INT64_MAX lifts it).
+     * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), now and after any update. Planning and
+     * updates hold scratch memory in addition. Borrowed arrays do not count. "auto" chooses csr instead of a format
+     * that could own more, or csc for a transposed product on a GPU. If those or a named format could, the plan is
+     * refused with SPRY_TOO_LARGE. error.limit is this limit then, and error.value a limit that suffices, at times more
+     * than the plan will own.
+     * 0: no limit, but the padding guard refuses formats that would store over two zeros for each entry. A limit takes
+     * the guard's place (INT64_MAX lifts it).
      */
     int64_t memory_limit_bytes;
     void *stream; /* GPU: the stream after whose work A is read; see section 5 */
@@ -668,7 +670,7 @@ typedef struct spry_spmv_options {
      * its own, and a storage; one storage serves both if A is marked symmetric, the mark holds (it is checked; of a
      * matrix on a GPU it has to be known), and there are no scalings. The matrix is moved to a
      * GPU once for both, and where the structure of A looks symmetric, the second takes the first's format without a
-     * look of its own. memory_limit_bytes is of both together.
+     * look of its own. memory_limit_bytes covers both directions, and a copy of A that they share on a GPU.
      */
     int both_directions;
 } spry_spmv_options;
@@ -703,7 +705,7 @@ typedef struct spry_run_options {
     /*
      * Workspace of at least spry_spmv_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
      * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own. Who needs one, for runs of a plan that overlap:
-     *  - on a CPU nobody: all runs but one allocate a workspace for themselves;
+     *  - on a CPU nobody: of runs that overlap, all except one allocate workspace_bytes themselves, if that is not 0;
      *  - on a GPU not those of host vectors, which wait for each other, nor those in one stream, launches of graphs
      *    included;
      *  - on a GPU all but one of those of vectors in its memory that overlap in several streams, unless workspace_bytes
@@ -720,8 +722,10 @@ typedef struct spry_run_options {
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
  * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A's nor x's entries are looked at (the rules of
- * the BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (the
- * system does where the context's threads start).
+ * the BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. A run allocates
+ * nothing, with one exception: on a CPU a run that begins while another run of the plan has the plan's workspace
+ * allocates spry_spmv_plan_info.workspace_bytes, and returns SPRY_OUT_OF_MEMORY if it cannot. The run of a plan with
+ * workspace_bytes 0, or with options->workspace, never allocates. (The system does when the context's threads start.)
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
@@ -888,7 +892,8 @@ typedef struct spry_spgemm_options {
     spry_index_type offset_type; /* of C; default: 32 bits where its entries allow and columns have them, else 64 */
     int drop_zeros; /* 1: entries that come out as 0 are left out; 0: they stay, as all of the structure does */
     int threads;    /* at most, up to 4096; 0: the context's */
-    int64_t memory_limit_bytes; /* inputs, result and workspace together, on the device that computes; 0: none */
+    /* Inputs, result, workspace and scratch of conversions together, on the device that computes; 0: no limit. */
+    int64_t memory_limit_bytes;
     spry_spgemm_info *info;     /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
     /*
      * Of the GPU that computes; not looked at where the CPU does. The call waits for what the stream holds before it
@@ -903,15 +908,19 @@ typedef struct spry_spgemm_options {
  * C = alpha*op(A)*op(B): an owned CSR matrix, rows sorted, each position once. op(A) (m x l) and op(B) (l x n) must be
  * sound; they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and
  * counts as workspace; a transposed CSC is CSR as it lies, a transposed CSR is converted. Entries at one position count
- * as their sum, rows need not be sorted. Value types agree, but that a pattern goes with any. C's structure is that of
- * the product of the patterns, so numerical zeros stay unless drop_zeros.
+ * as their sum, rows need not be sorted. A kernel may add them before it multiplies, or multiply each: if an operand is
+ * infinite or NaN, or a sum overflows, c_ij is an infinity in one and may be NaN in the other.
+ * Values are f32 or f64, the same type in A and B, or a pattern in one or both. bf16 and f16 are SPRY_UNSUPPORTED:
+ * convert them. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
  *
  * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled; where a CPU can reserve address
  * space for all products, one product counts and fills at once. Workspace of two phases is some numbers a
  * thread for each column that the widest row of C spans, or a table for the longest row where that is less or memory
  * is short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread,
- * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
- * before C is allocated. docs/spgemm.md has the rule, and the algorithms.
+ * before the product is refused: SPRY_TOO_LARGE, where possible before work starts, always before C is allocated.
+ * error.limit is memory_limit_bytes then, and error.value a limit that suffices: exact once C's rows have been counted,
+ * a bound before. On a GPU, whose kernels ask for workspace as they go, error.value is what was needed so far.
+ * docs/spgemm.md has the rule, and the algorithms.
  * Determinism: the same bits on one device for any number of threads, any limit and from plans. On the CPU each c_ij
  * is summed in the order of row i of op(A). Accuracy, with t_ij the products that meet in c_ij, as long as nothing
  * overflows or underflows:
@@ -962,8 +971,9 @@ typedef struct spry_spgemm_run_options {
     size_t struct_size;
     const void *alpha; /* one number of C's value type in host memory; NULL: that of the plan's options */
     /*
-     * Where C will be, in host memory or on the plan's result_device: nnz numbers of C's value type, aligned to it and
-     * apart from the operands, which this run writes in place of the plan's own. NULL: the plan's own.
+     * Where C will be, in host memory or on the plan's result_device: nnz numbers of C's value type, aligned to it,
+     * which this run writes instead of the plan's own. SPRY_INVALID_ARGUMENT if they overlap arrays of A, of B or of
+     * C's structure. NULL: the plan's own.
      */
     void *values;
     /* A stream of the plan's GPU, or NULL. The run waits for what it holds, and has ended on return. CPU: ignored. */

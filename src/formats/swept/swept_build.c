@@ -409,6 +409,22 @@ spry_status spryi_swept_predict(spry_context *context, spryi_cost *cost, const s
     return status;
 }
 
+/*
+ * Refuses a large matrix before its entries are sorted if even storage without padding would pass the limit. The number
+ * of slots is not known then: each entry may take a batch.
+ */
+static spry_status refuse_early(const spryi_build_request *request, spry_error *err)
+{
+    enum { LARGE = 1 << 24 }; /* rows and entries, for which sorting takes seconds */
+    const spry_arrays *a = &request->csr->a;
+    const int64_t slot = (int64_t)spry_type_bytes(a->value_type) + (int64_t)sizeof(uint32_t);
+    const int64_t limit = request->options->memory_limit_bytes;
+    if (limit == 0 || a->nnz + a->rows < LARGE || a->nnz * slot + a->rows / 8 <= limit) return SPRY_OK;
+    const int64_t batch = spryi_swept_unroll((int32_t)a->value_type) * SPRYI_SWEPT_THREADS * slot;
+    const spryi_cost most = {.bytes = a->nnz < INT64_MAX / 4 / batch ? a->nnz * (batch + 64) + 64 * a->rows : INT64_MAX};
+    return spryi_check_padding(request, "swept", &most, err);
+}
+
 spry_status spryi_swept_build(spry_context *context, spryi_swept *s, const spryi_build_request *request,
                               spry_error *err)
 {
@@ -416,6 +432,7 @@ spry_status spryi_swept_build(spry_context *context, spryi_swept *s, const spryi
     spryi_cost cost = {0};
     swept_build made = {.s = s};
     spry_status status = SPRY_OK;
+    SPRYI_TRY(refuse_early(request, err));
     SPRYI_TRY(plan_slots(context, &made, request, err));
     spryi_swept_cost(s, &cost);
     SPRYI_TRY(spryi_admit(request, "swept", &cost, err));

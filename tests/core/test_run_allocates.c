@@ -1,0 +1,107 @@
+/*
+ * What runs allocate: nothing, except that a run on a CPU which overlaps another one of the plan allocates
+ * workspace_bytes if that is not 0 and the caller brings no workspace.
+ */
+#include "spry/tools.h"
+#include "support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SIDE = 120, N = SIDE * SIDE, THREADS = 4, RUNS = 60 };
+
+typedef struct runner {
+    const spry_spmv_plan *plan;
+    pthread_barrier_t *start;
+    int64_t workspace_bytes;
+    int brings; /* 1: a workspace of its own */
+    int failed, other;
+} runner;
+
+static void *run_often(void *argument)
+{
+    runner *r = argument;
+    double *x = calloc(N, sizeof *x), *y = calloc(N, sizeof *y);
+    const size_t bytes = ((size_t)r->workspace_bytes + 64) / 64 * 64;
+    spry_run_options o = SPRY_INIT(spry_run_options);
+    void *workspace = r->brings ? aligned_alloc(64, bytes) : NULL;
+    o.workspace = workspace;
+    o.workspace_bytes = workspace ? r->workspace_bytes : 0;
+    o.threads = 1;
+    (void)pthread_barrier_wait(r->start);
+    for (int n = 0; x && y && n < RUNS; n++) {
+        const spry_status status = spry_spmv_plan_run(r->plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N),
+                                                      NULL, &o, NULL);
+        r->failed += status == SPRY_OUT_OF_MEMORY;
+        r->other += status != SPRY_OUT_OF_MEMORY && status != SPRY_OK;
+    }
+    free(workspace);
+    free(x);
+    free(y);
+    return NULL;
+}
+
+/* Runs on so many threads while every allocation fails; returns how many failed, all of them for their workspace. */
+static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, int brings, int64_t workspace_bytes)
+{
+    pthread_t started[THREADS];
+    runner runners[THREADS];
+    pthread_barrier_t start;
+    int64_t failed = 0;
+    const int64_t before = atomic_load(&h->calls);
+    assert_int_equal(pthread_barrier_init(&start, NULL, (unsigned)threads), 0);
+    h->fail_from = before + 1;
+    h->fail_until = INT64_MAX;
+    for (int t = 0; t < threads; t++) {
+        runners[t] = (runner){plan, &start, workspace_bytes, brings, 0, 0};
+        assert_int_equal(pthread_create(&started[t], NULL, run_often, &runners[t]), 0);
+    }
+    for (int t = 0; t < threads; t++) {
+        assert_int_equal(pthread_join(started[t], NULL), 0);
+        assert_int_equal(runners[t].other, 0);
+        failed += runners[t].failed;
+    }
+    (void)pthread_barrier_destroy(&start);
+    h->fail_from = h->fail_until = 0;
+    assert_int_equal(atomic_load(&h->calls) - before, failed);
+    return failed;
+}
+
+static void runs_allocate_as_told(void **state)
+{
+    (void)state;
+    int64_t overlapping = 0;
+    hooks h = {0};
+    spry_context *context = make_context(&h, 1);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=120,y=120", NULL, NULL), SPRY_OK);
+    for (int f = 0; f < spry_format_count(); f++)
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            spry_format_info format = SPRY_INIT(spry_format_info);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+            spry_spmv_plan *plan = NULL;
+            assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+            o.format = format.name;
+            o.op = (spry_op)op;
+            o.memory_limit_bytes = INT64_MAX; /* in place of the padding guard */
+            if (spry_spmv_plan_create(context, &plan, A, &o, NULL) == SPRY_UNSUPPORTED) continue;
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            assert_int_equal(run_together(plan, &h, 1, 0, info.workspace_bytes), 0);
+            assert_int_equal(run_together(plan, &h, THREADS, 1, info.workspace_bytes), 0);
+            const int64_t failed = run_together(plan, &h, THREADS, 0, info.workspace_bytes);
+            if (info.workspace_bytes == 0) assert_int_equal(failed, 0);
+            overlapping += failed;
+            spry_spmv_plan_destroy(plan);
+        }
+    assert_true(overlapping > 0);
+    spry_matrix_destroy(A);
+    assert_int_equal(h.faults, 0);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_allocate_as_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/*
+ * Memory limits of sparse products: a call holds no more than its limit, scratch of conversions included, and a refusal
+ * reports the caller's limit and one that suffices. Then what a run may write to, and what is promised of infinities.
+ */
+#include "spry/tools.h"
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIALS = 150, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };
+
+static test_form drawn_form(spry_type type, uint64_t *state)
+{
+    const int wide = test_below(state, 4) == 0;
+    return (test_form){.layout = (spry_layout)(1 + test_below(state, 3)),
+                       .value_type = test_below(state, 4) == 0 ? SPRY_PATTERN : type,
+                       .offset_type = wide ? SPRY_I64 : SPRY_I32,
+                       .index_type = wide ? SPRY_I64 : SPRY_I32};
+}
+
+static int64_t bytes_of(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    const int64_t index = (int64_t)spry_index_type_bytes(a.index_type) * (a.layout == SPRY_COO ? 2 : 1);
+    const int64_t lines = a.layout == SPRY_COO ? 0 : (a.layout == SPRY_CSC ? a.cols : a.rows) + 1;
+    return a.nnz * (index + (int64_t)spry_type_bytes(a.value_type)) +
+           lines * (int64_t)(a.layout == SPRY_COO ? 0 : spry_index_type_bytes(a.offset_type));
+}
+
+/* A product, or a plan of it, with a run. */
+static spry_status multiply(spry_context *context, const spry_matrix *A, const spry_matrix *B, spry_spgemm_options *o,
+                            int plans, spry_error *err)
+{
+    spry_matrix *C = NULL;
+    spry_spgemm_plan *plan = NULL;
+    spry_status status = plans ? spry_spgemm_plan_create(context, &plan, A, B, o, err)
+                               : spry_spgemm(context, &C, A, B, o, err);
+    if (status == SPRY_OK && plans) status = spry_spgemm_plan_run(plan, NULL, err);
+    spry_spgemm_plan_destroy(plan);
+    spry_matrix_destroy(C);
+    return status;
+}
+
+static void limits_hold_and_suffice(void **unused)
+{
+    (void)unused;
+    int refused = 0;
+    for (uint64_t t = 0; t < TRIALS; t++) {
+        uint64_t state = t + 1;
+        test_memory memory = {0};
+        spry_context *context = test_context(t % 2 ? &memory : NULL, 1 + (int)(t % 3));
+        const spry_type type = t % 2 ? SPRY_F64 : SPRY_F32;
+        spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+        o.op_a = (spry_op)test_below(&state, 2);
+        o.op_b = (spry_op)test_below(&state, 2);
+        const int64_t m = 1 + test_below(&state, 300), n = 1 + test_below(&state, t % 5 == 0 ? 50000 : 300);
+        const int64_t l = 1 + test_below(&state, t % 7 == 0 ? 50000 : 300);
+        test_entries a = test_make(TEST_SHUFFLED, o.op_a ? l : m, o.op_a ? m : l, 4, &state);
+        test_entries b = test_make(TEST_SHUFFLED, o.op_b ? n : l, o.op_b ? l : n, 4, &state);
+        spry_matrix *A = test_matrix(context, &a, drawn_form(type, &state));
+        spry_matrix *B = test_matrix(context, &b, drawn_form(type, &state));
+        const int64_t inputs = bytes_of(A) + bytes_of(B);
+        for (int64_t limit = 1, tries = 0; tries < 4; limit = inputs + 1 + test_below(&state, inputs), tries++) {
+            spry_error err = SPRY_ERROR_INIT;
+            spry_status status = SPRY_OK;
+            for (int again = 0; again < 2; again++) {
+                const int64_t before = atomic_load(&memory.bytes);
+                atomic_store(&memory.most_bytes, before);
+                o.memory_limit_bytes = limit;
+                status = multiply(context, A, B, &o, (int)(tries % 2), &err);
+                const int64_t held = inputs + atomic_load(&memory.most_bytes) - before;
+                if (limit > inputs && held > limit + SLACK)
+                    fail_msg("trial %d: %lld held, limit %lld", (int)t, (long long)held, (long long)limit);
+                if (status != SPRY_TOO_LARGE) break;
+                refused++;
+                assert_string_equal(err.argument, "memory_limit_bytes");
+                assert_true(err.limit == limit && err.value > limit);
+                limit = err.value;
+            }
+            if (status != SPRY_OK) fail_msg("trial %d, limit %lld: %s", (int)t, (long long)limit, err.message);
+        }
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        test_discard(&a);
+        test_discard(&b);
+        spry_context_destroy(context);
+    }
+    assert_true(refused > TRIALS);
+}
+
+/* A run into the caller's values refuses what it reads. */
+static void values_apart(void **unused)
+{
+    (void)unused;
+    spry_context *context = test_context(NULL, 1);
+    spry_arrays a = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
+    spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
+    spry_spgemm_plan *plan = NULL;
+    spry_matrix *A = NULL;
+    double own[5 * 20];
+    assert_int_equal(spry_matrix_generate(context, &A, "banded,rows=20,half=1", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_get_structure(plan, &c, NULL), SPRY_OK);
+    const void *const read[] = {a.values, a.indices, (const double *)a.values + a.nnz - 1, c.indices};
+    for (size_t n = 0; n < sizeof read / sizeof *read; n++) {
+        spry_error err = SPRY_ERROR_INIT;
+        run.values = (void *)(uintptr_t)read[n];
+        assert_int_equal(spry_spgemm_plan_run(plan, &run, &err), SPRY_INVALID_ARGUMENT);
+        assert_string_equal(err.argument, "values");
+        if (!strstr(err.message, "overlap")) fail_msg("%s", err.message);
+    }
+    assert_true(c.nnz <= 5 * 20);
+    run.values = own;
+    assert_int_equal(spry_spgemm_plan_run(plan, &run, NULL), SPRY_OK);
+    spry_spgemm_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* A row of two entries at one position times an infinity, and C as a kernel gives it that adds first, or multiplies. */
+static int accepts(spry_context *context, const double *values, const double *factor, double c)
+{
+    static const int32_t offsets[] = {0, 2}, columns[] = {0, 0}, one[] = {0, 1}, zero[] = {0};
+    spry_matrix *A = NULL, *B = NULL, *C = NULL;
+    spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, values, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 1, 1, one, zero, factor, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &C, 1, 1, one, zero, &c, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_verify(context, &found, C, A, B, NULL, SPRY_VERIFY_EXACT, NULL), SPRY_OK);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(C);
+    return found.wrong_rows == 0;
+}
+
+static void infinite_duplicates(void **unused)
+{
+    (void)unused;
+    spry_context *context = test_context(NULL, 1);
+    static const double signs[] = {2, -1}, large[] = {1e308, 1e308}, infinite = INFINITY, half = 0.5, two = 2;
+    assert_true(accepts(context, signs, &infinite, NAN) && accepts(context, signs, &infinite, INFINITY));
+    assert_false(accepts(context, signs, &infinite, 3));
+    assert_true(accepts(context, large, &half, 1e308) && accepts(context, large, &half, INFINITY));
+    assert_false(accepts(context, large, &half, 1));
+    assert_true(accepts(context, signs, &two, 2));
+    assert_false(accepts(context, signs, &two, INFINITY));
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits_hold_and_suffice), cmocka_unit_test(values_apart),
+                                       cmocka_unit_test(infinite_duplicates)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
