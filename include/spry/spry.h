@@ -894,7 +894,7 @@ typedef struct spry_spgemm_options {
     int threads;    /* at most, up to 4096; 0: the context's */
     /* Inputs, result, workspace and scratch of conversions together, on the device that computes; 0: no limit. */
     int64_t memory_limit_bytes;
-    spry_spgemm_info *info;     /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
+    spry_spgemm_info *info; /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
     /*
      * Of the GPU that computes; not looked at where the CPU does. The call waits for what the stream holds before it
      * reads operands, and its work has ended on return. NULL: the default stream, in whose order a single product is

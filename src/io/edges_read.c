@@ -318,8 +318,8 @@ static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_optio
                             .lines = work->lines};
     SPRYI_OK_OR_RETURN(spryi_mtx_pick_index_type(&head, options, &index_type, err));
     const double both = (options->undirected ? 2 : 1) * (double)work->count;
-    SPRYI_OK_OR_RETURN(spryi_note_needs(8 * (head.m + 1), spryi_text_enough(work->text, 2 * both, head.m, SPRY_I64),
-                                        "offsets", err));
+    SPRYI_OK_OR_RETURN(
+        spryi_note_needs(8 * (head.m + 1), spryi_text_enough(work->text, 2 * both, head.m, SPRY_I64), "offsets", err));
     SPRYI_OK_OR_RETURN(join_all(work, &entries, index_type, err));
     SPRYI_OK_OR_RETURN(spryi_mtx_to_csr(work->text->context, A, &head, &entries, options, err));
     tell_source(work, &(*A)->source);

@@ -129,8 +129,8 @@ int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, 
     const int64_t reader = BUFFER_BYTES + (BUFFER_BYTES / LEAST_LINE + 1) * MOST_PARSED;
     const int64_t readers = spry_context_threads(text->context) * reader;
     const int64_t feed = text->feed.fd < 0 ? 0 : 2 * (int64_t)SPRYI_AHEAD_BYTES;
-    return spryi_add_bytes(FIXED + readers + feed, spryi_assembly_bytes(text->context, entries, (double)rows,
-                                                                        index_type, sizeof(double)));
+    return spryi_add_bytes(FIXED + readers + feed,
+                           spryi_assembly_bytes(text->context, entries, (double)rows, index_type, sizeof(double)));
 }
 
 spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err)

@@ -119,7 +119,8 @@ static double count_products(const spry_spgemm_plan *plan)
 {
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
     const int a_by_column = plan->options.op_a == SPRY_NO_TRANSPOSE, b_by_column = plan->options.op_b == SPRY_TRANSPOSE;
-    const int in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) && (b->indices || b->nnz == 0);
+    const int in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) &&
+                          (b->indices || b->nnz == 0);
     if (!in_memory) return all_entries(a) * all_entries(b);
     if (has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(a, a_by_column, b);
     if (has_offsets_of(a, a_by_column) && b->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(b, b_by_column, a);
@@ -169,7 +170,7 @@ int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan)
         bytes += (double)spryi_conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
         bytes += NUMBER * (all_entries(b) + n);
     }
-    bytes += (2 * m + 4 * (all_entries(a) + m) / PIECE) * NUMBER;   /* offsets and pieces of the job, and of C */
+    bytes += (2 * m + 4 * (all_entries(a) + m) / PIECE) * NUMBER;       /* offsets and pieces of the job, and of C */
     bytes += plan->sequential ? COLUMN * n : SLOT * (row + 64) + n / 4; /* workspace of one thread */
     return whole_bytes(bytes + entries * (index + value));
 }

@@ -40,7 +40,7 @@ struct spry_spgemm_plan {
     spry_spgemm_options options; /* its pointers are not kept */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];
-    int single_run; /* 1: what only later runs need is not kept */
+    int single_run;              /* 1: what only later runs need is not kept */
     const spry_arrays *shown[2]; /* A's and B's as they were given; only while the plan is created */
     int needs_csc, sequential;   /* of the kernel that is named */
     union {

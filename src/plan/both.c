@@ -144,7 +144,9 @@ static int64_t needs_of_other(spry_context *context, const spry_matrix *A, const
     o.memory_limit_bytes = 1;
     pairing->flips = o.kernel != NULL;
     const spry_status status = spryi_plan_one(context, &other, A, &o, &trial, pairing, &why);
-    const int64_t bytes = status == SPRY_OK ? spryi_most_owned_bytes(other) : is_over_limit(status, &why) ? why.value : 0;
+    const int64_t bytes = status == SPRY_OK             ? spryi_most_owned_bytes(other)
+                          : is_over_limit(status, &why) ? why.value
+                                                        : 0;
     pairing->flips = 0;
     spry_spmv_plan_destroy(other);
     return bytes;

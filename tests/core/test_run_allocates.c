@@ -30,8 +30,8 @@ static void *run_often(void *argument)
     o.threads = 1;
     (void)pthread_barrier_wait(r->start);
     for (int n = 0; x && y && n < RUNS; n++) {
-        const spry_status status = spry_spmv_plan_run(r->plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N),
-                                                      NULL, &o, NULL);
+        const spry_status status =
+            spry_spmv_plan_run(r->plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, &o, NULL);
         r->failed += status == SPRY_OUT_OF_MEMORY;
         r->other += status != SPRY_OUT_OF_MEMORY && status != SPRY_OK;
     }

@@ -421,7 +421,8 @@ static spry_status refuse_early(const spryi_build_request *request, spry_error *
     const int64_t limit = request->options->memory_limit_bytes;
     if (limit == 0 || a->nnz + a->rows < LARGE || a->nnz * slot + a->rows / 8 <= limit) return SPRY_OK;
     const int64_t batch = spryi_swept_unroll((int32_t)a->value_type) * SPRYI_SWEPT_THREADS * slot;
-    const spryi_cost most = {.bytes = a->nnz < INT64_MAX / 4 / batch ? a->nnz * (batch + 64) + 64 * a->rows : INT64_MAX};
+    const spryi_cost most = {.bytes = a->nnz < INT64_MAX / 4 / batch ? a->nnz * (batch + 64) + 64 * a->rows
+                                                                     : INT64_MAX};
     return spryi_check_padding(request, "swept", &most, err);
 }
 
