@@ -96,7 +96,7 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device
 /* Threads of a product on a CPU: no more than have something to do. */
 int spryi_spgemm_threads(const spry_spgemm_plan *plan);
 
-/* spgemm_bounds.c: bounds the bytes that a conversion of `a` to compressed rows or columns holds, the result included. */
+/* spgemm_bounds.c: bounds the bytes that a conversion of `a` to compressed rows or columns holds, result included. */
 int64_t spryi_conversion_bytes(const spry_context *context, const spry_arrays *a, spry_layout layout,
                                spry_type value_type, spry_index_type index_type);
 /* spgemm_bounds.c: returns a limit that suffices for the product on a CPU, whatever C has. */

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ZERO_BYTES = 64 };
 static const double MOST_BUDGET = 1e12; /* us, some days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
@@ -295,63 +294,6 @@ done:
     return status;
 }
 
-/* 1: the plan has a number 0 in its device's own memory, beside an ordering's. */
-static int has_zero_block(const spry_spmv_plan *plan)
-{
-    return !plan->order && (plan->options.row_major || plan->brought > 0) && !plan->device->driver->host_memory;
-}
-
-/* 1: runs copy host vectors to the device and back. */
-static int has_copies(const spry_spmv_plan *plan)
-{
-    return plan->options.vector_device != plan->device->number;
-}
-
-/* What the plan allocated, or will when it is complete. */
-int64_t spryi_owned_bytes(const spry_spmv_plan *plan)
-{
-    const void *storage = plan->stored.storage;
-    const int64_t vectors = (plan->x_length + plan->y_length) * (int64_t)plan->number_bytes;
-    int64_t bytes = plan->stored.mapped      ? 0
-                    : plan->stored.on_device ? plan->format->storage_bytes(storage) - plan->stored.borrowed
-                                             : plan->format->owned_bytes(storage);
-    bytes += plan->auxiliary_bytes + plan->workspace_bytes + spryi_ordering_bytes(plan, 1);
-    if (has_zero_block(plan)) bytes += ZERO_BYTES;
-    if (has_copies(plan)) bytes += plan->options.row_major ? 2 * vectors : vectors;
-    return bytes;
-}
-
-int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan)
-{
-    const spryi_format *format = plan->format;
-    const int grows = format->growth_bytes && !plan->stored.mapped && !plan->stored.on_device;
-    return spryi_owned_bytes(plan) + (grows ? format->growth_bytes(plan->stored.storage) : 0);
-}
-
-/* Bounds the bytes of the plan's ordering and of the vectors that runs copy or bring into rows. */
-static int64_t most_for_vectors(const spry_spmv_plan *plan)
-{
-    enum { LINE = 64, FIXED = 1024 }; /* bytes of the row that columns are brought into; of padding */
-    const spry_spmv_options *o = &plan->options;
-    const int64_t lines = spryi_add_bytes(plan->x_length, plan->y_length);
-    const int is_mapped = o->row_major || plan->order || o->row_scaling || o->column_scaling;
-    const int64_t columns = o->columns > 1 ? LINE : is_mapped ? (int64_t)plan->number_bytes : 0;
-    const int64_t order = plan->order ? (int64_t)sizeof(int32_t) : 0;
-    const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->number_bytes : 0;
-    const int64_t copy_of_A = plan->order && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0;
-    if (lines > INT64_MAX / 1024) return INT64_MAX;
-    return spryi_add_bytes(FIXED + lines * (columns + copies + order), copy_of_A);
-}
-
-/* Adds to a refusal of the format's arrays what the plan would own in addition. */
-static spry_status refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err)
-{
-    const int64_t value = spryi_add_bytes(why->value, most_for_vectors(plan));
-    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", value, why->limit,
-                            "a plan in %s would own up to %lld bytes, over the limit of %lld", plan->format->name,
-                            (long long)value, (long long)why->limit);
-}
-
 /* The workspace, and the device's copies of vectors that lie elsewhere. */
 static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
 {
@@ -363,12 +305,12 @@ static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
         if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, plan->workspace_bytes, err));
     }
     if (plan->order) plan->zero = plan->order->zero;
-    if (has_zero_block(plan)) {
-        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->zero_block, ZERO_BYTES, "a zero", err));
-        SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->zero_block, ZERO_BYTES, err));
+    if (spryi_has_zero_block(plan)) {
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->zero_block, SPRYI_ZERO_BYTES, "a zero", err));
+        SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->zero_block, SPRYI_ZERO_BYTES, err));
         plan->zero = plan->zero_block;
     }
-    if (has_copies(plan)) {
+    if (spryi_has_copies(plan)) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
         if (plan->options.row_major) {
@@ -413,7 +355,7 @@ static spry_status build(spry_spmv_plan *plan, spry_error *err)
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = make_storage(plan, &why);
     if (status == SPRY_TOO_LARGE && strcmp(why.argument, "memory_limit_bytes") == 0)
-        return refuse_storage(plan, &why, err);
+        return spryi_refuse_storage(plan, &why, err);
     if (status != SPRY_OK) return spryi_hand_on(err, &why);
     SPRYI_TRY(find_run(plan, err));
     SPRYI_TRY(prepare_kernel(plan, err));

@@ -141,9 +141,25 @@ spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const s
                            const spry_spmv_options *options, struct spryi_trial *trial, spryi_pairing *pairing,
                            spry_error *err);
 spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
-int64_t spryi_owned_bytes(const spry_spmv_plan *plan); /* of this direction */
+
+/* ---- owned.c ----------------------------------------------------------------------------------------- */
+
+enum { SPRYI_ZERO_BYTES = 64 };
+
+/* Returns whether the plan has a number 0 in its device's own memory, in addition to an ordering's. */
+int spryi_has_zero_block(const spry_spmv_plan *plan);
+
+/* Returns whether runs copy host vectors to the device and back. */
+int spryi_has_copies(const spry_spmv_plan *plan);
+
+/* Returns the bytes that this direction of the plan allocated, or will when it is complete. */
+int64_t spryi_owned_bytes(const spry_spmv_plan *plan);
+
 /* Returns the most bytes that this direction owns after any update. Values that slices share may become distinct. */
 int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan);
+
+/* Hands on a refusal of the format's arrays, with a bound of what the plan would own in addition. */
+spry_status spryi_refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err);
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
