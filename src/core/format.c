@@ -23,7 +23,15 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
 
 int64_t spryi_most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost)
 {
-    enum { FIXED = 1 << 14, ENTRY = 5, LINE = 8, LINE_OF_GROUPS = 80, SCATTERED_LINE = 40, SCATTERED_ENTRY = 8 };
+    enum {
+        FIXED = 1 << 10,
+        ENTRY = 5,
+        LINE = 8,
+        LINE_OF_GROUPS = 80,
+        SCATTERED_LINE = 40,
+        SCATTERED_ENTRY = 8,
+        SCATTERED_FIXED = 1 << 12
+    };
     static const int64_t MOST = INT64_MAX / 1024;
     const spry_arrays *a = &request->A->a;
     const int scatters = (request->options->op == SPRY_TRANSPOSE) != (strcmp(format, "csc") == 0);
@@ -31,7 +39,7 @@ int64_t spryi_most_beside(const spryi_build_request *request, const char *format
     const int64_t lines = a->rows > a->cols ? a->rows : a->cols;
     if (lines > MOST || a->nnz > MOST) return INT64_MAX;
     int64_t bytes = FIXED + ENTRY * a->nnz + (has_groups ? LINE_OF_GROUPS : LINE) * lines;
-    if (scatters) bytes += SCATTERED_LINE * lines + SCATTERED_ENTRY * a->nnz + cost->bytes / 4;
+    if (scatters) bytes += SCATTERED_FIXED + SCATTERED_LINE * lines + SCATTERED_ENTRY * a->nnz + cost->bytes / 4;
     return spryi_add_bytes(bytes, cost->beside);
 }
 

@@ -36,7 +36,7 @@ int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan)
 /* Bounds the bytes of the plan's ordering and of the vectors that runs copy or bring into rows. */
 static int64_t most_for_vectors(const spry_spmv_plan *plan)
 {
-    enum { LINE = 64, FIXED = 1024 }; /* bytes of the row that columns are brought into; of padding */
+    enum { LINE = 64, FIXED = 512 }; /* bytes of the row that columns are brought into; of padding */
     const spry_spmv_options *o = &plan->options;
     const int64_t lines = spryi_add_bytes(plan->x_length, plan->y_length);
     const int is_mapped = o->row_major || plan->order || o->row_scaling || o->column_scaling;
