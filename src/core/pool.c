@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 enum {
-    IDLE_SPIN_US = 50, /* about as long as the work between two products of a solver */
+    IDLE_SPIN_US = 50,  /* about as long as the work between two products of a solver */
+    LOOP_SPIN_US = 200, /* about as long as the work between two loops of a short set-up */
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* between two looks at the clock */
     WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
@@ -140,7 +141,7 @@ static void start_threads(spryi_pool *pool, int tasks)
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    atomic_store(&pool->spin_us, spryi_allowed_processors() < tasks ? 0 : IDLE_SPIN_US);
+    pool->spins = spryi_allowed_processors() >= tasks;
     while (pool->started < tasks - 1 && pool->started < pool->most)
         if (pthread_create(&pool->threads[pool->started], &attributes, work, pool) == 0)
             pool->started++;
@@ -194,6 +195,11 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
     pool->floats = spryi_get_float_controls();
     atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
     atomic_store(&pool->pending, (unsigned)tasks);
+    atomic_store_explicit(&pool->spin_us,
+                          !pool->spins ? 0
+                          : judged     ? IDLE_SPIN_US
+                                       : LOOP_SPIN_US,
+                          memory_order_relaxed);
     for (int m = 0; m < masks; m++) {
         const int count = m < masks - 1 ? SPRYI_TASKS_A_MASK : tasks - m * SPRYI_TASKS_A_MASK;
         /* task 0 is the caller's */

@@ -31,6 +31,7 @@ typedef struct spryi_pool {
     atomic_int taken;
     double alone_until;             /* the clock's time until which calls work alone */
     int started, most;              /* threads; no more than `most` can be had */
+    bool spins;                     /* there is a processor for each thread */
     cpu_set_t allowed;              /* processors for the threads: those of the thread that made the context; or none */
     _Alignas(64) atomic_uint calls; /* made so far: idle threads look here, and sleep on it */
     atomic_int sleepers, stop;
