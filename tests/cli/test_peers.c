@@ -116,7 +116,8 @@ static void wrong_peer_is_found_out(void **state)
         const cJSON *wrong = find(records, "kernel", "csr_wrong"), *lost = find(records, "kernel", "csr_lost");
         assert_non_null(wrong);
         assert_string_equal(text_of(wrong, "status"), "wrong");
-        assert_non_null(strstr(text_of(wrong, "reason"), "1 rows past the error bound, worst at row 1251 (counted from 1)"));
+        assert_non_null(
+            strstr(text_of(wrong, "reason"), "1 rows past the error bound, worst at row 1251 (counted from 1)"));
         assert_true(number_of(wrong, "max_error") > 1);
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(wrong, "time_us")));
         assert_non_null(lost);
