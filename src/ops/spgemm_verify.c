@@ -9,6 +9,7 @@
 #include "spry/tools.h"
 
 #include <float.h>
+#include <string.h>
 
 typedef struct check {
     spry_arrays a, b, c; /* CSR; b is op(B) */
@@ -235,19 +236,38 @@ done:
     return status;
 }
 
+typedef struct magnitude_job {
+    const spry_arrays *a;
+    atomic_llong most; /* bits of the largest magnitude, which compare as magnitudes do: Inf and NaN are the largest */
+} magnitude_job;
+
+static void find_most(void *job, int64_t begin, int64_t end)
+{
+    magnitude_job *j = job;
+    int64_t most = 0;
+    for (int64_t k = begin; k < end; k++) {
+        const double magnitude = fabs(value(j->a, k));
+        int64_t bits;
+        memcpy(&bits, &magnitude, sizeof bits);
+        if (bits > most) most = bits;
+    }
+    spryi_raise(&j->most, most);
+}
+
 /* Inspects the operands' values and order. */
 static void inspect(const spry_context *context, check *v)
 {
     const spry_arrays *const operands[] = {&v->a, &v->b};
     v->finite = 1;
     for (int m = 0; m < 2; m++) {
-        const spry_arrays *a = operands[m];
-        v->duplicates |= !spryi_spgemm_rises(context, a);
-        for (int64_t k = 0; k < a->nnz; k++) {
-            const double magnitude = fabs(value(a, k));
-            if (!isfinite(magnitude)) v->finite = 0;
-            if (magnitude > v->most_value) v->most_value = magnitude;
-        }
+        magnitude_job j = {.a = operands[m]};
+        v->duplicates |= !spryi_spgemm_rises(context, j.a);
+        spryi_loop(context, spryi_threads(context, j.a->nnz), j.a->nnz, 0, find_most, &j);
+        const int64_t bits = j.most;
+        double most;
+        memcpy(&most, &bits, sizeof most);
+        if (!isfinite(most)) v->finite = 0;
+        v->most_value = fmax(v->most_value, isfinite(most) ? most : INFINITY);
     }
 }
 

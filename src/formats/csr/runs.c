@@ -129,14 +129,16 @@ typedef struct find_job {
 static void find_in_blocks(void *job, int64_t begin, int64_t end)
 {
     find_job *j = job;
+    int64_t structured = 0;
     for (int64_t b = begin; b < end; b++) {
         spryi_csr_block *block = &j->blocks[b];
         run_list list = {.csr = j->csr, .runs = j->scratch + block->runs_begin, .first_row = block->begin};
         list.most = most_runs(j->csr, block);
         if (block->piece < 0) find_in_block(&list, block->begin, block->end);
         block->runs_end = block->runs_begin + list.count;
-        atomic_fetch_add(&j->structured, list.structured);
+        structured += list.structured;
     }
+    atomic_fetch_add(&j->structured, structured);
 }
 
 spry_status spryi_csr_runs_find(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
