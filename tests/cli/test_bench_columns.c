@@ -171,7 +171,7 @@ static void wrong_column_is_found_out(void **state)
             assert_string_equal(text_of(r, "status"), "wrong");
             assert_non_null(strstr(text_of(r, "reason"), wrong++ == 0 ? "alpha 1, beta 0: 1 rows past the error bound"
                                                                       : "alpha 1, beta 0, column 5: 1 rows past the"));
-            assert_non_null(strstr(text_of(r, "reason"), "worst at row 1250"));
+            assert_non_null(strstr(text_of(r, "reason"), "worst at row 1251 (counted from 1)"));
         }
         assert_int_equal(wrong, 2);
         assert_null(find(records, "kernel", "csr_wrong"));

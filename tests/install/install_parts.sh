@@ -13,7 +13,8 @@ fi
 rm -rf "$work"
 mkdir -p "$work/build"
 cd "$build"
-find . -path './tests/install/*/*' -prune -o -name cmake_install.cmake -exec cp --parents {} "$work/build" \;
+find . \( -path ./patches -o -path './tests/install/*/*' \) -prune -o \
+    -name cmake_install.cmake -exec cp --parents {} "$work/build" \;
 cd - >/dev/null
 find "$work/build" -name cmake_install.cmake -exec sed -i "s#$build/#$work/build/#g" {} +
 # Files that the scripts install, of programs and modules apart from the library.
