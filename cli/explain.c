@@ -279,7 +279,7 @@ static int print_explanation(const char *name, const spry_explanation *e, const 
     }
     printf("\n");
     if (!cli_table_print(stdout, &t)) return CLI_UNSUCCESSFUL;
-    puts("  times are predicted; pays after: products until set-up has paid, against csr; * is taken");
+    puts("  times are predicted; pays after: products until set-up has paid, against csr");
     if (has_roof) puts("  of roof: the time that the bytes of plain CSR would take, as a share");
     const int status = print_refused(e, &info, err);
     if (status != CLI_OK) return status;
