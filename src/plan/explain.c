@@ -167,7 +167,6 @@ static spry_status try_csr(spry_explanation *e, const question *q, spry_error *w
         return status == SPRY_TOO_LARGE || status == SPRY_OUT_OF_MEMORY ? status : SPRY_OK;
     }
     SPRYI_OK_OR_RETURN(bytes_to_own(&bytes, e, q, "csr", why));
-    SPRYI_OK_OR_RETURN(spryi_check_memory_limit(q->o, "csr", bytes, why));
     return spryi_check_memory_limit(q->o, "csr", bytes + copied_vectors(q), why);
 }
 
