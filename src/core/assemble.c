@@ -214,14 +214,14 @@ typedef struct keep_job {
 
 static void keep_entries(void *job, int64_t begin, int64_t end)
 {
-    const keep_job *j = job;
-    const spryi_compressed *to = j->to;
-    const spryi_entries *from = j->from;
+    const int take = ((const keep_job *)job)->take;
+    const spryi_compressed made = *((const keep_job *)job)->to, *to = &made; /* copies that no store can change */
+    const spryi_entries given = *((const keep_job *)job)->from, *from = &given;
     for (int64_t k = begin; k < end; k++) {
         int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
         const int64_t last = k < from->nnz ? spryi_index_at(from->major, from->index_type, k) : to->majors;
         for (; i <= last; i++) to->offsets[i] = k;
-        if (k == from->nnz || j->take) continue;
+        if (k == from->nnz || take) continue;
         spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
         spryi_move_value(to->values, k, from->values, k, to->value_type);
     }
@@ -429,8 +429,10 @@ static void change_some_values(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
     const merge_job *j = job;
-    for (int64_t k = begin; k < end; k++)
-        spryi_set_value(j->values, j->value_type, k, spryi_value_at(j->a->values, j->a->value_type, k));
+    const void *from = j->a->values;
+    void *to = j->values;
+    const spry_type from_type = j->a->value_type, to_type = j->value_type;
+    for (int64_t k = begin; k < end; k++) spryi_set_value(to, to_type, k, spryi_value_at(from, from_type, k));
 }
 
 static void count_all_repeats(void *job, int64_t begin, int64_t end)

@@ -30,11 +30,11 @@ typedef struct expansion {
 
 static void expand_majors(void *job, int64_t begin, int64_t end)
 {
-    const expansion *j = job;
+    const expansion j = *(const expansion *)job; /* a copy that no store can change */
     for (int64_t i = begin; i < end; i++) {
-        const int64_t last = spryi_index_at(j->offsets, j->offset_type, i + 1), major = j->labels ? j->labels[i] : i;
-        for (int64_t k = spryi_index_at(j->offsets, j->offset_type, i); k < last; k++)
-            spryi_set_index(j->indices, j->index_type, k, major);
+        const int64_t last = spryi_index_at(j.offsets, j.offset_type, i + 1), major = j.labels ? j.labels[i] : i;
+        for (int64_t k = spryi_index_at(j.offsets, j.offset_type, i); k < last; k++)
+            spryi_set_index(j.indices, j.index_type, k, major);
     }
 }
 

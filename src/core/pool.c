@@ -353,9 +353,12 @@ void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t bloc
 
 static void run_loop(const spry_context *context, dealt_blocks d)
 {
-    enum { RANGES = 16, UNIT = 64 }; /* ranges of a thread; items that automatic ranges are a multiple of */
+    enum { RANGES = 16, UNIT = 64 }; /* ranges of a thread; items that long automatic ranges are a multiple of */
     if (d.items <= 0) return;
-    if (d.grain <= 0) d.grain = (d.items / d.threads / RANGES + UNIT) / UNIT * UNIT;
+    if (d.grain <= 0) {
+        d.grain = d.items / d.threads / RANGES + 1;
+        if (d.grain > UNIT) d.grain = d.grain / UNIT * UNIT;
+    }
     d.blocks = (d.items - 1) / d.grain + 1;
     if (d.blocks < d.threads) d.threads = (int)d.blocks;
     if (d.threads > 1)

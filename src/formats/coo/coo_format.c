@@ -7,12 +7,12 @@
 
 static void expand_rows(void *job, int64_t begin, int64_t end)
 {
-    const spryi_coo *s = job;
-    const spry_arrays *a = &s->a;
+    const spry_arrays a = ((const spryi_coo *)job)->a; /* copies that no store can change */
+    void *rows = ((const spryi_coo *)job)->rows;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t last = spryi_index_at(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < last; k++)
-            spryi_set_index(s->rows, a->index_type, k, i);
+        const int64_t last = spryi_index_at(a.offsets, a.offset_type, i + 1);
+        for (int64_t k = spryi_index_at(a.offsets, a.offset_type, i); k < last; k++)
+            spryi_set_index(rows, a.index_type, k, i);
     }
 }
 

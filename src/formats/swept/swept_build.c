@@ -98,8 +98,9 @@ static void mark_rows(void *job, int64_t begin, int64_t end)
     const swept_build *made = job;
     const void *offsets = made->a->offsets;
     const spry_index_type type = made->a->offset_type;
+    int64_t *before = made->before;
     for (int64_t i = begin; i < end; i++)
-        made->before[i + 1] = spryi_index_at(offsets, type, i + 1) > spryi_index_at(offsets, type, i);
+        before[i + 1] = spryi_index_at(offsets, type, i + 1) > spryi_index_at(offsets, type, i);
 }
 
 static spry_status count_rows(spry_context *context, swept_build *made, spry_error *err)
