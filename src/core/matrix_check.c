@@ -72,10 +72,11 @@ static int64_t minors_of(const spry_arrays *a)
 static void check_some_offsets(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
+    const spry_arrays a = *j->a; /* a copy that no store can change, here and below */
     finding mine = {0};
     for (int64_t i = begin; i < end; i++) {
-        int64_t next = spryi_offset_of(j->a, i + 1);
-        if (next < spryi_offset_of(j->a, i) || next > j->a->nnz) note(&mine, i, i, next);
+        int64_t next = spryi_offset_of(&a, i + 1);
+        if (next < spryi_offset_of(&a, i) || next > a.nnz) note(&mine, i, i, next);
     }
     pthread_mutex_lock(&joining);
     join(j->falling, &mine);
@@ -114,9 +115,10 @@ static void check_entries(const spry_arrays *a, int64_t major, int64_t first, in
 static void check_majors(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
+    const spry_arrays a = *j->a;
     tally mine = {0};
     for (int64_t i = begin; i < end; i++)
-        check_entries(j->a, i, spryi_offset_of(j->a, i), spryi_offset_of(j->a, i + 1), &mine);
+        check_entries(&a, i, spryi_offset_of(&a, i), spryi_offset_of(&a, i + 1), &mine);
     join_tally(j->t, &mine);
 }
 
@@ -141,7 +143,7 @@ static void check_compressed(const spry_context *context, const spry_arrays *a, 
 
 static void check_triples(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays *a = ((const check_job *)job)->a;
+    const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
     tally mine = {0};
     for (int64_t k = begin; k < end; k++) { /* from low to high: first_is_row depends on it */
         int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
@@ -176,9 +178,10 @@ static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
 static void check_some_values(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
+    const spry_arrays a = *j->a;
     tally mine = {0};
     for (int64_t k = begin; k < end; k++)
-        if (!isfinite(spryi_value_of(j->a, k))) note(&mine.not_finite, k, -1, 0);
+        if (!isfinite(spryi_value_of(&a, k))) note(&mine.not_finite, k, -1, 0);
     join_tally(j->t, &mine);
 }
 
@@ -251,7 +254,7 @@ done:
 
 static void count_some_neighbours(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays *a = ((const check_job *)job)->a;
+    const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
     const int coo = a->layout == SPRY_COO;
     tally mine = {0};
     for (int64_t i = begin; i < end; i++) {

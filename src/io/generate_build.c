@@ -180,8 +180,11 @@ static void shuffle(int64_t *to, int64_t n, uint64_t seed)
 static void count_columns(void *job, int64_t begin, int64_t end)
 {
     const build_job *j = job;
+    const void *indices = j->a->indices;
+    const spry_index_type type = j->a->index_type;
+    int64_t *degree = j->degree;
     for (int64_t k = begin; k < end; k++)
-        __atomic_fetch_add(&j->degree[spryi_index_at(j->a->indices, j->a->index_type, k)], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&degree[spryi_index_at(indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
 /* The most used column first; equally used ones keep their order. */

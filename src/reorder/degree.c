@@ -17,15 +17,17 @@ typedef struct degree_job {
 /* The functions below count offsets' differences, or indices one by one: sums of integers, the same in any order. */
 static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
-    const degree_job *j = job;
-    for (int64_t i = begin; i < end; i++) j->degree[i] += spryi_offset_of(j->a, i + 1) - spryi_offset_of(j->a, i);
+    const spry_arrays a = *((const degree_job *)job)->a; /* copies that no store can change, here and below */
+    int64_t *degree = ((const degree_job *)job)->degree;
+    for (int64_t i = begin; i < end; i++) degree[i] += spryi_offset_of(&a, i + 1) - spryi_offset_of(&a, i);
 }
 
 static void add_some_indices(void *job, int64_t begin, int64_t end)
 {
-    const degree_job *j = job;
+    const degree_job j = *(const degree_job *)job;
+    const spry_index_type type = j.a->index_type;
     for (int64_t k = begin; k < end; k++)
-        __atomic_fetch_add(&j->degree[spryi_index_at(j->indices, j->a->index_type, k)], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&j.degree[spryi_index_at(j.indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
 static void add_lengths(const spry_context *context, int64_t *degree, const spry_arrays *a, int64_t majors, int threads)
