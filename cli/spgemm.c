@@ -392,8 +392,7 @@ static int check_result_size(const product *p, const arguments *a)
     if (spry_spgemm_predict(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
         return CLI_GO_ON; /* the product itself reports what is wrong */
     return cli_usage_error("C would have %s%s entries and take %s, more than half of the %s of memory left: add --yes "
-                           "to "
-                           "multiply, or --memory-limit BYTES; --estimate shows all sizes",
+                           "to multiply, or --memory-limit BYTES; --estimate shows all sizes",
                            e.exact ? "" : "about ", cli_count(e.nnz).s, cli_bytes(e.result_bytes).s,
                            cli_bytes((int64_t)(2 * half)).s);
 }

@@ -159,10 +159,9 @@ static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 }
 
 /*
- * Finds offsets that are of the other width, as far as the arrays show it in constant time. Of offsets of 64 bits that
- * are read as 32 bits every second number is an upper half, 0: among the last three a 0 follows a larger number. Two
- * offsets of 32 bits that are read as one of 64 bits are larger than nnz; the last pair of the array is read, behind
- * which nothing may be.
+ * Refuses offsets of the other width if a few of them show it. If 64-bit offsets are read as 32 bits, every second one
+ * is an upper half, so a 0 follows a larger offset near the end. If 32-bit offsets are read as 64 bits, two of them
+ * form one offset, which exceeds nnz. Nothing beyond the last pair of the array is read.
  */
 static spry_status check_width(const spry_arrays *a, spry_error *err)
 {

@@ -64,6 +64,13 @@ spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *e
 /* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
 
+/* Returns whether two arrays share a byte. Empty ones share none. */
+static inline int spryi_overlap(const void *p, int64_t p_bytes, const void *q, int64_t q_bytes)
+{
+    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
+    return p && q && p_bytes > 0 && q_bytes > 0 && a < b + (uintptr_t)q_bytes && b < a + (uintptr_t)p_bytes;
+}
+
 /* Returns a + b, or INT64_MAX if the sum overflows. Both are 0 or more. */
 static inline int64_t spryi_add_bytes(int64_t a, int64_t b)
 {

@@ -170,7 +170,7 @@ static int is_of_this_process(spryi_pool *pool)
     return 1;
 }
 
-/* judged: calls that follow work alone for a while if this one waits for a thread that has lost its processor. */
+/* judged: if this call waits for a thread that has lost its processor, the next calls work alone for a while. */
 static void wait_for_others(spryi_pool *pool, int tasks, double began, bool judged)
 {
     const double worked = spryi_now_us();

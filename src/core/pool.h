@@ -80,7 +80,10 @@ typedef void (*spryi_loop_fn)(void *job, int64_t begin, int64_t end);
  */
 void spryi_loop(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_loop_fn body, void *job);
 
-/* The same with scratch memory for each part, 0 .. threads - 1: of one part, one range at a time runs. */
+/*
+ * Runs a loop whose body has scratch memory for each part, 0 .. threads - 1. Ranges of one part never run at the same
+ * time.
+ */
 typedef void (*spryi_part_fn)(void *job, int64_t begin, int64_t end, int part);
 void spryi_loop_in_parts(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_part_fn body,
                          void *job);

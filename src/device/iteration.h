@@ -82,8 +82,8 @@ typedef struct spryi_cg_state {
 } spryi_cg_state;
 
 /*
- * Rounding and underflow make up residuals below eps ||b||. What is found with them is no fault of A or M: b - A x is
- * computed instead, and the iteration begins anew from there or stagnates.
+ * Returns whether the residual is below eps ||b||. Rounding and underflow dominate such a residual, so it proves no
+ * fault of A or M. The iteration then computes b - A x and begins anew from there, or stagnates.
  */
 SPRYI_BOTH_SIDES int spryi_cg_is_rounding(const spryi_cg_state *s)
 {

@@ -31,7 +31,7 @@
 #include "spry/io.h"
 
 enum {
-    SPRYI_CONTAINER_VERSION = 3, /* a reader refuses later ones: it cannot know what they mean */
+    SPRYI_CONTAINER_VERSION = 3, /* readers refuse later versions */
     SPRYI_CONTAINER_FIRST = 1,   /* of all files that need no later one */
     SPRYI_CONTAINER_ONES = 2,    /* the first in which a pattern may be stored as a format's ones */
     SPRYI_CONTAINER_BASE_0 = 3, /* the first in which the matrix may count from 0; that of earlier ones counts from 1 */

@@ -327,7 +327,7 @@ static spry_status make_matrix(job *work, spry_matrix **A, const spry_read_optio
     return SPRY_OK;
 }
 
-/* Edges take four bytes at least. As long as nothing else is known, nodes are numbered without large gaps. */
+/* Edges take four bytes at least. Node numbers are assumed to have no large gaps. */
 static spry_status note_needs(const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
     enum { LEAST_LINE = 4 };

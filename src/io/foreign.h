@@ -1,4 +1,4 @@
-/* Files of kinds that are known and not read, so that the message says what to do with them. */
+/* Recognises files of other kinds. The refusal names the kind and the remedy. */
 #ifndef SPRYI_FOREIGN_H
 #define SPRYI_FOREIGN_H
 

@@ -1,4 +1,4 @@
-/* Input that is read in order: packed data become text, and the text of a feed stays as it is. For io/text.c. */
+/* Sequential input of io/text.c: unpacks compressed data, and passes plain text on. */
 #ifndef SPRYI_INFLATER_H
 #define SPRYI_INFLATER_H
 

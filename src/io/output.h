@@ -21,7 +21,7 @@ typedef struct spryi_output {
     char beside[PATH_MAX]; /* the temporary file's name, "" while it has none */
 } spryi_output;
 
-/* What a file's name says of its content. */
+/* Kinds of content, by the ending of a file's name. */
 typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPUT_CONTAINER } spryi_output_kind;
 
 /*

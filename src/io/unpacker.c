@@ -65,7 +65,7 @@ enum { ARCHIVE_EOF = 1, ARCHIVE_OK = 0, ARCHIVE_WARN = -20, ARCHIVE_FATAL = -30 
 struct archive;
 struct archive_entry;
 
-/* The functions of libarchive that are called here, as its <archive.h> declares them. */
+/* Functions of libarchive, with the types that <archive.h> declares. */
 typedef struct functions {
     struct archive *(*archive_read_new)(void);
     int (*archive_read_free)(struct archive *);

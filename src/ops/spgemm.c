@@ -317,12 +317,6 @@ static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *e
     return SPRY_OK;
 }
 
-static int overlap(const void *p, int64_t p_bytes, const void *q, int64_t q_bytes)
-{
-    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
-    return p && q && a < b + (uintptr_t)q_bytes && b < a + (uintptr_t)p_bytes;
-}
-
 /* Refuses an array for C's values that overlaps what the run reads: the operands, or C's structure. */
 static spry_status check_values(const spry_spgemm_plan *plan, const void *values, spry_error *err)
 {
@@ -344,7 +338,7 @@ static spry_status check_values(const spry_spgemm_plan *plan, const void *values
                       {"row indices", a->row_indices, index_bytes},
                       {"offsets", a->offsets, lines * (int64_t)spry_index_type_bytes(a->offset_type)}};
         for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
-            if (overlap(values, bytes, arrays[n].array, arrays[n].bytes))
+            if (spryi_overlap(values, bytes, arrays[n].array, arrays[n].bytes))
                 return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
                                   "spgemm: values overlap the %s of %s, expected an array of their own", arrays[n].name,
                                   names[m]);

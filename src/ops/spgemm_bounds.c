@@ -102,8 +102,9 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a
         counts = large;
         block = inner;
     }
-    if ((double)inner / (double)block * (double)(a->nnz + b->nnz) > MOST_STEPS) return all_entries(a) * all_entries(b);
-    for (int64_t begin = 0; begin < inner; begin += block) {
+    const int takes_too_long = (double)inner / (double)block * (double)(a->nnz + b->nnz) > MOST_STEPS;
+    if (takes_too_long) products = all_entries(a) * all_entries(b);
+    for (int64_t begin = 0; begin < inner && !takes_too_long; begin += block) {
         const int64_t end = begin + block < inner ? begin + block : inner;
         memset(counts, 0, (size_t)(2 * block) * sizeof *counts);
         count_all_lines(a, a_by_column, begin, end, counts);
@@ -114,7 +115,7 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a
     return products;
 }
 
-/* Counts the products of the operands as they were given, or bounds them if counting takes too long. */
+/* Counts the products of the given operands. Returns a bound if counting takes too long. */
 static double count_products(const spry_spgemm_plan *plan)
 {
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];

@@ -115,7 +115,7 @@ static int may_list(const spry_spgemm_plan *plan)
     return job->threads == 1 || job->sizes.run_values == 0 || !rows_move(&job->a);
 }
 
-/* What several threads list columns in, beside C. */
+/* Bytes of the lists of columns that threads fill in addition to C. */
 static int64_t listed_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -153,7 +153,7 @@ static void join_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* What several threads have listed goes together in C. */
+/* Copies the columns that the threads listed into C. */
 static void join_listed(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;

@@ -78,7 +78,7 @@ static int64_t converted_bytes(const spry_spgemm_plan *plan)
     return plan->input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
 }
 
-/* Checks what find_origins holds at once: numbers, a conversion of them, and what that takes. */
+/* Checks the memory of find_origins: the numbers of entries, their conversion, and its scratch. */
 static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_convert_options *o,
                                  spry_index_type index_type, spry_error *err)
 {

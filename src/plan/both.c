@@ -122,11 +122,6 @@ static spry_status make_other(spry_spmv_plan *first, const spry_matrix *A, const
     return spryi_plan_one(first->context, &first->other, A, &o, &trial, pairing, err);
 }
 
-static int is_over_limit(spry_status status, const spry_error *why)
-{
-    return status == SPRY_TOO_LARGE && strcmp(why->argument, "memory_limit_bytes") == 0;
-}
-
 /* Returns what `limit` leaves beside `taken` bytes, at least 1. */
 static int64_t left_of(int64_t limit, int64_t taken)
 {
@@ -144,9 +139,9 @@ static int64_t needs_of_other(spry_context *context, const spry_matrix *A, const
     o.memory_limit_bytes = 1;
     pairing->flips = o.kernel != NULL;
     const spry_status status = spryi_plan_one(context, &other, A, &o, &trial, pairing, &why);
-    const int64_t bytes = status == SPRY_OK             ? spryi_most_owned_bytes(other)
-                          : is_over_limit(status, &why) ? why.value
-                                                        : 0;
+    const int64_t bytes = status == SPRY_OK                   ? spryi_most_owned_bytes(other)
+                          : spryi_is_over_limit(status, &why) ? why.value
+                                                              : 0;
     pairing->flips = 0;
     spry_spmv_plan_destroy(other);
     return bytes;
@@ -180,7 +175,7 @@ static spry_status make_pair(spry_context *context, spry_spmv_plan **first, cons
         spry_error why = SPRY_ERROR_INIT;
         own.memory_limit_bytes = left_of(limit, spryi_add_bytes(other, copy_bytes(pairing)));
         spry_status status = spryi_plan_one(context, first, A, &own, &trial, pairing, &why);
-        if (is_over_limit(status, &why)) {
+        if (spryi_is_over_limit(status, &why)) {
             taken = spryi_add_bytes(why.value, copy_bytes(pairing));
             if (pass == 0) other = needs_of_other(context, A, o, pairing);
             break;
@@ -189,7 +184,7 @@ static spry_status make_pair(spry_context *context, spry_spmv_plan **first, cons
         taken = spryi_add_bytes(spryi_most_owned_bytes(*first), copy_bytes(pairing));
         status = make_other(*first, A, o, left_of(limit, taken), pairing, &why);
         if (status == SPRY_OK) return SPRY_OK;
-        if (!is_over_limit(status, &why)) return spryi_hand_on(err, &why);
+        if (!spryi_is_over_limit(status, &why)) return spryi_hand_on(err, &why);
         other = needs_of_other(context, A, o, pairing);
         if (pass == 0) {
             spry_spmv_plan_destroy(*first);

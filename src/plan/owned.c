@@ -3,6 +3,8 @@
 #include "core/memory.h"
 #include "plan/plan.h"
 
+#include <string.h>
+
 int spryi_has_zero_block(const spry_spmv_plan *plan)
 {
     return !plan->order && (plan->options.row_major || plan->brought > 0) && !plan->device->driver->host_memory;
@@ -46,6 +48,11 @@ static int64_t most_for_vectors(const spry_spmv_plan *plan)
     const int64_t copy_of_A = plan->order && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0;
     if (lines > INT64_MAX / 1024) return INT64_MAX;
     return spryi_add_bytes(FIXED + lines * (columns + copies + order), copy_of_A);
+}
+
+int spryi_is_over_limit(spry_status status, const spry_error *why)
+{
+    return status == SPRY_TOO_LARGE && strcmp(why->argument, "memory_limit_bytes") == 0;
 }
 
 spry_status spryi_refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err)

@@ -354,8 +354,7 @@ static spry_status build(spry_spmv_plan *plan, spry_error *err)
 {
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = make_storage(plan, &why);
-    if (status == SPRY_TOO_LARGE && strcmp(why.argument, "memory_limit_bytes") == 0)
-        return spryi_refuse_storage(plan, &why, err);
+    if (spryi_is_over_limit(status, &why)) return spryi_refuse_storage(plan, &why, err);
     if (status != SPRY_OK) return spryi_hand_on(err, &why);
     SPRYI_TRY(find_run(plan, err));
     SPRYI_TRY(prepare_kernel(plan, err));

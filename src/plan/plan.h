@@ -158,6 +158,9 @@ int64_t spryi_owned_bytes(const spry_spmv_plan *plan);
 /* Returns the most bytes that this direction owns after any update. Values that slices share may become distinct. */
 int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan);
 
+/* Returns whether a refusal is for the caller's memory limit. */
+int spryi_is_over_limit(spry_status status, const spry_error *why);
+
 /* Hands on a refusal of the format's arrays, with a bound of what the plan would own in addition. */
 spry_status spryi_refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err);
 

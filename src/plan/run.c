@@ -2,6 +2,7 @@
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/team.h"
 #include "plan/plan.h"
 
@@ -69,12 +70,6 @@ static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vec
     return SPRY_OK;
 }
 
-static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
-{
-    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
-    return p_bytes > 0 && q_bytes > 0 && a < b + q_bytes && b < a + p_bytes;
-}
-
 void spryi_list_read(spry_spmv_plan *plan)
 {
     plan->read_count = 0;
@@ -99,9 +94,10 @@ static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vect
                                spry_error *err)
 {
     const size_t y_bytes = span_of(plan, y);
-    const char *met = meet(y->data, y_bytes, x->data, span_of(plan, x)) ? "x" : NULL;
+    const char *met = spryi_overlap(y->data, (int64_t)y_bytes, x->data, (int64_t)span_of(plan, x)) ? "x" : NULL;
     for (int r = 0; r < plan->read_count && !met; r++)
-        if (meet(y->data, y_bytes, plan->read[r].data, plan->read[r].bytes)) met = plan->read[r].name;
+        if (spryi_overlap(y->data, (int64_t)y_bytes, plan->read[r].data, (int64_t)plan->read[r].bytes))
+            met = plan->read[r].name;
     return met ? spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", met) : SPRY_OK;
 }
 

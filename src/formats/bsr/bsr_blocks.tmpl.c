@@ -35,7 +35,7 @@ static inline SPRY_J *SPRY_FN(slot_of)(const spryi_bsr_scratch *work, int64_t J)
     return &slots[at];
 }
 
-/* Empties the slots of the list. The last one that was filled goes first, so that the others are found as before. */
+/* Empties the slots of the list in reverse order of filling, so that probing still finds the earlier slots. */
 static void SPRY_FN(clear_slots)(const spryi_bsr_scratch *work, int64_t blocks)
 {
     for (int64_t b = blocks - 1; b >= 0; b--) *SPRY_FN(slot_of)(work, ((const SPRY_J *)work->list)[b]) = -1;

@@ -70,7 +70,7 @@ static void make_pieces(void *job, int64_t begin, int64_t end_of_pieces, int par
     }
 }
 
-/* All windows, measured or stored. at[n + 1] is what piece n takes, or where it begins. */
+/* Measures or stores all windows. at[n + 1] is the size of piece n when measuring, its position when storing. */
 static void run_pass(builder *b, int stores)
 {
     pass_job j = {b, {b->csr, &b->order, b->s, stores}};
