@@ -55,7 +55,7 @@ typedef struct cli_option {
 /* Options that several commands have. */
 #define CLI_THREADS_OPTION(about)                                                                                      \
     {                                                                                                                  \
-        "threads", 0, "N", about " (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(threads), 1, 1024      \
+        "threads", 0, "N", about " (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(threads), 1, 1024        \
     }
 #define CLI_JSON_OPTION(about)                                                                                         \
     {                                                                                                                  \

@@ -145,10 +145,14 @@ static const char *option_of_field(const char *field, size_t length, char *optio
 {
     static const struct {
         const char *field, *option;
-    } others[] = {{"index_base", "base"},           {"memory_limit_bytes", "memory-limit"},
-                  {"expected_calls", "calls"},      {"expected_updates", "updates"},
-                  {"value_type", "type"},           {"undirected", "undirected"},
-                  {"drop_duplicates", "duplicates"}, {"symmetry_tolerance", "symmetry-tol"},
+    } others[] = {{"index_base", "base"},
+                  {"memory_limit_bytes", "memory-limit"},
+                  {"expected_calls", "calls"},
+                  {"expected_updates", "updates"},
+                  {"value_type", "type"},
+                  {"undirected", "undirected"},
+                  {"drop_duplicates", "duplicates"},
+                  {"symmetry_tolerance", "symmetry-tol"},
                   {"assume_symmetric", "symmetric"}};
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (strlen(others[n].field) == length && strncmp(field, others[n].field, length) == 0)

@@ -42,7 +42,7 @@ typedef struct cli_solver {
         {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
         {"device", 0, "cpu|cuda", "where to work (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
         {"time", 0, NULL, "compare an iteration with the least that it takes", CLI_FLAG, CLI_AT(shared.time)},         \
-        {"threads", 0,   "N", "threads (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(shared.threads),   \
+        {"threads", 0,   "N", "threads (default: OMP_NUM_THREADS, else all)", CLI_INTEGER, CLI_AT(shared.threads),     \
          1,         1024},                                                                                             \
         CLI_READING_OPTIONS,                                                                                           \
         {"json", 0, "FILE", "one JSON line to standard output or FILE", CLI_JSON, CLI_AT(shared.json)},                \

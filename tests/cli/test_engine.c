@@ -410,11 +410,19 @@ int main(void)
 {
     setenv("XDG_CACHE_HOME", "/dev/null/none", 1); /* where matrices may have been fetched to */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),     cmocka_unit_test(names),
-        cmocka_unit_test(names_apart),        cmocka_unit_test(json_text),
-        cmocka_unit_test(suites),         cmocka_unit_test(unstructured), cmocka_unit_test(files_of_unstructured),
-        cmocka_unit_test(records),        cmocka_unit_test(records_read), cmocka_unit_test(break_even),
-        cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth),    cmocka_unit_test(numberings),
+        cmocka_unit_test(statistics),
+        cmocka_unit_test(names),
+        cmocka_unit_test(names_apart),
+        cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),
+        cmocka_unit_test(unstructured),
+        cmocka_unit_test(files_of_unstructured),
+        cmocka_unit_test(records),
+        cmocka_unit_test(records_read),
+        cmocka_unit_test(break_even),
+        cmocka_unit_test(random_vectors),
+        cmocka_unit_test(bandwidth),
+        cmocka_unit_test(numberings),
         cmocka_unit_test(copy_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
