@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # study_seed.sh ROOT SEED PROGRAM: a seed's study. Its tests on records that were made up (study/test_seedSEED.py), if
-# it has some; then a quick run, which goes on where one was interrupted, and whose records give the same tables again.
+# it has some; then a quick run, which goes on where one was interrupted, and whose records give the same tables again;
+# and the records in study/records, which must be readable.
 set -u
 root=$1 seed=$2
 export SPRY=$3
@@ -56,3 +57,10 @@ sed -i '$d' "$folder/first/records.jsonl"
 "$python" "$root/study/run" "$seed" --no-figures --from "$folder/first/records.jsonl" --out "$folder/again" \
     2>"$folder/log" >/dev/null || fail "study/run $seed --from ended with status $?: $(tail -5 "$folder/log")"
 diff -r "$folder/first/tables" "$folder/again/tables" || fail "records give other tables"
+
+# The records of earlier runs can be read.
+(cd "$root/study" && "$python" -B - "$seed" records/*/"$seed.jsonl.xz") <<'END' || fail "study/records has no study $seed"
+import sys
+from common import records
+sys.exit(not records.read(sys.argv[2:], sys.argv[1]))
+END
