@@ -15,10 +15,11 @@ version = release
 extensions = ["myst_parser", "header_reference", "notebook_page", "tree_links"]
 root_doc = "docs/index"
 include_patterns = [
-    "docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "study/README.md", "examples/data/README.md"
+    "docs/**", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "study/README.md",
+    "examples/data/README.md"
 ]
 exclude_patterns = ["build*", ".*", ".*/**", "docs/site/**", "tests", "src"]
-linked_pages = ["docs/decisions/0*", "docs/results/*", "examples/data/README"]
+linked_pages = ["docs/decisions/0*", "docs/results/*", "bench/README", "examples/data/README"]
 
 myst_heading_anchors = 6
 # Tables of results have columns of numbers; nothing else of Markdown's extensions is used, so that the pages read the

@@ -680,7 +680,7 @@ typedef struct spry_spmv_options {
  * While the plan lives A's structure must not change; after a change of values say spry_spmv_plan_update. A plan is
  * immutable otherwise, and several threads may run it at once (see spry_run_options.workspace).
  *
- * Default: the format that the rules of docs/formats.md give, told in spry_spmv_plan_info.reason; with
+ * Default: the format that the rules of docs/choosing.md give, told in spry_spmv_plan_info.reason; with
  * expected_calls of 1 to 7, csr (csc for a transposed product on a GPU). In csr, CSR arrays are used where they lie, of
  * COO known to be sorted the columns and values are; anything else is converted into arrays that the plan owns. Set-up
  * reads the columns once, to find rows whose columns need not be read in every product (about the time of one to two
@@ -817,7 +817,7 @@ typedef struct spry_spmv_plan_info {
      * baseline_us of a run in `baseline`, which is "csr" of A's entries. Both are the times that spry_spmv_explain
      * (tools.h) has for the formats, plus passes for orderings, scalings and copies between devices. The first question
      * of a process measures the bandwidth of memory (some milliseconds, and megabytes of the context's memory; without
-     * them predictions are 0), and the first one of a plan whose format was named inspects A. docs/formats.md has the
+     * them predictions are 0), and the first one of a plan whose format was named inspects A. docs/choosing.md has the
      * model. The first question about a GPU's plan must not come while a stream is captured. predicted_update_us:
      * set-up without the choice of a format and the search for an ordering; 0 if values are read in place.
      */

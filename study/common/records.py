@@ -4,7 +4,7 @@
      "clocks": "1980, 2619, ...", "command": "spry bench ...", "record": {...}}
 
 A line with "done": true in place of "record" ends a job: jobs without it are measured anew. `record` is one of `spry
-bench` (docs/architecture.md), or of the study's own with the fields that it names.
+bench` (bench/README.md), or of the study's own with the fields that it names.
 """
 import json
 import lzma
