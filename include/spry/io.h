@@ -23,11 +23,12 @@ typedef struct spry_read_options {
     spry_index_type offset_type; /* default: 32 bits where nnz allows, else 64 */
     spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
     /*
-     * For files from elsewhere: the most bytes that reading may hold at once, the matrix included, whatever the file
-     * claims or inflates to; a mapped container counts with what is made of it. The head of a file is read with up to
-     * 1 MB, whatever the limit. What would pass the limit is not allocated: SPRY_TOO_LARGE, as soon as the head tells.
-     * error.limit is this limit then, and error.value a limit that suffices, often several times what reading will hold
-     * (of an edge list with large gaps between its numbers, and of a pipe: what is needed at least). 0: no limit.
+     * The most bytes that reading may hold at once, the matrix included, whatever the file claims or inflates to. 0: no
+     * limit. Of a container only arrays that are created count, not the mapped file. The head of a file is read with up
+     * to 1 MB, whatever the limit. A file that needs more is refused with SPRY_TOO_LARGE before the memory is
+     * allocated. error.limit is then this limit. error.value is a limit that suffices, often several times the bytes
+     * that reading will hold. For a pipe, and for an edge list whose node numbers have large gaps, error.value may be
+     * too small: try again with the new one.
      */
     int64_t memory_limit_bytes;
     /* Of these three each is 0 or 1. Where a file is of another kind than they are for: SPRY_INVALID_ARGUMENT. */
@@ -35,8 +36,8 @@ typedef struct spry_read_options {
     int drop_duplicates; /* of entries at one position the first in the file counts; 0: their sum. Not of containers */
     int undirected;      /* edge lists: each edge is entered both ways, one from a node to itself once */
     /*
-     * NULL: the content shows the kind of a file, and its name an edge list. "edges": an edge list, whatever its name;
-     * content of another kind is SPRY_INVALID_ARGUMENT.
+     * "edges": the file is an edge list, whatever its name; content of another kind is SPRY_INVALID_ARGUMENT. NULL: the
+     * content shows the kind, and the ending of the name shows an edge list.
      */
     const char *input;
 } spry_read_options;
@@ -53,9 +54,9 @@ typedef struct spry_read_options {
  * comment any number.
  *
  * Matrix Market and edge lists may be compressed by gzip, bzip2, xz or Zstandard, which the content tells. The last
- * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. Its buffers do not
- * count in memory_limit_bytes: for xz and Zstandard the window that the file asks for. Files of other well-known kinds
- * (Harwell-Boeing, tar, HDF5, MATLAB, ...) are SPRY_UNSUPPORTED with the kind and what to do.
+ * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. The buffers of
+ * libarchive do not count in memory_limit_bytes; for xz and Zstandard the file sets their size. Files of other
+ * well-known kinds (Harwell-Boeing, tar, HDF5, MATLAB, ...) are SPRY_UNSUPPORTED with the kind and what to do.
  *
  * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
@@ -66,23 +67,26 @@ typedef struct spry_read_options {
  * 7.0, 7e0); the largest gives the number of rows and columns. A[source][target] becomes the weight, 1 if there is
  * none. Blank lines, and lines that begin with # or %, are skipped. The first other line may name the columns. If it
  * names source and target, in any order and case, the weight is the column named weight, if any, and other columns are
- * not read. SPRY_BAD_FILE if the first column has no name and source and target have none. Repeated edges are summed as
- * entries are.
+ * not read. If it does not name both, the columns are read in their order, and SPRY_BAD_FILE refuses a first column
+ * without a name and a column named source, target or weight in another place. Repeated edges are summed as entries
+ * are.
  *
  * A .npz of scipy.sparse.save_npz may be csr, csc, coo, bsr or dia, of real, integer or bool values, compressed or not.
- * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. SPRY_UNSUPPORTED: of
- * complex values, or where the library was built without minizip.
+ * It becomes CSR, too; zeros within blocks and diagonals are dropped. It is not read from pipes. Complex values are
+ * SPRY_UNSUPPORTED, and all .npz files if the library was built without minizip.
  *
- * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
- * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
- * scoo, sell or windowed (spry_write_options) shows itself as CSR, which is made when a call first needs it: every
- * one that looks at entries, but plans of that format. These read the mapped file in place
- * (spry_spmv_plan_info.from_file), with the parameters it has, and "auto" takes that format for them; values are the
- * file's, and updates change nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not
- * be changed in place or cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and
- * order, so that products of it are safe. Whatever is wrong is SPRY_BAD_FILE, a container of a newer version too.
- * docs/container.md has the layout. Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats,
- * NISTIR 5935, 1996.
+ * A container (.spry; recognised by its content) opens with the layout and types that it was written with; options
+ * other than the default convert it. Entries are in the order written. The file is mapped, not copied, and does not
+ * count in spry_context_bytes. It must not be changed in place or cut while the matrix lives. Checksums, offsets,
+ * ranges and order are verified first, so that products are safe. SPRY_BAD_FILE if anything is wrong, or if the
+ * container has a newer version. docs/container.md has the layout.
+ *
+ * A container in format bsr, ell, hyb, packed, scoo, sell or windowed (spry_write_options) appears as CSR. The CSR
+ * arrays are built by the first call that reads entries. Plans in the container's format, which "auto" then chooses,
+ * read the mapped file in place (spry_spmv_plan_info.from_file) with the container's parameters. Updates do not change
+ * their values.
+ *
+ * Matrix Market: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                                       const spry_read_options *options, spry_error *err);
@@ -132,20 +136,21 @@ typedef struct spry_write_options {
     const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
     /*
      * Containers: the format to store A in, with parameters if wanted: csr, csc, coo, bsr, ell, hyb, packed, scoo, sell
-     * or windowed. NULL: A's own layout. Another format is SPRY_UNSUPPORTED.
+     * or windowed. NULL: A's own layout. The other formats are SPRY_UNSUPPORTED.
      */
     const char *format;
 } spry_write_options;
 
 /*
- * Returns how spry_matrix_write writes a file of this name, a constant text: "Matrix Market" (.mtx, no ending, "-", and
- * what is no regular file), "CSV" (.csv), both also with ", gzip" (.gz behind the ending), or "container" (.spry).
- * Another ending is SPRY_INVALID_ARGUMENT, with those that are known.
+ * Returns the kind of file that spry_matrix_write writes under this name, a constant text: "Matrix Market" (.mtx, no
+ * ending, "-"), "CSV" (.csv), "Matrix Market, gzip" and "CSV, gzip" (.gz behind the ending), or "container" (.spry).
+ * Endings may be in capitals. Another ending is SPRY_INVALID_ARGUMENT, unless the path is that of a device or FIFO,
+ * which gets Matrix Market.
  */
 SPRY_API spry_status spry_output_kind(const char *path, const char **kind, spry_error *err);
 
 /*
- * Writes a matrix to a file, in the kind that its name tells (spry_output_kind), to standard output if path is "-".
+ * Writes a matrix to a file, in the kind that its name shows (spry_output_kind), or to standard output if path is "-".
  * Values are written with as many digits as bring back the same value. The file appears under its name only when
  * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. options may be
  * NULL.
@@ -153,11 +158,11 @@ SPRY_API spry_status spry_output_kind(const char *path, const char **kind, spry_
  * Matrix Market: a matrix claimed symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries.
  *
  * CSV: the line "source,target,weight" ("source,target" of a pattern), then all entries, a line for each, with nodes in
- * the matrix's base (spry_matrix_index_base). Rows and columns behind the last entry are not in the file. comment is
- * refused, full means nothing.
+ * the matrix's base (spry_matrix_index_base). The file does not have the sizes of A: empty rows and columns at the end
+ * are lost. comment is SPRY_INVALID_ARGUMENT, full is ignored.
  *
  * A container: A as it is stored, all entries, or in options->format (for plans that read it in place). comment is
- * refused, full means nothing.
+ * SPRY_INVALID_ARGUMENT, full is ignored.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path,
                                                        const spry_write_options *options, spry_error *err);
@@ -182,16 +187,17 @@ SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, con
                                       spry_error *err);
 
 /*
- * Writes a vector's columns as a Matrix Market array of length x columns, as spry_matrix_write does but never
- * compressed. comment may be NULL. A path that ends in .csv becomes spry_vector_write_table with "row", "value" and
- * base 0; comment is refused.
+ * Writes a vector's columns as a Matrix Market array of length x columns, in the way of spry_matrix_write. comment may
+ * be NULL. If path ends in .csv, writes what spry_vector_write_table writes with "row", "value" and base 0; comment is
+ * then SPRY_INVALID_ARGUMENT. Paths that end in .gz or .spry are SPRY_INVALID_ARGUMENT.
  */
 SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
                                        const char *comment, spry_error *err);
 
 /*
- * Writes a vector as CSV, whatever the name: the line "row,value", with the given names, then a line for each row, its
- * number counted from index_base (0 or 1). Multiple columns are named value1, value2, ...
+ * Writes a vector as CSV, whatever the ending of path. The first line has the names `row` and `value`. Each other line
+ * has the number of a row, counted from index_base (0 or 1), and its value. Of multiple columns the names get numbers:
+ * value1, value2, ...
  */
 SPRY_API spry_status spry_vector_write_table(spry_context *context, spry_const_vector v, const char *path,
                                              const char *row, const char *value, int index_base, spry_error *err);
@@ -234,7 +240,7 @@ typedef struct spry_choice_info {
     char kernel[64];
     double measured_us;                    /* a product */
     double csr_us;                         /* the same in csr; 0: csr was not measured */
-    double predicted_us, predicted_csr_us; /* both by the table of rates, which "cost" compares by */
+    double predicted_us, predicted_csr_us; /* both from the table of rates that "cost" uses */
     char date[16];                         /* "2026-11-25", UTC */
 } spry_choice_info;
 

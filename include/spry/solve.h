@@ -83,7 +83,7 @@ typedef struct spry_pagerank_result {
     spry_verdict verdict;
     int64_t iterations;
     double residual;             /* ||x_k - x_(k-1)|| in the norm asked for; NaN before the first iteration */
-    double error_bound;          /* of ||x_k - x||_1: alpha/(1-alpha) * ||x_k - x_(k-1)||_1, and what rounding adds */
+    double error_bound;          /* bound of ||x_k - x||_1: alpha/(1-alpha) * ||x_k - x_(k-1)||_1, plus rounding */
     double mass;                 /* sum of x_k; 1 unless mass was dropped, which was then 1 - mass */
     int as_it_stands;            /* 1: B was column-stochastic already, and was not divided by its column sums */
     int64_t zero_columns;        /* nodes that link nowhere ... */
@@ -193,11 +193,11 @@ typedef struct spry_cg_options {
     int64_t columns;           /* of a plan: the most right sides that a run has; 0: 1 */
     /*
      * A is symmetric if |a_ij - a_ji| <= symmetry_tolerance * eps * max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) for all i
-     * and j. A missing entry counts as 0, and eps is that of A's value type. 0: 1000, which is above what assembled
-     * finite elements and products such as G^T D G differ by; SPRY_TOLERANCE_ZERO: no difference is allowed.
+     * and j. A missing entry counts as 0, and eps is that of A's value type. 0: 1000, which allows the rounding of
+     * assembled finite elements and of products such as G^T D G. SPRY_TOLERANCE_ZERO: no difference is allowed.
      */
     double symmetry_tolerance;
-    int assume_symmetric; /* nonzero: A is taken as symmetric without a check */
+    int assume_symmetric; /* nonzero: A counts as symmetric without a check */
 } spry_cg_options;
 
 typedef struct spry_cg_result {
@@ -229,21 +229,22 @@ typedef struct spry_cg_result {
 /*
  * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound. x and b have n
  * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
- * there or on the host; A in device memory is copied to the host once, except with assume_symmetric and without a
- * preconditioner. Vectors of several columns (row_stride 1, at any column_stride) are as many systems, solved side by
- * side by products with all of them.
+ * on the device or on the host. A in device memory is copied to the host once if its symmetry has to be checked or
+ * there is a preconditioner. Vectors of several columns (row_stride 1, at any column_stride) are as many systems,
+ * solved side by side by products with all of them.
  *
- * Symmetry is checked up to rounding (symmetry_tolerance), also if the creator of A or a container claims it; it is
- * known of matrices that the library has made symmetric, and of one triangle. The message names the first entry that
- * differs from its mirror image, or is Inf or NaN. An iteration is one product and two passes over vectors,
- * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Other
- * preconditioners need more (result.numbers). Allocates three vectors (four with jacobi, more with others) once. The
- * same bits for any number of threads.
+ * Symmetry is checked up to rounding (symmetry_tolerance), even if the creator of A or a container claims it. It is not
+ * checked of one triangle, nor of a matrix that the library itself has made symmetric, as from a symmetric file. The
+ * message names the first entry that differs from its mirror image, or is Inf or NaN.
  *
- * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
- * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
- * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest. The carried
- * residual counts as small when it has fallen to eps/1024 of where it began, whatever the tolerance.
+ * An iteration is one product and two passes over vectors, nine times n numbers read or written in all (eleven with
+ * jacobi); dots are summed in f64 whatever the type. Other preconditioners need more (result.numbers). Allocates three
+ * vectors (four with jacobi, more with others) once. The same bits for any number of threads.
+ *
+ * b - A*x is computed when the carried residual reaches the tolerance, or eps/1024 of its value at the last
+ * computation. If b - A*x is within the tolerance, the iteration has converged; else it begins anew from b - A*x.
+ * Stagnation: a restart whose true residual is over half that of the restart before, or `patience` iterations (0: n,
+ * but 200 to 50 000) without the carried residual falling 1 % below its smallest.
  *
  * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
  * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
@@ -257,9 +258,10 @@ typedef struct spry_cg_result {
  * relative, so they are the caller's. SPRY_VERDICT_OUT_OF_RANGE: x itself has entries that its type does not hold, and
  * what x becomes then, with infinities or zeros, is no solution.
  *
- * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but when
- * the iteration did not begin: not symmetric, Inf or NaN in A, bad diagonal; then it is as it was). After any other
- * error, a callback's among them, the verdict is SPRY_VERDICT_NONE. b = 0 gives x = 0. result and options may be NULL.
+ * Every verdict except converged returns SPRY_NOT_CONVERGED. result is filled then, and x holds the last iterate; if
+ * the check of symmetry or of the diagonal ended the call, the iteration did not begin (result.kernel is "") and x is
+ * unchanged. After any other error, a callback's included, the verdict is SPRY_VERDICT_NONE. b = 0 gives x = 0. result
+ * and options may be NULL.
  * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
  * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987; chebyshev: Y. Saad, Iterative
  * Methods for Sparse Linear Systems, 2003, section 12.3; the residual's replacement: H. van der Vorst, Q. Ye, Residual
@@ -289,19 +291,18 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create_operator(spry_context *
                                                                   const spry_cg_options *options, spry_error *err);
 
 /*
- * One solution; as spry_cg, to the same bits in every run, whatever became of earlier ones. Of `options` (NULL: those
- * of the plan) count tolerance, absolute_tolerance, max_iterations, patience, start_from_x, observe with user, and
- * stream; 0 or NULL: the plan's. After a run that had to scale A (Magnitudes, above) the next one sets A up anew.
- * Exclusive use of the plan: one run at a time.
+ * Solves for one b as spry_cg does, with the same bits in every run, whatever earlier runs ended with. `options` may be
+ * NULL. Only these of its fields are read: tolerance, absolute_tolerance, max_iterations, patience, start_from_x,
+ * observe with user, and stream; a field that is 0 or NULL has the plan's value. After a run that had to scale A
+ * (Magnitudes, above) the next run sets A up anew. Exclusive use of the plan: one run at a time.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result,
                                                       spry_const_vector b, const spry_cg_options *options,
                                                       spry_error *err);
 
 /*
- * For new values in the same structure, changed in place: checks symmetry anew and refreshes preconditioner and
- * plan. After a failure the plan can be destroyed or updated again, and does not run. result as at
- * creation.
+ * Takes new values in the same structure, changed in place: checks symmetry again and rebuilds the preconditioner and
+ * the plan of products. After a failure the plan can only be destroyed or updated again. result as at creation.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err);
 

@@ -37,9 +37,9 @@
  *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
  *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
  *  - Files are read and written, matrices generated, converted and checked, and messages told with the same result in
- *    every locale and every floating-point environment, which are the caller's again on return. All else rounds and
- *    treats denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on every thread that helps it. What is
- *    promised of results holds if the calling thread rounds to nearest and keeps denormal numbers.
+ *    every locale and every floating-point environment, which are the caller's again on return. Everything else
+ *    rounds and treats denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on all threads of the call. The
+ *    promises about results hold if the calling thread rounds to nearest and keeps denormal numbers.
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H
@@ -198,10 +198,10 @@ typedef struct spry_matrix spry_matrix;       /* the user's data, borrowed or ow
 typedef struct spry_spmv_plan spry_spmv_plan; /* a matrix made ready for products with vectors on one device */
 typedef struct spry_ordering spry_ordering;   /* a new numbering of rows and columns, see tools.h */
 
-/* The threads of a context are its pool. SPRY_THREADING_OPENMP is of earlier versions and means the pool. */
+/* Every context has a pool of threads of its own. SPRY_THREADING_OPENMP remains from earlier versions. */
 typedef enum spry_threading {
     SPRY_THREADING_DEFAULT = 0, /* the pool */
-    SPRY_THREADING_POOL = 1,    /* the context's own threads, started when first needed */
+    SPRY_THREADING_POOL = 1,    /* the pool, whose threads start when first needed */
     SPRY_THREADING_OPENMP = 2   /* the pool */
 } spry_threading;
 
@@ -215,14 +215,14 @@ typedef struct spry_context_options {
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     /*
-     * Threads that a call may use, the caller's among them, at most 4096. 0: the first number of the environment
-     * variable OMP_NUM_THREADS if that is 1 to 4096, else the processors that the calling thread may use. Small
-     * products use fewer, down to one. The others are the context's own: they start when first needed, run on the
-     * processors that were the calling thread's when it created the context, sleep soon after a call and end with the
-     * context. If the system starts fewer, or other programs use the processors, calls take longer: the caller does
-     * what the others do not come for. Of several threads of the caller that make calls at once, one at a time has the
-     * context's threads, and the others work alone: give them contexts of their own where each should have some.
-     * Results do not depend on any of this.
+     * The number of threads that a call may use, the calling thread included, at most 4096. 0: the first number of the
+     * environment variable OMP_NUM_THREADS if that is 1 to 4096, else the number of processors that the calling thread
+     * may use. Small products use fewer threads, down to one. Threads besides the calling one are the context's own.
+     * They start when first needed, run on the processors that the thread that created the context could use, sleep
+     * soon after a call, and end with the context. If the system starts fewer, or other programs use the processors,
+     * calls take longer, as the calling thread does the rest. If several threads make calls at once, only one of them
+     * has the context's threads, and the others work alone: to give threads to each, create a context for each. Results
+     * do not depend on any of this.
      * In the forked child of a process with several threads, the thread that forked works alone, with the same results;
      * threads that the child starts have others again. No other thread may be in a call of the library while one forks,
      * and GPUs are the parent's. On the CPU 64 KB are stack enough, for a caller's threads and for those of execute.
@@ -625,10 +625,10 @@ typedef struct spry_spmv_options {
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
      * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), now and after any update. Planning and
-     * updates hold scratch memory in addition. Borrowed arrays do not count. "auto" chooses csr instead of a format
-     * that could own more, or csc for a transposed product on a GPU. If those or a named format could, the plan is
-     * refused with SPRY_TOO_LARGE. error.limit is this limit then, and error.value a limit that suffices, at times more
-     * than the plan will own.
+     * updates hold scratch memory in addition. Borrowed arrays do not count. "auto" replaces a format that could own
+     * more by csr, or by csc for a transposed product on a GPU. If a named format, or that csr or csc, could own more,
+     * the plan is refused with SPRY_TOO_LARGE. error.limit is then this limit, and error.value a limit that suffices,
+     * which may be more than the plan will own.
      * 0: no limit, but the padding guard refuses formats that would store over two zeros for each entry. A limit takes
      * the guard's place (INT64_MAX lifts it).
      */
@@ -667,10 +667,11 @@ typedef struct spry_spmv_options {
     /*
      * 1: the plan multiplies in both directions, with op(A) and, where a run says so (spry_run_options.transpose), with
      * its transpose, as first-order solvers of linear programs do in turns. Each direction has a format and a kernel of
-     * its own, and a storage; one storage serves both if A is marked symmetric, the mark holds (it is checked; of a
-     * matrix on a GPU it has to be known), and there are no scalings. The matrix is moved to a
-     * GPU once for both, and where the structure of A looks symmetric, the second takes the first's format without a
-     * look of its own. memory_limit_bytes covers both directions, and a copy of A that they share on a GPU.
+     * its own, and a storage. Both share one storage if A is marked symmetric, its values are symmetric, and there are
+     * no scalings. The values are checked on the host; in GPU memory the mark counts only if an earlier check or the
+     * library itself has confirmed it. The matrix is moved to a GPU once for both. If the structure of A looks
+     * symmetric, the second direction has the first's format without an inspection of its own. memory_limit_bytes
+     * covers both directions, and a copy of A that they share on a GPU.
      */
     int both_directions;
 } spry_spmv_options;
@@ -719,13 +720,13 @@ typedef struct spry_run_options {
 } spry_run_options;
 
 /*
- * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
- * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
- * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A's nor x's entries are looked at (the rules of
- * the BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. A run allocates
- * nothing, with one exception: on a CPU a run that begins while another run of the plan has the plan's workspace
- * allocates spry_spmv_plan_info.workspace_bytes, and returns SPRY_OUT_OF_MEMORY if it cannot. The run of a plan with
- * workspace_bytes 0, or with options->workspace, never allocates. (The system does when the context's threads start.)
+ * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host (or on the plan's
+ * device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read, so NaN in it does not matter;
+ * with alpha = 0, y = beta*y and neither A's nor x's entries are looked at (the rules of the BLAS). y must not overlap
+ * x, A's arrays or the scalings. options may be NULL. A run allocates nothing, with one exception: on a CPU, a run that
+ * begins while another run uses the plan's workspace allocates spry_spmv_plan_info.workspace_bytes, and returns
+ * SPRY_OUT_OF_MEMORY if it cannot. The run of a plan with workspace_bytes 0, or with options->workspace, never
+ * allocates. (The operating system allocates when the context's threads start.)
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
@@ -909,7 +910,7 @@ typedef struct spry_spgemm_options {
  * sound; they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and
  * counts as workspace; a transposed CSC is CSR as it lies, a transposed CSR is converted. Entries at one position count
  * as their sum, rows need not be sorted. A kernel may add them before it multiplies, or multiply each: if an operand is
- * infinite or NaN, or a sum overflows, c_ij is an infinity in one and may be NaN in the other.
+ * infinite or NaN, or a sum overflows, c_ij may be an infinity with one kernel and NaN with another.
  * Values are f32 or f64, the same type in A and B, or a pattern in one or both. bf16 and f16 are SPRY_UNSUPPORTED:
  * convert them. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
  *
@@ -918,8 +919,9 @@ typedef struct spry_spgemm_options {
  * thread for each column that the widest row of C spans, or a table for the longest row where that is less or memory
  * is short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread,
  * before the product is refused: SPRY_TOO_LARGE, where possible before work starts, always before C is allocated.
- * error.limit is memory_limit_bytes then, and error.value a limit that suffices: exact once C's rows have been counted,
- * a bound before. On a GPU, whose kernels ask for workspace as they go, error.value is what was needed so far.
+ * error.limit is then memory_limit_bytes, and error.value a limit that suffices: the least one once C's rows have been
+ * counted, an upper bound before. On a GPU error.value is the bytes needed so far, which may not suffice, as kernels
+ * allocate workspace while they run.
  * docs/spgemm.md has the rule, and the algorithms.
  * Determinism: the same bits on one device for any number of threads, any limit and from plans. On the CPU each c_ij
  * is summed in the order of row i of op(A). Accuracy, with t_ij the products that meet in c_ij, as long as nothing

@@ -137,8 +137,9 @@ typedef struct spry_explain_options {
      * that is remembered already is measured anew.
      */
     const spry_spmv_options *spmv;
-    /* The name of a class, whose device need not be here; its table decides. NULL: that of the plan's device; a CPU's
-       times are then not less than its memory allows, which a process measures once. Not with "measure". */
+    /* The name of a class of devices; this machine need not have one. NULL: the class of the plan's device. Times of
+       this machine's CPU are then at least what the bandwidth of its memory allows, which a process measures once. Not
+       with "measure". */
     const char *device_class;
 } spry_explain_options;
 
@@ -165,8 +166,8 @@ typedef struct spry_candidate {
     size_t struct_size;
     const char *format;
     const char *refused; /* why it is not to be taken; "" where it may be */
-    double predicted_us; /* of a product, on vectors on the device, without orderings and scalings; 0: not predicted. */
-                         /* As spry_spmv_plan_info.predicted_us, whether the plan's format is named or chosen */
+    double predicted_us; /* of a product of vectors on the device; 0: not predicted. spry_spmv_plan_info.predicted_us */
+                         /* adds orderings, scalings and copies of vectors to it */
     double setup_us;     /* of the conversion, without moving data to a device */
     double total_us;     /* of both, over the calls */
     double bytes;        /* that a product moves */
