@@ -141,7 +141,7 @@ const cli_option cli_bench_options[] = {
      "as well",
      CLI_OWN, .take = take_threads},
     {"calls", 0, "N",
-     "products that plans are told to expect (default: many); of\n"
+     "products that plans are told to expect (default: 10 000); of\n"
      "spgemm, above 1: plans too, whose numeric phase is timed alone",
      CLI_INTEGER, CLI_AT(o.calls), 1, INT64_C(1000000000000)},
     {"updates", 0, "N", "updates of the values that plans are told to expect (default: none)", CLI_INTEGER,

@@ -66,13 +66,13 @@ typedef struct cli_option {
     {"base",                                                                                                           \
      0,                                                                                                                \
      "0|1",                                                                                                            \
-     "number of the first row and node: in an edge list, and in all that is\n"                                         \
-     "shown and written to containers (default: as the file counts; of an\n"                                           \
-     "edge list 0)",                                                                                                   \
+     "number of the first row and node in an edge list, in what is shown, and\n"                                       \
+     "in containers and .csv files that are written (default: that of the\n"                                           \
+     "file; of an edge list 0)",                                                                                       \
      CLI_OWN,                                                                                                          \
      .take = cli_take_base},                                                                                           \
         {"input",      0,                                                                                              \
-         "auto|edges", "edges: the file is an edge list, whatever its name, or standard input\nis (default: auto)",    \
+         "auto|edges", "edges: FILE, or standard input, is an edge list, whatever its name\n(default: auto)",          \
          CLI_OWN,      .take = cli_take_input},                                                                        \
         {"duplicates",                                                                                                 \
          0,                                                                                                            \
@@ -89,7 +89,7 @@ typedef struct cli_option {
         "memory-limit", 0, "BYTES",                                                                                    \
             "most that a plan may own, in place of the padding guard: 500MB (powers\n"                                 \
             "of 1000), 2GiB or 2G (of 1024). A format named that takes more is\n"                                      \
-            "refused, for auto csr takes its place",                                                                   \
+            "refused; auto chooses csr instead",                                                                       \
             CLI_BYTES, CLI_AT(at_)                                                                                     \
     }
 /* A cli_policy named `policy`. */

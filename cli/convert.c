@@ -89,10 +89,11 @@ const cli_command cli_convert =
     {.name = "convert",
      .summary = "write a matrix to another file, sorted and with duplicates summed",
      .usage = "FILE -o OUT [OPTIONS]",
-     .about = "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
-              "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.\n"
-              "Or as a list of edges (.csv): source, target and weight of each entry, numbers as in FILE.\n"
-              "Or as a container (.spry): its arrays with checksums, which open without being parsed.",
+     .about =
+         "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
+         "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.\n"
+         "Or as a list of edges (.csv): source, target and weight of each entry, counted as in FILE or by --base.\n"
+         "Or as a container (.spry): its arrays with checksums, which open without being parsed.",
      .examples = "  spry convert matrix.mtx.gz -o matrix.mtx\n"
                  "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n"
                  "  spry convert matrix.mtx.gz -o matrix.spry\n",

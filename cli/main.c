@@ -17,12 +17,14 @@ static void print_usage(FILE *out)
           out);
     for (int c = 0; c < COMMANDS; c++) fprintf(out, "  %-9s %s\n", commands[c]->name, commands[c]->summary);
     fputs("\n'spry COMMAND --help' tells more. Where a FILE is read it may be\n"
-          "  .mtx                          Matrix Market; also .mtx.gz, as any text\n"
+          "  .mtx                          Matrix Market\n"
           "  .txt .csv .tsv .edges .el     a list of edges: source, target, weight\n"
+          "  .mtx.gz .csv.xz ...           text compressed by gzip, bzip2, xz or Zstandard\n"
           "  .npz                          what scipy.sparse.save_npz wrote\n"
           "  .spry                         a container, 'spry convert' makes it\n"
           "  gen:NAME[,key=value...]       a generated matrix, 'spry gen --list'\n"
-          "  -                             standard input: Matrix Market or a container\n\n"
+          "  -                             standard input: Matrix Market or a container; edges with\n"
+          "                                --input edges\n\n"
           "Exit status: 0 ok; 1 valid, but it did not succeed; 2 bad usage or bad input.\n\n"
           "Examples:\n"
           "  spry info matrix.mtx.gz\n"

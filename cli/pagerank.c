@@ -34,10 +34,11 @@ static const cli_option options[] = {
      "nodes that link nowhere: count as linking everywhere, refuse, lose their mass (default: teleport)", CLI_CHOICE,
      CLI_AT(zero_columns)},
     {"personalised", 0, "NODE|FILE",
-     "where rank goes that follows no link: a node's number, or n weights >= 0, a Matrix Market file n x 1\n"
+     "where rank goes that follows no link: a node, counted as in FILE, or a Matrix Market file of n weights >= 0\n"
      "(default: to all nodes alike)",
      CLI_TEXT, CLI_AT(personalised)},
-    {"start", 0, "FILE", "ranks to begin with, a file of that kind (default: those weights)", CLI_TEXT, CLI_AT(start)},
+    {"start", 0, "FILE", "ranks to begin with, a Matrix Market file n x 1 (default: as --personalised)", CLI_TEXT,
+     CLI_AT(start)},
     {"top", 0, "N", "show the N highest ranks, nodes as the file counts them (default: 10)", CLI_INTEGER, CLI_AT(top),
      0, 1000000},
     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",

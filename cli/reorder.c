@@ -36,8 +36,8 @@ static const cli_option options[] = {
      CLI_TEXT, CLI_AT(out)},
     {"perm", 0, "P",
      "write the permutation, a Matrix Market array: line i is the\n"
-     "row of FILE that is now row i, counted from 1; or .csv, where rows\n"
-     "count as in FILE",
+     "row of FILE that is now row i, counted from 1; or .csv, a table in\n"
+     "which rows count as in FILE",
      CLI_TEXT, CLI_AT(perm)},
     {"groups", 0, "G",
      "bandk: write the pointers of its groups, a line a level: sr_ptr\n"

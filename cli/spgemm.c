@@ -58,7 +58,7 @@ static const cli_option options[] = {
     {"memory-limit", 0, "BYTES",
      "most that inputs, result and workspace may take together on the\n"
      "device that computes: 500MB (powers of 1000), 2GiB or 2G (of 1024).\n"
-     "What does not fit is refused with the bytes it needs",
+     "A product that needs more is refused with a limit that suffices",
      CLI_BYTES, CLI_AT(memory_limit)},
     {"yes", 0, NULL, "multiply even if C is predicted to take over half of the memory left", CLI_FLAG, CLI_AT(yes)},
     {"verify", 0, "random|exact",
@@ -509,11 +509,10 @@ const cli_command cli_spgemm =
     {.name = "spgemm",
      .summary = "multiply two sparse matrices, within a memory limit",
      .usage = "A [B] [OPTIONS]",
-     .about =
-         "Computes C = alpha*A*B in CSR, rows sorted; B is A when it is not given. A limit in bytes holds for\n"
-         "inputs, result and workspace together; a product that needs more ends with status 1 and the bytes,\n"
-         "also with -o, which never writes C piece by piece around the limit. Without a limit, a C that would take\n"
-         "over half of the memory left is refused unless --yes is given.",
+     .about = "Computes C = alpha*A*B in CSR, rows sorted; B is A if it is not given. --memory-limit holds for\n"
+              "inputs, result and workspace together. A product that needs more ends with status 1 and a limit that\n"
+              "suffices, also with -o, as C is never written in pieces. Without a limit, a C that would take over\n"
+              "half of the memory left is refused unless --yes is given.",
      .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
                  "  spry spgemm gen:rmat16 --estimate\n"
                  "  spry spgemm matrix.mtx --device cuda --kernel spgemm_seed_getvals_cuda:rows=4\n"

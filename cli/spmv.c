@@ -32,8 +32,8 @@ static int take_types(void *state, const char *value)
 }
 
 static const cli_option options[] = {
-    {"out", 'o', "OUT", "write y, as many columns as x has, as a Matrix Market array; '-' is\nstandard output",
-     CLI_TEXT, CLI_AT(out)},
+    {"out", 'o', "OUT", "write y: .mtx for a Matrix Market array, .csv for a table; '-' is\nstandard output", CLI_TEXT,
+     CLI_AT(out)},
     {"x", 0, "ones|random|FILE",
      "the vector x; random is the same on every machine; FILE: a Matrix\n"
      "Market file, n x k, of k columns that are multiplied in one run\n"
