@@ -18,7 +18,6 @@
 #ifndef SPRY_BENCH_H
 #define SPRY_BENCH_H
 
-#include "bench/regret.h"
 #include "common/record.h"
 #include "common/text_list.h"
 #include "spry/io.h"
@@ -57,6 +56,13 @@ typedef struct bench_types {
 enum { BENCH_TYPES = 5 };
 extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf16:f32, f16:f32 */
 
+/* The plan that "auto" chose, and the default plan in csr for the same number of calls. */
+typedef struct bench_choice {
+    record taken, csr;
+    int taken_case, csr_case; /* indices of the records of the matrix that have the times of the two plans */
+    int64_t calls;            /* number of products that both plans were made for; 0: many */
+} bench_choice;
+
 typedef struct bench_options {
     const bench_source *sources;
     int source_count;
@@ -87,9 +93,9 @@ typedef struct bench_options {
     const char *policy;        /* of "auto"; NULL: the library's default */
     int64_t memory_limit;      /* bytes that a plan of ours may own, in place of the padding guard; 0: none */
     /*
-     * 1: what auto loses (regret.h). All deterministic kernels and published sizes of formats run. Records tell formats
-     * with their parameters, and the least set-up of three where it is short. Not with op "spgemm", orderings or fewer
-     * threads.
+     * 1: records for bench/regret.py. All deterministic kernels and published sizes of formats run, and emit_choices
+     * reports what "auto" chooses. Records name formats with their parameters, and give the least of three set-up times
+     * if set-up is short. Not with op "spgemm", orderings or fewer threads.
      */
     int regret;
     int64_t runs;       /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
@@ -104,8 +110,8 @@ typedef struct bench_options {
 
     /* Called with the records of a matrix, type and ordering when they are complete. Not 0: stop. */
     int (*emit)(void *user, const record *records, int count);
-    /* With regret, after these: what auto took for the matrix and type. Not 0: stop. */
-    int (*emit_choices)(void *user, const regret_choice *choices, int count);
+    /* With regret, called after emit: what "auto" chose for the matrix and type. Not 0: stop. */
+    int (*emit_choices)(void *user, const bench_choice *choices, int count);
     /* Called with what is begun, and with sentences on what the times are worth (NULL: nobody wants them). */
     void (*progress)(const char *text);
     void (*note)(const char *text);

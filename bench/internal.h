@@ -211,10 +211,9 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
 /* Formats with sizes that were published, one after another; NULL behind the last. */
 const char *regret_published(int index);
 
-/* What auto took on each device, and the cases that it and csr are. */
+/* The choices of auto on each device. */
 typedef struct spmv_choices {
-    regret_choice *items;
-    int *taken, *csr;
+    bench_choice *items;
     int count;
 } spmv_choices;
 

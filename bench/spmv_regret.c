@@ -44,57 +44,29 @@ static int plan(const request *r, const char *format, record *told, int *number)
     return spmv_add_choice(r->group, &options, format, r->device, told, number);
 }
 
-static regret_choice *append(spmv_choices *choices)
-{
-    const size_t room = (size_t)choices->count + 1;
-    regret_choice *items = realloc(choices->items, room * sizeof *items);
-    if (items) choices->items = items;
-    int *taken = realloc(choices->taken, room * sizeof *taken);
-    if (taken) choices->taken = taken;
-    int *csr = realloc(choices->csr, room * sizeof *csr);
-    if (csr) choices->csr = csr;
-    return items && taken && csr ? &items[choices->count++] : NULL;
-}
-
-/* One that cannot be planned has no times, and its record tells why. 0: out of memory. */
+/* Plans csr and "auto". If planning fails, there are no times and the record has the reason. 0: out of memory. */
 static int add_choice(spmv_choices *choices, const request *r)
 {
-    record csr, taken;
-    regret_choice *c = append(choices);
-    const record *common = &r->group->common;
-    if (!c) return 0;
-    const int at = choices->count - 1;
-    if (!plan(r, "csr", &csr, &choices->csr[at]) || !plan(r, "auto", &taken, &choices->taken[at])) return 0;
-    *c = (regret_choice){.op = common->op,
-                         .type = common->type,
-                         .index = common->index,
-                         .policy = r->policy ? r->policy : "cost",
-                         .calls = r->calls,
-                         .taken = {.setup_us = taken.setup_us, .upload_us = taken.upload_us},
-                         .csr = {.setup_us = csr.setup_us, .upload_us = csr.upload_us},
-                         .predicted_us = taken.predicted_us,
-                         .baseline_us = taken.baseline_us,
-                         .break_even = taken.break_even};
-    RECORD_TEXT(c->matrix, common->matrix);
-    RECORD_TEXT(c->device, taken.device);
-    RECORD_TEXT(c->ordering, r->subject->ordering);
-    RECORD_TEXT(c->format, taken.format);
-    RECORD_TEXT(c->kernel, taken.kernel);
-    RECORD_TEXT(c->csr_kernel, csr.kernel);
-    return 1;
+    bench_choice *items = realloc(choices->items, ((size_t)choices->count + 1) * sizeof *items);
+    if (!items) return 0;
+    choices->items = items;
+    bench_choice *c = &items[choices->count++];
+    c->calls = r->calls;
+    return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->taken, &c->taken_case);
 }
 
 int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
 {
     static const char *const kinds[] = {"cpu", "cuda"};
+    static const int64_t calls[] = {1, 10, 100, 1000, 0};
     const char *policy = group->session->options->policy;
     int good = 1;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         request r = {group, subject, kinds[k], policy, 0};
         if (!bench_device_fits(group->session, subject->device, kinds[k], 0)) continue;
         if (!bench_device_is_there(group->session, kinds[k])) continue;
-        for (int n = 0; good && n < REGRET_CALLS; n++) {
-            r.calls = regret_calls[n];
+        for (size_t n = 0; good && n < sizeof calls / sizeof *calls; n++) {
+            r.calls = calls[n];
             good = add_choice(choices, &r);
         }
         r.policy = "tree";
@@ -105,19 +77,20 @@ int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subje
 
 /* ---- handing on ----------------------------------------------------------------------------------- */
 
-static void take_times(regret_plan *plan, const spmv_group *group, int number)
+/* Copies the times of a case to the record of a plan that runs the same. */
+static void take_times(record *told, const record *timed)
 {
-    const record *r = &group->cases[number].record;
-    plan->time_us = is_live(r) ? r->time_us : NAN;
-    plan->spread_us = is_live(r) ? r->spread_us : NAN;
+    told->time_us = is_live(timed) ? timed->time_us : NAN;
+    told->spread_us = is_live(timed) ? timed->spread_us : NAN;
 }
 
 spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err)
 {
     bench_session *session = group->session;
     for (int c = 0; c < choices->count; c++) {
-        take_times(&choices->items[c].taken, group, choices->taken[c]);
-        take_times(&choices->items[c].csr, group, choices->csr[c]);
+        bench_choice *choice = &choices->items[c];
+        take_times(&choice->taken, &group->cases[choice->taken_case].record);
+        take_times(&choice->csr, &group->cases[choice->csr_case].record);
     }
     if (session->options->emit_choices(session->options->user, choices->items, choices->count) == 0) return SPRY_OK;
     session->stopped = 1;
@@ -127,6 +100,4 @@ spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, sp
 void spmv_release_choices(spmv_choices *choices)
 {
     free(choices->items);
-    free(choices->taken);
-    free(choices->csr);
 }

@@ -1,7 +1,6 @@
 /* spry bench: kernels and peers side by side, checked and timed. */
 #include "cli/bench_arguments.h"
 #include "cli/bench_names.h"
-#include "cli/bench_regret.h"
 #include "cli/bench_sources.h"
 #include "cli/bench_tables.h"
 #include "cli/cli.h"
@@ -27,8 +26,6 @@ typedef struct run_state {
     int fewer_count;
     record *records;
     int record_count, group; /* of these the last matrix's begin there */
-    regret_report report;
-    text_list texts;         /* of records that were read */
     char records_path[4096]; /* of a report without --json; "": none */
     int matrices;            /* whose records there are, */
     int groups;              /* and groups of records of the last of them */
@@ -92,7 +89,7 @@ static int emit(void *user, const record *records, int count)
         cJSON *o = cJSON_CreateObject();
         if (!cli_json_line(&run->a->json, o, cli_json_record(o, &records[i]))) return 1;
     }
-    if (cli_for_people(&run->a->json) && !run->a->o.regret) {
+    if (cli_for_people(&run->a->json)) {
         cli_print_group(stdout, records, count, run->a->sorted);
         fflush(stdout);
     }
@@ -100,13 +97,35 @@ static int emit(void *user, const record *records, int count)
     return 0;
 }
 
-/* Behind the records of a matrix and type. */
-static int emit_choices(void *user, const regret_choice *choices, int count)
+#define OF_AUTO(name, kind) CLI_JSON_FIELD(bench_choice, #name, kind, taken.name)
+#define OF_CSR(name, kind) CLI_JSON_FIELD(bench_choice, "csr_" #name, kind, csr.name)
+
+static const cli_json_field choice_fields[] =
+    {OF_AUTO(op, POINTER),         OF_AUTO(matrix, ARRAY),
+     OF_AUTO(type, POINTER),       OF_AUTO(index, POINTER),
+     OF_AUTO(device, ARRAY),       OF_AUTO(ordering, ARRAY),
+     OF_AUTO(policy, POINTER),     CLI_JSON_FIELD(bench_choice, "calls", COUNT, calls),
+     OF_AUTO(format, ARRAY),       OF_AUTO(kernel, ARRAY),
+     OF_AUTO(setup_us, NUMBER),    OF_AUTO(upload_us, NUMBER),
+     OF_AUTO(time_us, NUMBER),     OF_AUTO(spread_us, NUMBER),
+     OF_AUTO(baseline_us, NUMBER), OF_AUTO(predicted_us, NUMBER),
+     OF_AUTO(break_even, COUNT),   OF_CSR(kernel, ARRAY),
+     OF_CSR(setup_us, NUMBER),     OF_CSR(upload_us, NUMBER),
+     OF_CSR(time_us, NUMBER),      OF_CSR(spread_us, NUMBER)};
+
+/* Writes a line {"regret": {...}} for each choice, after the records of the matrix and type. */
+static int emit_choices(void *user, const bench_choice *choices, int count)
 {
     run_state *run = user;
-    run->stopped = cli_regret_add(&run->report, run->records + run->group, run->record_count - run->group, choices,
-                                  count, &run->a->json) != CLI_GO_ON;
-    return run->stopped;
+    run->stopped = 1;
+    for (int i = 0; i < count; i++) {
+        cJSON *o = cJSON_CreateObject(), *in = cJSON_AddObjectToObject(o, "regret");
+        const int good =
+            cli_json_add_fields(in, &choices[i], choice_fields, sizeof choice_fields / sizeof *choice_fields);
+        if (!cli_json_line(&run->a->json, o, good)) return 1;
+    }
+    run->stopped = 0;
+    return 0;
 }
 
 static void note(const char *text)
@@ -134,28 +153,6 @@ static int status_of_records(const run_state *run)
     if (measured || run->sources.count == 0 || status != CLI_OK || run->stopped) return status;
     cli_message("nothing was measured: every case was skipped, for the reasons told");
     return CLI_UNSUCCESSFUL;
-}
-
-static int finish_regret(run_state *run)
-{
-    cli_regret_print_failures(run->records, run->record_count, &run->a->json);
-    return cli_regret_finish(&run->report, &run->a->json) == CLI_GO_ON;
-}
-
-/* The report of lines that are there. */
-static int report_from(run_state *run, int count, char **paths)
-{
-    cli_json *json = &run->a->json;
-    if (count == 0) return cli_usage_error("nothing to report: name FILEs that spry bench --regret --json wrote");
-    for (int i = 0; i < count; i++) {
-        const int checked = cli_check_output("json", json->path, paths[i]);
-        if (checked != CLI_GO_ON) return checked;
-    }
-    int status = cli_json_open(json);
-    if (status != CLI_GO_ON) return status;
-    status = cli_regret_read(&run->report, paths, count, &run->texts, json);
-    if (status == CLI_GO_ON) status = cli_regret_finish(&run->report, json);
-    return cli_json_close(json, status == CLI_GO_ON ? CLI_OK : status);
 }
 
 /* The report's records, where they have no file of their own: beside it, until it is drawn. */
@@ -243,8 +240,7 @@ static int measure(run_state *run)
     cli_progress(NULL);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = run->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
-    if (o->regret && !run->stopped && !finish_regret(run)) status = CLI_UNSUCCESSFUL;
-    if (cli_for_people(&a->json) && !o->regret) cli_print_summary(stdout, run->records, run->record_count);
+    if (cli_for_people(&a->json)) cli_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     status = cli_json_close(&a->json, records > status ? records : status);
     records = run->stopped ? CLI_OK : draw_report(run);
@@ -316,15 +312,13 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_bench_take_defaults(&a);
     if (status == CLI_GO_ON && a.report) status = cli_report_check(a.report);
-    if (status == CLI_GO_ON) status = a.from ? report_from(&state, argc, argv) : bench(&state, argc, argv);
+    if (status == CLI_GO_ON) status = bench(&state, argc, argv);
     bench_release_peers(state.peers);
     for (int i = 0; i < state.fewer_count; i++) spry_context_destroy(state.fewer[i]);
     spry_context_destroy(state.preparer);
     spry_context_destroy(state.context);
     free(state.sources.items);
     free(state.records);
-    regret_release(&state.report);
-    cli_release_list(&state.texts);
     cli_bench_release_arguments(&a);
     return status;
 }
@@ -348,7 +342,6 @@ const cli_command cli_bench =
                  "  spry bench gen:laplace7,x=100,y=100,z=100 --op cg --peers\n"
                  "  spry bench matrix.mtx.gz --formats all --peers --report report.html\n"
                  "  spry bench folder/ --regret --peers --type all --json=regret.jsonl\n"
-                 "  spry bench --regret --from regret.jsonl\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = cli_bench_options,
      .most = -1,

@@ -164,12 +164,10 @@ const cli_option cli_bench_options[] = {
     {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
      CLI_AT(want_peers)},
     {"regret", 0, NULL,
-     "what auto loses, told to expect 1, 10, 100, 1000 and many products,\n"
-     "against every deterministic kernel, published sizes of formats and\n"
-     "csr, and with --peers these; docs/performance.md",
+     "with --json: measure every deterministic kernel and published sizes\n"
+     "of formats, and record what auto chooses for 1, 10, 100, 1000 and\n"
+     "many products; 'bench/regret.py FILE' prints what auto loses",
      CLI_FLAG, CLI_AT(o.regret)},
-    {"from", 0, NULL, "with --regret: nothing is measured, the FILEs are JSON lines of earlier runs", CLI_FLAG,
-     CLI_AT(from)},
     {"report", 0, "FILE.html",
      "a page of the run without network: tables, figures, pictures; drawn\n"
      "by Python with Matplotlib, which is looked for before any measuring.\n"
@@ -261,7 +259,6 @@ static int check_regret(const arguments *a)
                         : o->updates > 0       ? "updates"
                         : o->memory_limit > 0  ? "memory-limit"
                                                : NULL;
-    if (a->from && !o->regret) return cli_usage_error("--from goes with --regret: it makes the report of records");
     if (!o->regret) return CLI_GO_ON;
     if (other) return cli_usage_error("--%s does not go with --regret, which says itself what runs", other);
     if (o->op && bench_factor_of(o->op) != BY_A_VECTOR)
@@ -269,12 +266,8 @@ static int check_regret(const arguments *a)
     if (o->orderings.count > 1 || (o->orderings.count == 1 && strcmp(o->orderings.items[0], "none") != 0))
         return cli_usage_error("--ordering does not go with --regret: auto takes the matrix as it is given");
     if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --regret expects one number");
-    if (a->from && (a->suite || a->only.count > 0 || a->parts > 0 || a->want_peers))
-        return cli_usage_error("--%s does not go with --from, which takes all that the FILEs have",
-                               a->suite        ? "suite"
-                               : a->want_peers ? "peers"
-                               : a->parts > 0  ? "part"
-                                               : "only");
+    if (!a->json.wanted)
+        return cli_usage_error("--regret records what auto chooses, for bench/regret.py: expected --json=FILE as well");
     return CLI_GO_ON;
 }
 

@@ -18,7 +18,6 @@ typedef struct cli_bench_arguments {
     const char *layout;                 /* NULL: not told */
     int64_t threads;                    /* the most of the list */
     int64_t part, parts;                /* parts 0: the whole */
-    int from;                           /* 1: of --regret, records are read and nothing is measured */
     int transpose;                      /* 1: spmv is spmv_t, spmm is spmm_t */
     const char *report;                 /* NULL: none is drawn */
     int sorted;                         /* 1: tables go by time */

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -96,14 +95,6 @@ static int add_stages(cJSON *object, const char *name, const double *us)
     return good;
 }
 
-static void take_stages(const cJSON *item, double *us)
-{
-    for (int s = 0; s < RECORD_STAGES; s++) {
-        const cJSON *stage = cJSON_GetObjectItem(item, record_stage_names[s]);
-        us[s] = cJSON_IsNumber(stage) ? stage->valuedouble : NAN;
-    }
-}
-
 /* ---- fields of structs ---------------------------------------------------------------------------- */
 
 static int add_field(cJSON *o, const void *from, const cli_json_field *f)
@@ -125,51 +116,6 @@ int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *f
 {
     for (int f = 0; f < count; f++)
         if (!add_field(object, from, &fields[f])) return 0;
-    return 1;
-}
-
-/* The text, kept once in the list; NULL: out of memory. */
-static const char *keep_text(text_list *texts, const char *text)
-{
-    for (int i = 0; i < texts->count; i++)
-        if (strcmp(texts->items[i], text) == 0) return texts->items[i];
-    char **items = realloc(texts->items, (size_t)(texts->count + 1) * sizeof *items);
-    if (!items) return NULL;
-    texts->items = items;
-    items[texts->count] = strdup(text);
-    return items[texts->count] ? items[texts->count++] : NULL;
-}
-
-static record_status status_named(const char *name)
-{
-    for (int s = RECORD_OK; s <= RECORD_FAILED; s++)
-        if (strcmp(record_status_name((record_status)s), name) == 0) return (record_status)s;
-    return RECORD_FAILED;
-}
-
-static int take_field(const cJSON *item, void *to, const cli_json_field *f, text_list *texts)
-{
-    void *at = (char *)to + f->at;
-    const char *text = cJSON_IsString(item) ? item->valuestring : "";
-    const int is_number = cJSON_IsNumber(item);
-    const double number = is_number ? item->valuedouble : -1;
-    switch (f->kind) {
-    case CLI_JSON_POINTER: return (*(const char **)at = keep_text(texts, text)) != NULL;
-    case CLI_JSON_ARRAY: snprintf(at, f->size, "%s", text); break;
-    case CLI_JSON_INT: *(int *)at = number < INT_MAX ? (int)number : INT_MAX; break;
-    case CLI_JSON_COUNT: *(int64_t *)at = number < 9e18 ? (int64_t)number : INT64_MAX; break;
-    case CLI_JSON_FLAG: *(int *)at = cJSON_IsTrue(item) ? 1 : cJSON_IsFalse(item) ? 0 : -1; break;
-    case CLI_JSON_NUMBER: *(double *)at = is_number ? number : NAN; break;
-    case CLI_JSON_STAGES: take_stages(item, at); break;
-    default: *(record_status *)at = status_named(text);
-    }
-    return 1;
-}
-
-int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fields, int count, text_list *texts)
-{
-    for (int f = 0; f < count; f++)
-        if (!take_field(cJSON_GetObjectItem(object, fields[f].name), to, &fields[f], texts)) return 0;
     return 1;
 }
 
@@ -205,10 +151,4 @@ int cli_json_record(cJSON *o, const record *r)
 int cli_json_command_record(cJSON *o, const record *r)
 {
     return cli_json_text(o, "command", cli_command_name()) && cli_json_record(o, r);
-}
-
-int cli_json_take_record(const cJSON *o, record *r, text_list *texts)
-{
-    record_init(r);
-    return cli_json_take_fields(o, r, fields, ALL_FIELDS, texts);
 }

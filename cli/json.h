@@ -3,7 +3,6 @@
 #define SPRY_CLI_JSON_H
 
 #include "common/record.h"
-#include "common/text_list.h"
 
 #include <cjson/cJSON.h>
 
@@ -38,22 +37,18 @@ typedef enum cli_json_kind {
 typedef struct cli_json_field {
     const char *name;
     cli_json_kind kind;
-    size_t at, size;
+    size_t at;
 } cli_json_field;
 #define CLI_JSON_FIELD(type, name, kind, member)                                                                       \
     {                                                                                                                  \
-        name, CLI_JSON_##kind, offsetof(type, member), sizeof(((type *)0)->member)                                     \
+        name, CLI_JSON_##kind, offsetof(type, member)                                                                  \
     }
 
 int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count);
-/* Those that are missing become null's values. Texts that members point to are kept in the list, each once. */
-int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fields, int count, text_list *texts);
 
 /* All fields of a record in their order; those of products of two matrices where op is spgemm. */
 int cli_json_record(cJSON *object, const record *r);
 /* The same of a command other than the benchmark, whose name stands first. */
 int cli_json_command_record(cJSON *object, const record *r);
-/* A record of these, as cli_json_take_fields. */
-int cli_json_take_record(const cJSON *object, record *r, text_list *texts);
 
 #endif

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # $program is the script that sources this
 # Sourced by ./quickstart --peers: the libraries that the benchmark compares with.
 #   MKL    from PyPI, pinned, into .peers/venv (headers in include/, libraries in lib/)
-#   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py and the module process measure it
+#   SciPy  from PyPI, pinned, into the same folder; the module process measures it
 #   Matplotlib  the same way, for the figures of study/run
 #   Eigen, librsb, SuiteSparse:GraphBLAS, PETSc  from the distribution
 

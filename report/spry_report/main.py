@@ -35,15 +35,15 @@ def _source_names(paths):
 
 def _result(arguments):
     """The line of the result: a dictionary. The page goes to standard output."""
-    cases, regrets = records.read_files(arguments.records)
+    cases = records.read_files(arguments.records)
     comparison = None
     if arguments.compare is not None:
-        old, _ = records.read_file(arguments.compare)
+        old = records.read_file(arguments.compare)
         comparison = compare.compare(old, cases)
     if not arguments.no_page:
         from . import page  # needs Matplotlib, which a verdict does without
         names = arguments.name or _source_names(arguments.records)
-        text = page.make(cases, regrets, names, comparison, arguments)
+        text = page.make(cases, names, comparison, arguments)
         sys.stdout.buffer.write(text.encode("utf-8"))
         sys.stdout.buffer.flush()
     bad = sum(case.status in ("wrong", "failed") for case in cases)

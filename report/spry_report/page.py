@@ -279,7 +279,7 @@ def _notes(groups):
     return paragraph(f"{words.some(repeated, 'case')} stood more than once in a file: the first counts.")
 
 
-def make(cases, regrets, sources, comparison, arguments):
+def make(cases, sources, comparison, arguments):
     """The page as one text."""
     groups = [group for group in make_groups(cases, sources) if group.subjects]
     here = matrices.devices(arguments.program) if arguments.here and arguments.program else []
@@ -288,7 +288,7 @@ def make(cases, regrets, sources, comparison, arguments):
     parts = [_comparison(comparison) if comparison else None, _machine(cases, here, sources),
              sections.summary(groups, sources) if groups else None, sections.bars(groups) if groups else None,
              sections.profiles(groups), sections.rooflines(groups), sections.break_evens(groups),
-             sections.regrets_of_auto(groups, regrets), _gallery(groups, described()), _absent(cases)]
+             sections.regrets_of_auto(groups), _gallery(groups, described()), _absent(cases)]
     parts = [part for part in parts if part]
     links = [element("li", Html(f"<a href=\"#{m[1]}\">{m[2]}</a>")) for part in parts
              for m in [re.match(r"<section id=\"([^\"]+)\".*?<h2[^>]*>(.*?)</h2>", part, re.S)] if m]

@@ -135,7 +135,7 @@ def _open(path):
 
 
 def read_file(path, source=0):
-    """The cases of a file, and what `spry bench --regret` tells beside them: dictionaries."""
+    """The cases of a file. What auto chose, which `spry bench --regret` records as well, is left out."""
     name = "standard input" if path == "-" else path
     try:
         text = _open(path).decode("utf-8")
@@ -144,26 +144,19 @@ def read_file(path, source=0):
     except UnicodeDecodeError as error:
         raise Refused(f"{name}: no JSON lines of spry bench: it is not in UTF-8") from error
     lines = text.split("\n")
-    cases, regrets = [], []
+    cases = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         place = f"{name}:{number}"
         record = _parse(line, place, number == len(lines))
-        if isinstance(record.get("regret"), dict):
-            regrets.append(record["regret"])
-        elif not next(iter(record), "").startswith("regret_"):
+        if not next(iter(record), "").startswith("regret"):
             cases.append(make_case(record, place, source))
-    if not cases and not regrets:
+    if not cases:
         raise Refused(f"{name}: there is no record in it; expected JSON lines of spry bench --json")
-    return cases, regrets
+    return cases
 
 
 def read_files(paths):
-    """All cases and regrets of several files."""
-    cases, regrets = [], []
-    for source, path in enumerate(paths):
-        more_cases, more_regrets = read_file(path, source)
-        cases += more_cases
-        regrets += more_regrets
-    return cases, regrets
+    """All cases of several files."""
+    return [case for source, path in enumerate(paths) for case in read_file(path, source)]

@@ -327,30 +327,8 @@ def _regret(group):
                   ("its time", "n", None), ("loss", "n", "time of auto over the best")], rows, classes + ["sum", "sum"])
 
 
-def _told(regrets):
-    """What `spry bench --regret` told: by operation, type, device, policy and calls."""
-    groups = {}
-    for line in regrets:
-        loss = line.get("loss")
-        if isinstance(loss, (int, float)) and not isinstance(loss, bool) and 0 < loss < 1e300:
-            key = tuple(str(line.get(name)) for name in ("op", "type", "device", "policy"))
-            groups.setdefault(key, {}).setdefault(line.get("calls"), []).append((loss, str(line.get("matrix"))))
-    found = []
-    for key, by_calls in groups.items():
-        rows = []
-        for calls, losses in by_calls.items():
-            worst, matrix = max(losses)
-            rows.append(["many" if not calls else words.count(calls), len(losses),
-                         words.factor(geometric_mean(loss for loss, _ in losses)), words.factor(worst), code(matrix)])
-        found.append(table(f"Loss of auto by calls: {', '.join(key[:3])}, policy {key[3]}",
-                           [("calls told", "n", None), ("matrices", "n", None), ("mean loss", "n", None),
-                            ("worst", "n", None), ("of", "t", None)], rows, None,
-                           "Set-up and all calls, over the least of all deterministic kernels."))
-    return found
-
-
-def regrets_of_auto(groups, regrets):
-    content = each_group(groups, _regret) + _told(regrets)
+def regrets_of_auto(groups):
+    content = each_group(groups, _regret)
     return section("regret", "Regret of auto", paragraph(
         "What is lost by leaving the choice to auto: its time over the fastest of Spry\u2019s deterministic "
         "kernels in the "

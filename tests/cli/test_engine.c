@@ -177,43 +177,6 @@ static void files_of_unstructured(void **state)
     free(s.items);
 }
 
-/* What is written comes back. */
-static void records_read(void **state)
-{
-    (void)state;
-    text_list texts = {0};
-    record r, back;
-    record_init(&r);
-    r.op = "spmm";
-    r.columns = 5;
-    r.layout = "column";
-    r.type = "f32";
-    r.policy = "tree";
-    r.nnz = 12;
-    r.peer = 1;
-    r.threads = 3;
-    r.time_us = 1.25;
-    r.status = RECORD_SKIPPED;
-    RECORD_TEXT(r.format, "sell:c=16:sigma=512");
-    cJSON *o = cJSON_CreateObject();
-    assert_true(cli_json_record(o, &r));
-    char *line = cJSON_PrintUnformatted(o);
-    cJSON_Delete(o);
-    o = cJSON_Parse(line);
-    cJSON_free(line);
-    assert_true(cli_json_take_record(o, &back, &texts));
-    assert_string_equal(back.op, "spmm");
-    assert_string_equal(back.layout, "column");
-    assert_int_equal(back.columns, 5);
-    assert_string_equal(back.policy, "tree");
-    assert_string_equal(back.class_name, "");
-    assert_string_equal(back.format, r.format);
-    assert_true(back.nnz == 12 && back.rows == -1 && back.peer == 1 && back.twin == -1 && back.threads == 3);
-    assert_true(back.time_us == 1.25 && isnan(back.setup_us) && back.status == RECORD_SKIPPED);
-    cJSON_Delete(o);
-    cli_release_list(&texts);
-}
-
 static void records(void **state)
 {
     (void)state;
@@ -418,7 +381,6 @@ int main(void)
         cmocka_unit_test(unstructured),
         cmocka_unit_test(files_of_unstructured),
         cmocka_unit_test(records),
-        cmocka_unit_test(records_read),
         cmocka_unit_test(break_even),
         cmocka_unit_test(random_vectors),
         cmocka_unit_test(bandwidth),

@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
-# study_scripts.sh ROOT LIBRARY PROGRAM: the scripts of study/ on records whose figures are known and on small matrices
-# that the program measures, and bench/scipy_driver.py where a Python with SciPy is found.
+# study_scripts.sh ROOT: study/compare.py on records whose figures are known.
 set -u
-root=$1 library=$2
-export SPRY=$3 SPRY_BENCH_COPY_BYTES=1048576
-unset SPRY_MATRIX_DIR
+root=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -21,14 +18,13 @@ record() # MATRIX KERNEL PEER TIME STATUS
     printf '"time_us":%s,"spread_us":1,"setup_us":10,"roof":null,"status":"%s","reason":""}\n' "$4" "$5"
 }
 
-script=compare.py
 expect() # STATUS TEXT ARGUMENT...: the script's exit status, and what it has to print
 {
     local status=$1 text=$2 out
     shift 2
-    out=$(cd "$folder" && python3 "$root/study/$script" "$@" 2>&1)
+    out=$(cd "$folder" && python3 "$root/study/compare.py" "$@" 2>&1)
     if [ $? != "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
-        printf '%s %s: expected status %s and "%s", got\n%s\n' "$script" "$*" "$status" "$text" "$out"
+        printf 'compare.py %s: expected status %s and "%s", got\n%s\n' "$*" "$status" "$text" "$out"
         failed=1
     fi
 }
@@ -58,30 +54,4 @@ expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --agai
 # Both sides of a ratio are of one run: 300 over 100, never 300 over 10.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
-
-# A file that is there comes before what is generated.
-mkdir "$folder/real"
-printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 2\n' >"$folder/real/debr.mtx"
-: >"$folder/empty.jsonl"
-
-script=compare.py
-
-for python in "$root/.peers/venv/bin/python" python3; do
-    "$python" -c 'import scipy.sparse' 2>/dev/null || continue
-    for op in spmv spmv_t; do
-        if ! OMP_NUM_THREADS=2 "$python" "$root/bench/scipy_driver.py" --library "$library" --op $op --type all \
-            --json "$folder/$op.jsonl" gen:grid5,x=60,y=50 gen:rmat20,scale=9; then
-            echo "scipy_driver.py --op $op failed"
-            failed=1
-        fi
-        if [ "$(grep '"scipy_csr"' "$folder/$op.jsonl" | grep -c '"status": "ok"')" != 4 ]; then
-            echo "scipy_driver.py --op $op: expected 4 good records of SciPy, got"
-            cat "$folder/$op.jsonl"
-            failed=1
-        fi
-    done
-    expect 0 'Geometric mean' spmv.jsonl --kernel best --against scipy_csr
-    exit $failed
-done
-echo "no Python with SciPy: the driver is not tested"
 exit $failed

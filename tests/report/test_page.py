@@ -62,13 +62,13 @@ class Checker(html.parser.HTMLParser):
         self.text.append(data)
 
 
-def make_page(records, *options, regrets=()):
+def make_page(records, *options):
     """The renderer as the program calls it; (status, page, result)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.jsonl")
         result = os.path.join(folder, "result")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(support.lines(records) + support.lines({"regret": regret} for regret in regrets))
+            file.write(support.lines(records))
         with open(result, "wb") as out:
             os.set_inheritable(out.fileno(), True)
             done = subprocess.run([sys.executable, "-B", support.REPORT, "--result", str(out.fileno()), *options, path],
@@ -201,15 +201,6 @@ class Page(unittest.TestCase):
         page = make_page([support.record(time_us=None, status="skipped", reason="no GPU")])[1]
         self.assert_sound(page)
         self.assertTrue("No case ran" in page)
-
-    def test_regrets_of_a_run(self):
-        about = {"op": "spmv", "type": "f64", "device": "cpu", "policy": "cost"}
-        regrets = [{**about, "matrix": "m", "calls": 10, "loss": 2}, {**about, "matrix": "n", "calls": 10, "loss": 8},
-                   {**about, "matrix": "n", "calls": 0, "loss": None}]
-        page = make_page([support.record()], regrets=regrets)[1]
-        self.assert_sound(page)
-        row = '<th scope="row" class="n">10</th><td class="n">2</td><td class="n">4.00\u00d7</td>'
-        self.assertTrue(row in page, "the mean of 2 and 8")
 
     def test_compared(self):
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as old:
