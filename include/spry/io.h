@@ -248,8 +248,8 @@ typedef struct spry_choice_info {
  * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
  * each new one into the file at once. The file may be empty, and need not be there where its folder takes new files;
  * behind a symbolic link it is made where the link leads. One that can be read but not replaced serves, too: its
- * choices are taken, and new ones are not written. It is text, a choice a line with a checksum, the newest last, at
- * most 4096 of them, and is replaced as a whole under a lock (of its folder), so that processes may share it. path
+ * choices are taken, and new ones are not written. It is text, a choice a line and a checksum of all lines, the newest
+ * last, at most 4096 of them, and is replaced as a whole under a lock (of its folder): processes may share it. path
  * NULL: none any more; what the context remembers stays. Not while another thread uses the context.
  * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
  * SPRY_FILE_ERROR where it cannot be read, or is not there and cannot be made: the context is as it was. When a choice

@@ -13,11 +13,6 @@ static int place_of(const spryi_choice_list *list, const char *fingerprint)
     return -1;
 }
 
-int spryi_choice_is_there(const spryi_choice_list *list, const char *fingerprint)
-{
-    return place_of(list, fingerprint) >= 0;
-}
-
 /* Room for one more. */
 static spry_status make_room(spry_context *context, spryi_choice_list *list, spry_error *err)
 {

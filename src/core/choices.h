@@ -26,8 +26,6 @@ typedef struct spryi_choices {
     spry_status (*write)(spry_context *context, const spry_choice_info *made, spry_error *err);
 } spryi_choices;
 
-int spryi_choice_is_there(const spryi_choice_list *list, const char *fingerprint);
-
 /* As the newest, in place of one of the same fingerprint; the oldest makes way where there are too many. */
 spry_status spryi_choice_put(spry_context *context, spryi_choice_list *to, const spry_choice_info *made,
                              spry_error *err);

@@ -1,10 +1,10 @@
 /*
  * Files of choices that plans of policy "measure" took: text, a choice a line.
  *
- *     spry-choices 1 0.2.0     first: the file's version and the library's
- *     4f0c... 16 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
- *                              times in us (measured, of csr, predicted, of csr), date, checksum of all before it
- *     end 1                    last: how many choices there are
+ *     spry-choices 0.2.0       first: the library's version
+ *     4f0c... 15 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
+ *                              times in us (measured, of csr, predicted, of csr), date
+ *     end 19b3...              last: the checksum of all lines before it
  *
  * Blanks inside a word are written as "_". Everything else is a damage, which is told. A file is replaced as a whole,
  * after it was read again, under a lock of its folder: a lock of the file would be one of a file that was replaced.
@@ -31,8 +31,14 @@
 #define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
 #include <xxhash.h>
 
-enum { VERSION = 1, WORDS = 16, LINE_BYTES = 1024, CHECKSUM = 16, BUFFER = 8192 };
-static const char magic[] = "spry-choices";
+enum { WORDS = 15, LINE_BYTES = 1024 };
+static const char magic[] = "spry-choices ";
+
+/* Checksum of lines: `sum` is that of the lines before. */
+static unsigned long long add_line(unsigned long long sum, const char *line, size_t length)
+{
+    return XXH3_64bits_withSeed(line, length, sum);
+}
 
 /* ---- a line ---------------------------------------------------------------------------------------------- */
 
@@ -72,30 +78,16 @@ static int take_time(double *to, const char *word)
     return *to >= 0 && *to < 1e15;
 }
 
-/* The checksum at the line's end is that of what stands before it, which alone is left of the line. */
-static int is_intact(char *line)
-{
-    const size_t length = strlen(line);
-    char expected[CHECKSUM + 1];
-    if (length <= CHECKSUM + 1 || line[length - CHECKSUM - 1] != ' ') return 0;
-    const unsigned long long sum = XXH3_64bits(line, length - CHECKSUM - 1);
-    snprintf(expected, sizeof expected, "%016llx", sum);
-    if (strcmp(expected, line + length - CHECKSUM) != 0) return 0;
-    line[length - CHECKSUM - 1] = '\0';
-    return 1;
-}
-
 /* 0: the line, without its newline, is no choice. */
 static int take_choice(spry_choice_info *to, char *line)
 {
     char *words[WORDS] = {NULL}, *rest = line;
     int count = 0, transposed;
-    if (!is_intact(line)) return 0;
     for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (count == WORDS - 1) return 0;
+        if (count == WORDS) return 0;
         words[count++] = word;
     }
-    if (count != WORDS - 1) return 0;
+    if (count != WORDS) return 0;
     *to = (spry_choice_info){.struct_size = sizeof *to};
     transposed = strcmp(words[4], "spmv_t") == 0;
     to->op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -125,13 +117,11 @@ static word_text as_word(const char *text)
 /* Length of the line, newline included. */
 static size_t write_choice(char line[LINE_BYTES], const spry_choice_info *c)
 {
-    const int length = spryi_write(line, LINE_BYTES, "%s %lld %lld %lld %s %s %s %lld %s %s %.6g %.6g %.6g %.6g %s",
-                                   c->fingerprint, (long long)c->rows, (long long)c->cols, (long long)c->nnz,
-                                   c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv", as_word(c->device).s,
-                                   as_word(c->types).s, (long long)c->calls, as_word(c->format).s, as_word(c->kernel).s,
-                                   c->measured_us, c->csr_us, c->predicted_us, c->predicted_csr_us, as_word(c->date).s);
-    const unsigned long long sum = XXH3_64bits(line, (size_t)length);
-    return (size_t)length + (size_t)snprintf(line + length, LINE_BYTES - (size_t)length, " %016llx\n", sum);
+    return (size_t)spryi_write(line, LINE_BYTES, "%s %lld %lld %lld %s %s %s %lld %s %s %.6g %.6g %.6g %.6g %s\n",
+                               c->fingerprint, (long long)c->rows, (long long)c->cols, (long long)c->nnz,
+                               c->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv", as_word(c->device).s, as_word(c->types).s,
+                               (long long)c->calls, as_word(c->format).s, as_word(c->kernel).s, c->measured_us,
+                               c->csr_us, c->predicted_us, c->predicted_csr_us, as_word(c->date).s);
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
@@ -140,30 +130,22 @@ typedef struct reader {
     spry_context *context;
     const char *path;
     spryi_choice_list *list;
-    int64_t number; /* of the line */
+    int64_t number;         /* of the line */
+    unsigned long long sum; /* of the lines before it */
     int ended;
 } reader;
 
 static spry_status take_head(const reader *r, const char *line, spry_error *err)
 {
-    int version = 0, read = 0;
-    char library[32] = "";
-    if (strncmp(line, magic, sizeof magic - 1) != 0 ||
-        sscanf(line + sizeof magic - 1, " %9d %31s%n", &version, library, &read) != 2 ||
-        line[sizeof magic - 1 + (size_t)read])
+    if (strncmp(line, magic, sizeof magic - 1) != 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "this is no file of choices, which begins with \"%s %d %s\"", magic, VERSION,
-                               spry_version());
-    if (version != VERSION)
+                               "this is no file of choices, which begins with \"%s%s\"", magic, spry_version());
+    const char *version = line + sizeof magic - 1;
+    if (strcmp(version, spry_version()) != 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "the file of choices is of version %d, this library reads version %d: clear it ('spry "
-                               "tune --clear')",
-                               version, VERSION);
-    if (strcmp(library, spry_version()) != 0)
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "the choices are those of version %s, this library is of version %s: clear them ('spry "
-                               "tune --clear')",
-                               library, spry_version());
+                               "the choices are those of version %.40s, this library is of version %s: clear them "
+                               "('spry tune --clear')",
+                               version, spry_version());
     return SPRY_OK;
 }
 
@@ -173,23 +155,15 @@ static spry_status take_line(reader *r, char *line, spry_error *err)
     char end[32];
     if (r->number == 1) return take_head(r, line, err);
     if (r->ended) return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "there is text behind the end");
-    snprintf(end, sizeof end, "end %d", r->list->count);
+    snprintf(end, sizeof end, "end %016llx", r->sum);
     r->ended = strcmp(line, end) == 0;
     if (r->ended) return SPRY_OK;
     if (strncmp(line, "end ", 4) == 0)
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "lines are missing: expected \"%s\"", end);
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "lines are missing or damaged: expected the checksum of the lines before, \"%s\"", end);
     if (!take_choice(&choice, line))
         return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "the line is damaged: expected a choice of %d words, the last the checksum of the "
-                               "others",
-                               WORDS);
-    if (spryi_choice_is_there(r->list, choice.fingerprint))
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "fingerprint %s is there a second time, expected one line of each", choice.fingerprint);
-    if (r->list->count == SPRYI_MOST_CHOICES)
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
-                               "there are more than %d choices, expected \"end %d\"", SPRYI_MOST_CHOICES,
-                               SPRYI_MOST_CHOICES);
+                               "the line is damaged: expected a choice of %d words", WORDS);
     return spryi_choice_put(r->context, r->list, &choice, err);
 }
 
@@ -198,17 +172,18 @@ static spry_status read_lines(reader *r, FILE *file, spry_error *err)
     char line[LINE_BYTES];
     while (fgets(line, sizeof line, file)) {
         const size_t length = strcspn(line, "\n");
+        const unsigned long long sum = add_line(r->sum, line, length);
         r->number++;
         if (line[length] != '\n')
             return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
                                    "the line is cut, or longer than %d characters", LINE_BYTES - 2);
         line[length] = '\0';
         SPRYI_OK_OR_RETURN(take_line(r, line, err));
+        r->sum = sum;
     }
     if (ferror(file)) return spryi_fail_errno(err, r->path, "cannot be read", errno);
     if (r->number > 0 && !r->ended)
-        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "the file is cut: expected \"end %d\" behind it",
-                               r->list->count);
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number, "the file is cut: expected \"end\" behind it");
     return SPRY_OK;
 }
 
@@ -231,52 +206,36 @@ static spry_status read_file(spry_context *context, const char *path, spryi_choi
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    spryi_output output;
-    char buffer[BUFFER];
-    size_t used;
-} writer;
-
-static spry_status put(writer *w, const char *text, size_t length, spry_error *err)
+/* Writes a line with its newline. sum: checksum of all lines so far. */
+static spry_status put(const spryi_output *output, const char *line, size_t length, unsigned long long *sum,
+                       spry_error *err)
 {
-    if (w->used + length > sizeof w->buffer || !text) {
-        SPRYI_OK_OR_RETURN(spryi_output_write(&w->output, w->buffer, w->used, err));
-        w->used = 0;
-    }
-    if (text) memcpy(w->buffer + w->used, text, length);
-    w->used += length;
-    return SPRY_OK;
+    *sum = add_line(*sum, line, length - 1);
+    return spryi_output_write(output, line, length, err);
 }
 
-static spry_status write_file(spry_context *context, const char *path, const spryi_choice_list *list, spry_error *err)
+static spry_status write_lines(const spryi_output *output, const spryi_choice_list *list, spry_error *err)
 {
     char line[LINE_BYTES];
-    writer *w = NULL; /* two paths in it are too much for small stacks */
-    spry_status status = SPRY_OK;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, 1, "buffer for choices", err));
-    w->output.fd = -1;
-    w->used = 0;
-    SPRYI_TRY(spryi_output_open(&w->output, path, err));
-    SPRYI_TRY(put(w, line, (size_t)snprintf(line, sizeof line, "%s %d %s\n", magic, VERSION, spry_version()), err));
-    for (int c = 0; c < list->count; c++) SPRYI_TRY(put(w, line, write_choice(line, &list->list[c]), err));
-    SPRYI_TRY(put(w, line, (size_t)snprintf(line, sizeof line, "end %d\n", list->count), err));
-    SPRYI_TRY(put(w, NULL, 0, err));
-done:
-    status = spryi_output_close(&w->output, status, err);
-    spryi_release(context, w);
-    return status;
+    unsigned long long sum = 0;
+    SPRYI_OK_OR_RETURN(
+        put(output, line, (size_t)snprintf(line, sizeof line, "%s%s\n", magic, spry_version()), &sum, err));
+    for (int c = 0; c < list->count; c++)
+        SPRYI_OK_OR_RETURN(put(output, line, write_choice(line, &list->list[c]), &sum, err));
+    return put(output, line, (size_t)snprintf(line, sizeof line, "end %016llx\n", sum), &sum, err);
 }
 
-/* Finds out whether the file can be made, as long as there is somebody to tell. */
-static spry_status check_makeable(spry_context *context, const char *path, spry_error *err)
+/* list NULL: writes nothing, and only finds out whether the file can be made. */
+static spry_status write_file(spry_context *context, const char *path, const spryi_choice_list *list, spry_error *err)
 {
-    writer *w = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, 1, "buffer for choices", err));
-    w->output.fd = -1;
-    const spry_status status = spryi_output_open(&w->output, path, err);
-    (void)spryi_output_close(&w->output, SPRY_FILE_ERROR, NULL);
-    spryi_release(context, w);
-    return status;
+    spryi_output *output = NULL; /* two paths in it are too much for small stacks */
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &output, 1, "paths of choices", err));
+    output->fd = -1;
+    spry_status status = spryi_output_open(output, path, err);
+    if (status == SPRY_OK && list) status = write_lines(output, list, err);
+    const spry_status closed = spryi_output_close(output, list ? status : SPRY_FILE_ERROR, list ? err : NULL);
+    spryi_release(context, output);
+    return list ? closed : status;
 }
 
 /* ---- the lock -------------------------------------------------------------------------------------------- */
@@ -354,7 +313,7 @@ spry_status spry_context_set_choices(spry_context *context, const char *path, sp
     if (path) {
         SPRYI_TRY(read_file(context, path, &list, err));
         SPRYI_TRY(make_absolute(context, &absolute, path, err));
-        if (access(absolute, F_OK) != 0) SPRYI_TRY(check_makeable(context, absolute, err));
+        if (access(absolute, F_OK) != 0) SPRYI_TRY(write_file(context, absolute, NULL, err));
         spryi_choice_list_clear(context, &choices->known);
         choices->known = list;
         list = (spryi_choice_list){0};

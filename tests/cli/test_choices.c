@@ -111,7 +111,7 @@ static void refuses(void **state)
     char *there = read_file("thesis");
     assert_string_equal(there, "my thesis\n");
     free(there);
-    write_file("old", "spry-choices 1 0.1.0\nend 0\n");
+    write_file("old", "spry-choices 0.1.0\nend 0\n");
     expect("explain " GRID " --policy measure --cache $D/old", 2, NULL,
            "old:1: the choices are those of version 0.1.0");
     expect("tune --cache $D/old --clear", 0, NULL, NULL);
