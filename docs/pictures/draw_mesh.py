@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
-"""Draws README.md's picture, mesh.svg, from the table in docs/results/h200-packed-2026-11-21.md: draw_mesh.py [--check]
+"""Draws README.md's picture, mesh.svg, from the record of mesh in bench/records: draw_mesh.py [--check]
 
 --check compares with the picture that is there and writes nothing.
 """
-import re
+import csv
 import sys
 from pathlib import Path
 
 from picture import keep
 
 HERE = Path(__file__).parent
-TABLE = HERE.parent / "results/h200-packed-2026-11-21.md"
-ROW = re.compile(r"^\| (\S+) \| f64 \| ([\d.]+) \| [\d.]+ % \| ([\d.]+) \((\w+)\) \|", re.M)
+RECORD = HERE.parents[1] / "bench/records/h200-2026-11-26/mesh.tsv"
 LEFT, WIDTH, BAR, GAP = 110, 430, 15, 16
 OURS, THEIRS, TEXT, PALE = "#1f77b4", "#b9c2cc", "#1d2733", "#66707c"
 
 
 def main():
-    rows = [(name, float(ours), float(theirs), how) for name, ours, theirs, how in ROW.findall(TABLE.read_text())]
+    lines = [line for line in RECORD.read_text().splitlines() if not line.startswith("# ")]
+    rows = [(case["case"], float(case["time"]), float(case["peer_time"]), case["peer"])
+            for case in csv.DictReader(lines, delimiter="\t") if case["type"] == "f64"]
     if len(rows) != 7:
-        sys.exit(f"{TABLE} has {len(rows)} rows of f64, expected 7")
+        sys.exit(f"{RECORD} has {len(rows)} rows of f64, expected 7")
     scale = WIDTH / max(theirs for _, _, theirs, _ in rows)
     parts, y = [], 64
     for name, ours, theirs, how in rows:
@@ -40,9 +41,9 @@ def main():
            f'<rect x="{LEFT}" y="36" width="12" height="12" fill="{OURS}"/>'
            f'<text x="{LEFT + 18}" y="47" fill="{TEXT}">Spry, packed</text>'
            f'<rect x="{LEFT + 130}" y="36" width="12" height="12" fill="{THEIRS}"/>'
-           f'<text x="{LEFT + 148}" y="47" fill="{TEXT}">the fastest of cuSPARSE 12.6.3 (its name)</text>\n' +
+           f'<text x="{LEFT + 148}" y="47" fill="{TEXT}">the fastest of cuSPARSE 12.9.4 (its name)</text>\n' +
            "\n".join(parts) + "\n</svg>\n")
-    keep(HERE / "mesh.svg", svg, f"{TABLE.name} says", "draw_mesh.py")
+    keep(HERE / "mesh.svg", svg, f"{RECORD.name} says", "draw_mesh.py")
 
 
 if __name__ == "__main__":

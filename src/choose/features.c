@@ -187,7 +187,7 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
  * Whether a matrix is scattered: neighbouring entries gather x from all over, so that each takes a sector of its own
  * from the second-level cache, and kernels by rows are bound by that. Then row blocks that sweep x are faster, whatever
  * the lengths of the rows. Judged by a sample: tiles of consecutive entries, as a block of threads takes them, and the
- * share of distinct sectors of x among their entries. On the lists of docs/performance.md it is 0.86 and more for
+ * share of distinct sectors of x among their entries. On the lists of bench/README.md it is 0.86 and more for
  * R-MAT, random and shuffled matrices, 0.35 and less for all others. Where only the entries that a warp takes at once
  * gather so, row blocks are still ahead of csr for large matrices of f32, half of whose bytes are columns.
  */

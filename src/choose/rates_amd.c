@@ -1,8 +1,7 @@
 /*
  * Rates of AMD processors.
  * Written from the tables of `spry tune`: times are us, rates bytes a us (core/rates.h). The launches of packed and bsr
- * with AVX-512 are csr's: the fit told 3.9 and 2.6 us where products of small matrices take 2.4 and 1.6 in all
- * (docs/results/zen4-choice-2026-11-25.md).
+ * with AVX-512 are csr's: the fit told 3.9 and 2.6 us where products of small matrices take 2.4 and 1.6 in all.
  */
 #include "choose/rates.h"
 

@@ -21,7 +21,7 @@
 
 /*
  * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few
- * lines in flight; docs/performance.md has what distances gained. Rows that are gathered leave the loads
+ * lines in flight; bench/README.md has what distances gained. Rows that are gathered leave the loads
  * little room, so their matrix is fetched into the first-level cache, from nearer; structured runs, which
  * load in order, do better from farther into the second, strided ones, of which sixteen are read at once, from
  * farthest. The address may lie past the arrays: a prefetch

@@ -362,8 +362,7 @@ static spry_status take_stages(spry_spgemm_plan *plan, spry_error *err)
 
 /*
  * The chunk that was counted last, its columns and values into C from entry `at` on. While the device computes, pages
- * of a large C are made: in a copy, one thread would wait for each (3 GB/s where the bus has 14;
- * docs/results/spgemm002-2026-11-22.md).
+ * of a large C are made: in a copy, one thread would wait for each (3 GB/s where the bus has 14).
  */
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {

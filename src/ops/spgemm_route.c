@@ -1,7 +1,7 @@
 /*
  * Device "auto" of a sparse product with operands in host memory, and a result that is to be there: the first GPU or
- * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids
- * (docs/results/spgemm002-2026-11-22.md); no more than the turning point has to be right, where both take as long.
+ * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids;
+ * no more than the turning point has to be right, where both take as long.
  */
 #include "core/assemble.h"
 #include "core/context.h"

@@ -2,8 +2,8 @@
  * to_i = from[permutation_i] + beta*to_i: how plans with an ordering read x and write y.
  *
  * Idea: writes in order, reads by an index. What is read at random is x or t, which fit a large GPU's second-level
- * cache. Writing at random instead takes 1.6 to 2.6 times as long (docs/results/h200-ordering-2026-11-21.md): sectors
- * there would be known in part alone.
+ * cache. Writing at random instead takes 1.6 to 2.6 times as long on an H200: sectors there would be known in
+ * part alone.
  * Work: an entry a thread; two, four or eight of them were no faster, since the second-level cache is what is busy.
  *       Several vectors go through shared memory, TILE_ROWS entries of TILE_COLUMNS at a time, so that they are read
  *       and written in whole sectors, whether they lie row by row or column by column.

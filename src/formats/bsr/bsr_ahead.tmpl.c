@@ -1,6 +1,6 @@
 /*
  * What the vector kernels fetch ahead: blocks come in order, but x in the order of the mesh, which no prefetcher of the
- * processor foresees. docs/performance.md has what it gained.
+ * processor foresees. bench/README.md has what it gained.
  */
 
 /* The columns of blocks to come, for a block row that ends before block `end`; near the last block, its own. */

@@ -8,9 +8,9 @@
  * at long rows, so both sizes are held at 1 or above, before the adjustments as well as after them.
  *
  * Hopper's formula is this library's, of the same form: the one that loses least time on an H200 over ten matrices in
- * both types against the best of 30 pairs of sizes (docs/results/h200-csrk64-2026-11-21.md). In place of the cases'
- * adjustments sizes are whole eights, from 8 to 32: the blocks of both kernels take eight rows at a time, and a
- * super-row of nine costs them as much as one of sixteen.
+ * both types against the best of 30 pairs of sizes. In place of the cases' adjustments sizes are whole eights, from 8
+ * to 32: the blocks of both kernels take eight rows at a time, and a super-row of nine costs them as much as one of
+ * sixteen.
  */
 #include "formats/csrk/csrk.h"
 

@@ -214,7 +214,7 @@ enum narrow_class { FEW, SOME, MANY };
 
 /*
  * More warps need fewer registers: 32 do for 6 slots at once, unless beta and alpha are looked at in f64.
- * Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
+ * Measured on an H200.
  */
 template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const bool is_double = sizeof(V) == 8;

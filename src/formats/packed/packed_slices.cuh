@@ -157,7 +157,7 @@ static __device__ __forceinline__ int mode_of(uint32_t info)
 
 /*
  * Slices together, and slots of each in flight. Blocks are small, since warps that are done leave their part of the
- * multiprocessor idle until the block ends. Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
+ * multiprocessor idle until the block ends. Measured on an H200.
  */
 template <typename V, int B> struct diagonal_shape {
     static const int slices = B > 1 ? 1 : 2;

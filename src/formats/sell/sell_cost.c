@@ -24,8 +24,7 @@ int spryi_sell_may_leave_rows(const spryi_build_request *request)
 
 /*
  * A GPU sorts only if that saves a row SORT_SAVES slots, or more than half of the entries' number in all: a slot or
- * two take less time than rows that read x and write y far apart (measured on an H200:
- * docs/results/h200-2026-11-21.md).
+ * two take less time than rows that read x and write y far apart (measured on an H200).
  */
 int spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted)
 {

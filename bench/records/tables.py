@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/performance.md from the records in this folder: tables.py [--check]
+
+A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # describe the measurement and its table:
+
+    question, title, machine, details, date, command, unit, spread
+    rows, columns   fields whose values label the rows and columns of the table
+    where           FIELD=VALUE, FIELD!=VALUE or FIELD>=NUMBER: the lines that the table shows
+    mean            label of a last row with the means of all lines
+    show            range: least and most behind the ratio; loss: mean, 95th percentile and worst; count, all, least:
+                    columns for the number of cases, the mean and the least ratio of a row
+    goal            ROW: NUMBER, QUANTITY NUMBER, ...: least value of the row's means and of other quantities, with show:
+                    loss the largest; ROW begins the label of a row, * is any other row; NUMBER COLUMN NUMBER COLUMN
+                    names a number for each column. A value that misses its goal is bold
+    missed          a goal without a value in the record that was missed, and what was reached
+
+A cell is the geometric mean of peer_time / time, or of ratio where that field has a value. --check compares the page
+with the records and writes nothing.
+"""
+import csv
+import math
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs/performance.md"
+MARK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->\n)", re.S)
+
+
+class Record:
+    def __init__(self, path):
+        self.path, self.head, lines = path, {"goal": [], "missed": []}, []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("# "):
+                name, _, value = line[2:].partition(": ")
+                self.head[name] = self.head[name] + [value] if name in ("goal", "missed") else value
+            else:
+                lines.append(line)
+        self.shows = self.words("show")
+        self.lines = [line for line in csv.DictReader(lines, delimiter="\t") if self.shown(line)]
+
+    def words(self, name):
+        return [word for word in self.head.get(name, "").split(", ") if word]
+
+    def shown(self, line):
+        field, how, value = re.fullmatch(r"(\w*)(!=|>=|=)(.*)", self.head.get("where", "=")).groups()
+        if how == ">=":
+            return float(line[field]) >= float(value)
+        return not field or (line[field] == value) == (how == "=")
+
+    def goals(self, label):
+        """{quantity: {column: number}} of the row with this label; column "" is any."""
+        texts = [text.partition(": ") for text in self.head["goal"]]
+        found = [goal for name, _, goal in texts if label.startswith(name)] or [g for n, _, g in texts if n == "*"]
+        goals = {}
+        for words in (part.split() for goal in found for part in goal.split(", ")):
+            quantity = "mean" if words[0][0].isdigit() else words.pop(0)
+            goals[quantity] = dict(zip(words[1::2] or [""], map(float, words[::2])))
+        return goals
+
+    def text(self, value, label, quantity, column="", digits=2):
+        """The value, bold if it misses the row's goal."""
+        goals = self.goals(label).get(quantity, {})
+        goal, value = goals.get(column, goals.get("")), round(value, digits)
+        missed = goal is not None and (value > goal if "loss" in self.shows else value < goal)
+        return f"**{value:.{digits}f}**" if missed else f"{value:.{digits}f}"
+
+
+def ratio(line):
+    return float(line["ratio"]) if line.get("ratio") else float(line["peer_time"]) / float(line["time"])
+
+
+def mean(lines):
+    return math.exp(sum(math.log(ratio(line)) for line in lines) / len(lines))
+
+
+def unique(values):
+    return list(dict.fromkeys(values))
+
+
+def cell(record, lines, label, column):
+    if not lines:
+        return ""
+    line = lines[0]
+    if "loss" in record.shows:
+        values = [(name, line[name]) for name in ("mean", "p95", "worst") if line[name]]
+        return ", ".join(record.text(float(value), label, name, digits=len(value.partition(".")[2]))
+                         for name, value in values)
+    text = record.text(mean(lines), label, "" if "all" in record.shows else "mean", column)
+    if any(line.get("missed") == "yes" for line in lines):
+        text = f"**{text}**"
+    if "range" in record.shows:
+        return f"{text} ({line['least']} to {line['most']})"
+    return text
+
+
+def table(record):
+    rows, columns = record.words("rows"), record.words("columns")
+    row_of = {id(line): ", ".join(line[name] for name in rows) for line in record.lines}
+    column_of = {id(line): " ".join(line[name] for name in columns) or "mean" for line in record.lines}
+    names, heads = unique(row_of.values()), unique(column_of.values())
+    extra = [name for name in ("count", "all", "least") if name in record.shows]
+    out = [[""] + ["cases"] * ("count" in extra) + heads + [name for name in extra if name != "count"]]
+    for name in names + record.words("mean"):
+        lines = [line for line in record.lines if name not in names or row_of[id(line)] == name]
+        cells = [str(len(unique(line["case"] for line in lines)))] if "count" in extra else []
+        cells += [cell(record, [line for line in lines if column_of[id(line)] == head], name, head) for head in heads]
+        if "all" in extra:
+            cells.append(record.text(mean(lines), name, "mean"))
+        if "least" in extra:
+            least = min(lines, key=ratio)
+            cells.append(f"{record.text(ratio(least), name, 'least')} ({least['case']})")
+        out.append([name] + cells)
+    return "".join("| " + " | ".join(row) + " |\n" + ("|" + "---|" * len(row) + "\n" if row is out[0] else "")
+                   for row in out)
+
+
+def section(question):
+    paths = sorted(HERE.glob("*/*.tsv"), key=lambda path: (not path.parent.name.startswith("h"), path.parent.name))
+    parts = []
+    for record in (record for record in map(Record, paths) if record.head["question"] == question):
+        head = record.head
+        about = f"**{head['title']}.** {head['machine']}, {head['date']}. Spread: {head['spread']}."
+        text = f"{textwrap.fill(about, 120)}\n\n    {head['command']}\n\n{table(record)}"
+        rest = "others: " if len(head["goal"]) > 1 else ""
+        notes = [f"{label}: {'; '.join(head[name])}.".replace("*: ", rest)
+                 for name, label in (("goal", "Goals"), ("missed", "Also missed")) if head[name]]
+        text += "\n" + textwrap.fill(" ".join(notes), 120) + "\n" if notes else ""
+        parts.append(text)
+    if not parts:
+        sys.exit(f"{PAGE}: no record answers the question {question}")
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def main():
+    page = PAGE.read_text(encoding="utf-8")
+    made = MARK.sub(lambda mark: mark[1] + section(mark[2]) + mark[3], page)
+    if sys.argv[1:] == ["--check"]:
+        if made != page:
+            sys.exit(f"{PAGE.name} and the records differ: bench/records/tables.py writes the tables")
+        return
+    PAGE.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
