@@ -59,7 +59,7 @@ sed -i '$d' "$folder/first/records.jsonl"
 diff -r "$folder/first/tables" "$folder/again/tables" || fail "records give other tables"
 
 # The records of earlier runs can be read.
-(cd "$root/study" && "$python" -B - "$seed" records/*/"$seed.jsonl.xz") <<'END' || fail "study/records has no study $seed"
+(cd "$root/study" && "$python" -B - "$seed" records/*/"$seed.jsonl.xz") <<'END' || fail "no records of study $seed"
 import sys
 from common import records
 sys.exit(not records.read(sys.argv[2:], sys.argv[1]))
