@@ -38,8 +38,17 @@ struct bench_peers {
 
 /* Skipped, where a peer does not offer what is asked of it; else failed. */
 record_status bench_status_of_peer(int answer);
-/* Takes over what a peer's prepare told, but for its time. */
-void bench_fill_from_peer(record *r, const bench_peer *peer, const char *title, const spry_peer_cost *cost);
+/* A call of a peer's prepare. */
+typedef struct peer_preparation {
+    spry_peer_cost cost;
+    spry_peer_error error;
+    double start;
+    int result;
+} peer_preparation;
+peer_preparation bench_begin_preparing(int threads, int deterministic);
+/* Fills the record from the peer's costs. Returns 0 after a failure: the state is destroyed, the record has the reason. */
+int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *peer, const char *title, void **state,
+                        void (*destroy)(void *state));
 /* CSR in host memory as peers take it. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 
@@ -82,6 +91,12 @@ record_status bench_status_of(spry_status status);
 void bench_begin_record(const bench_session *session, record *r, const bench_source *source);
 /* Fills in the fields that all records of a subject have in common. */
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err);
+/*
+ * For op "spmv" and others with bench_options.pattern: creates *pattern, the structure of a, and replaces the values of
+ * a by *ones, for peers and checks. The caller releases both, also after a failure.
+ */
+spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a, spry_matrix **pattern, void **ones,
+                                   record *common, spry_error *err);
 
 typedef struct bench_summary {
     double median, mean, min, spread;

@@ -243,13 +243,30 @@ record_status bench_status_of_peer(int answer)
     return answer == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED;
 }
 
-void bench_fill_from_peer(record *r, const bench_peer *peer, const char *title, const spry_peer_cost *cost)
+peer_preparation bench_begin_preparing(int threads, int deterministic)
 {
+    return (peer_preparation){.cost = {.threads = threads, .deterministic = deterministic},
+                              .error = {"no reason given"},
+                              .start = now_us()};
+}
+
+int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *peer, const char *title, void **state,
+                        void (*destroy)(void *state))
+{
+    const spry_peer_cost *cost = &p->cost;
+    const double us = now_us() - p->start;
+    if (p->result != SPRY_PEER_OK) {
+        if (*state) destroy(*state);
+        *state = NULL;
+        return record_fail(r, bench_status_of_peer(p->result), "%s", p->error.text);
+    }
     snprintf(r->reason, sizeof r->reason, "%s, version %s", title, cost->version[0] ? cost->version : peer->version);
+    r->setup_us = us - cost->startup_us;
     r->upload_us = cost->upload_us;
     r->threads = cost->threads;
     r->deterministic = cost->deterministic;
     r->bytes = cost->bytes > 0 ? cost->bytes : -1;
+    return 1;
 }
 
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a)

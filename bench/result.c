@@ -29,6 +29,22 @@ spry_status bench_describe(const bench_session *session, record *r, const bench_
     return record_describe(r, subject->A, err);
 }
 
+spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a, spry_matrix **pattern, void **ones,
+                                   record *common, spry_error *err)
+{
+    spry_arrays structure = *a;
+    structure.value_type = SPRY_PATTERN;
+    structure.values = NULL;
+    structure.ownership = SPRY_BORROW;
+    const spry_status status = spry_matrix_create(session->context, pattern, &structure, err);
+    if (status != SPRY_OK) return status;
+    common->type = a->value_type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
+    a->values = *ones = allocate_pages((size_t)csr_part_bytes(a, 2));
+    if (!*ones) return bench_out_of_memory(err);
+    fill_constant(*ones, a->nnz, a->value_type, 1, spry_context_threads(session->context));
+    return SPRY_OK;
+}
+
 /* ---- statistics --------------------------------------------------------------------------------- */
 
 /* The value below which a share of the sorted values lies, between neighbours by their distance. */

@@ -13,24 +13,6 @@ static int threads_of(const solver_group *group)
     return spry_context_threads(group->session->context);
 }
 
-/* Ours get the matrix as a pattern, peers and the check get ones. */
-static spry_status leave_out_values(solver_group *group, spry_error *err)
-{
-    spry_arrays *a = &group->arrays, structure = *a;
-    structure.value_type = SPRY_PATTERN;
-    structure.values = NULL;
-    structure.ownership = SPRY_BORROW;
-    spry_status status = spry_matrix_create(group->session->context, &group->pattern, &structure, err);
-    if (status != SPRY_OK) return status;
-    group->A = group->pattern;
-    group->common.type = group->type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
-    group->ones = allocate_pages((size_t)csr_part_bytes(a, 2));
-    if (!group->ones) return bench_out_of_memory(err);
-    fill_constant(group->ones, a->nnz, group->type, 1, threads_of(group));
-    a->values = group->ones;
-    return SPRY_OK;
-}
-
 static spry_status make_vectors(solver_group *group, spry_error *err)
 {
     const size_t bytes = (size_t)group->arrays.rows * spry_type_bytes(group->type) + 1;
@@ -55,7 +37,10 @@ static spry_status open_group(solver_group *group, bench_session *session, const
     group->limit = group->method == IN_CG ? MOST_CG_ITERATIONS : MOST_RANK_ITERATIONS;
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
-    if (status == SPRY_OK && session->options->pattern) status = leave_out_values(group, err);
+    if (status == SPRY_OK && session->options->pattern) {
+        status = bench_leave_out_values(session, &group->arrays, &group->pattern, &group->ones, &group->common, err);
+        group->A = group->pattern;
+    }
     if (status == SPRY_OK) status = make_vectors(group, err);
     return status == SPRY_OK ? solver_look_at_matrix(group, err) : status;
 }
@@ -126,21 +111,11 @@ static void prepare_peer(solver_group *group, solver_case *c, const bench_peer *
                                               .alpha = 0.85,
                                               .tolerance = group->tolerance,
                                               .max_iterations = group->limit};
-    spry_peer_cost cost = {.threads = threads, .deterministic = peer->solver->deterministic};
-    spry_peer_error error = {"no reason given"};
-    record *r = &c->record;
+    peer_preparation p = bench_begin_preparing(threads, peer->solver->deterministic);
     c->peer = peer->solver;
-    const double start = now_us();
-    const int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
-    r->setup_us = now_us() - start - cost.startup_us;
-    if (result != SPRY_PEER_OK) {
-        if (c->peer_state) c->peer->destroy(c->peer_state);
-        c->peer_state = NULL;
-        record_fail(r, bench_status_of_peer(result), "%s", error.text);
-        return;
-    }
-    bench_fill_from_peer(r, peer, c->peer->title, &cost);
-    if (c->device > 0 && group->session->gpu_copy_gbps != 0) r->copy_gbps = group->session->gpu_copy_gbps;
+    p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
+    if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
+    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.copy_gbps = group->session->gpu_copy_gbps;
     solver_check(group, c);
 }
 

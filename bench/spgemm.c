@@ -173,21 +173,11 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
     const int threads = spry_context_threads(group->session->context);
     const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
     const spry_peer_spgemm_request request = {a, a, peer->spgemm->variant, threads};
-    spry_peer_cost cost = {.threads = threads, .deterministic = peer->spgemm->deterministic};
-    record *r = &c->record;
-    spry_peer_error error = {"no reason given"};
-    const double start = now_us();
+    peer_preparation p = bench_begin_preparing(threads, peer->spgemm->deterministic);
     c->peer = peer->spgemm;
-    const int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
-    r->setup_us = now_us() - start - cost.startup_us;
-    if (result != SPRY_PEER_OK) {
-        if (c->peer_state) c->peer->destroy(c->peer_state);
-        c->peer_state = NULL;
-        record_fail(r, bench_status_of_peer(result), "%s", error.text);
-        return;
-    }
-    bench_fill_from_peer(r, peer, c->peer->title, &cost);
-    if (c->device > 0 && group->session->gpu_copy_gbps != 0) r->copy_gbps = group->session->gpu_copy_gbps;
+    p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
+    if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
+    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.copy_gbps = group->session->gpu_copy_gbps;
     spgemm_check(group, c);
 }
 

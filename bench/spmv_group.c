@@ -40,27 +40,6 @@ static uint64_t hash_of_y(const spmv_group *group)
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
-/* The plans' matrix becomes a pattern, peers' values ones. */
-static spry_status leave_out_values(spmv_group *group, spry_error *err)
-{
-    spry_arrays *a = &group->arrays, structure = *a;
-    structure.value_type = SPRY_PATTERN;
-    structure.values = NULL;
-    structure.ownership = SPRY_BORROW;
-    spry_status status = spry_matrix_create(group->session->context, &group->pattern, &structure, err);
-    if (status != SPRY_OK) return status;
-    group->A = group->pattern;
-    group->common.type = group->type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
-    group->ones = allocate_pages((size_t)csr_part_bytes(a, 2));
-    if (!group->ones) {
-        spmv_group_close(group);
-        return bench_out_of_memory(err);
-    }
-    fill_constant(group->ones, a->nnz, group->type, 1, threads_of(group));
-    a->values = group->ones;
-    return SPRY_OK;
-}
-
 /* Peers get the matrix's values as they are stored, in the vectors' type. */
 static spry_status widen_values(spmv_group *group, const bench_types *types, spry_error *err)
 {
@@ -115,8 +94,14 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     group->type = subject->types->vectors;
     if (status == SPRY_OK && subject->types->stored != group->type) status = widen_values(group, subject->types, err);
-    if (status == SPRY_OK && session->options->pattern) status = leave_out_values(group, err);
-    if (status != SPRY_OK) return status;
+    if (status == SPRY_OK && session->options->pattern) {
+        status = bench_leave_out_values(session, &group->arrays, &group->pattern, &group->ones, &group->common, err);
+        group->A = group->pattern;
+    }
+    if (status != SPRY_OK) {
+        spmv_group_close(group);
+        return status;
+    }
     const spry_arrays *a = &group->arrays;
     const int transpose = strstr(session->options->op, "_t") != NULL;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -529,21 +514,11 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
                                  .threads = threads,
                                  .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
                                                                                       : 1000};
-    spry_peer_cost cost = {.threads = threads, .deterministic = peer->kernel->deterministic};
-    spry_peer_error error = {"no reason given"};
-    double start = now_us();
+    peer_preparation p = bench_begin_preparing(threads, peer->kernel->deterministic);
     c->peer = peer->kernel;
-    int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
-    double setup_us = now_us() - start;
-    if (result != SPRY_PEER_OK) {
-        if (c->peer_state) c->peer->destroy(c->peer_state);
-        c->peer_state = NULL;
-        record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
-        return 1;
-    }
-    bench_fill_from_peer(&c->record, peer, c->peer->title, &cost);
-    c->record.setup_us = setup_us - cost.startup_us;
-    c->told_us = cost.us;
+    p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
+    if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return 1;
+    c->told_us = p.cost.us;
     check(group, c);
     return 1;
 }
