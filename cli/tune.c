@@ -39,7 +39,6 @@ typedef struct arguments {
     text_list from; /* of rates */
     int levels;     /* 2 or 3: of the only format; 0: both */
     int types;      /* 0: f32, 1: f64, 2: both */
-    int regression;
     int64_t threads, runs, time_limit;
     const char *cache;
     int list, clear;
@@ -66,10 +65,6 @@ static const cli_option options[] = {
      "for a table does not tell types apart; of rates also without values",
      CLI_CHOICE, CLI_AT(types)},
     CLI_THREADS_OPTION("threads on the CPU"),
-    {"fit", 0, "search|regression",
-     "on a GPU: the formula that loses least of the sweep's times, sizes\n"
-     "in whole eights (default), or the CSR-k study's regression",
-     CLI_CHOICE, CLI_AT(regression)},
     {"runs", 0, "N", "N runs of each size in place of batches in turns: short, as in spry bench", CLI_INTEGER,
      CLI_AT(runs), 1, 10000},
     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
@@ -291,7 +286,8 @@ static int compare_matrix(tuning *t, int number)
 
 /* ---- telling ------------------------------------------------------------------------------------ */
 
-static void fit(tuning *t)
+/* 0: out of memory. */
+static int fit(tuning *t)
 {
     for (int f = 0; f < t->found_count; f++) {
         findings *found = &t->found[f];
@@ -300,11 +296,9 @@ static void fit(tuning *t)
         tune_sweep sweeps[MOST_MATRICES];
         for (int i = 0; i < t->count; i++)
             sweeps[i] = (tune_sweep){found->points[i].density, found->trials[i], GPU_SIZES};
-        if (on_gpu(t) && !t->a->regression && !isnan(tune_search(&found->ssrs_by, &found->srs_by, sweeps, t->count)))
-            continue;
-        found->srs_by = tune_fit(found->points, t->count, 0);
-        found->ssrs_by = tune_fit(found->points, t->count, 1);
+        if (on_gpu(t) && isnan(tune_search(&found->ssrs_by, &found->srs_by, sweeps, t->count))) return 0;
     }
+    return 1;
 }
 
 /* The geometric mean of how much longer `us` take than the best. */
@@ -375,11 +369,8 @@ static int json_findings(cli_json *json, const tuning *t, const findings *found)
 static void write_gpu(FILE *out, const tuning *t, int capability)
 {
     const tune_formula *ssrs = &t->found[0].ssrs_by, *srs = &t->found[0].srs_by;
-    fprintf(out, "cuda %d\ncuda ssrs %.4g %.4g\ncuda srs %.4g %.4g\n", capability / 10, ssrs->constant, ssrs->fall,
-            srs->constant, srs->fall);
-    if (ssrs->step > 0) fprintf(out, "cuda whole %d %d\n", ssrs->step, ssrs->most);
-    for (int c = 0; c < TUNE_CASES - 1; c++)
-        fprintf(out, "cuda case%d %.4g %.4g\n", c + 2, ssrs->factor[c], srs->factor[c]);
+    fprintf(out, "cuda %d\ncuda ssrs %.4g %.4g\ncuda srs %.4g %.4g\ncuda whole %d %d\n", capability / 10,
+            ssrs->constant, ssrs->fall, srs->constant, srs->fall, TUNE_STEP, TUNE_MOST);
 }
 
 /* What a table tells of the device here, a fact a line, but for comments. */
@@ -505,7 +496,10 @@ static int fit_all(tuning *t, int given)
     if (status == CLI_GO_ON && t->found_count > 0) status = sweep(t);
     if (status != CLI_GO_ON) return status;
     cli_progress_share(t->found_count > 0 ? 0.5 : -1);
-    if (t->found_count > 0) fit(t);
+    if (t->found_count > 0 && !fit(t)) {
+        cli_message("out of memory");
+        return CLI_UNSUCCESSFUL;
+    }
     for (int i = 0; t->found_count > 0 && status == CLI_GO_ON && i < t->count; i++) {
         status = compare_matrix(t, i);
         cli_progress_share((t->count + i + 1.0) / (2.0 * t->count));

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUP = 1 << 15 };
-static const double noise = 1.01, least_share = 0.5;
+static const double noise = 1.01;
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
@@ -74,71 +73,11 @@ int tune_constant(const tune_point *points, int count, int super)
     return (int)floor(exp(sum / count) + 0.5);
 }
 
-/* 0: up to 8 entries a row, 1: up to 16, 2: up to 32, 3: above. */
-static int case_of(double density)
-{
-    return density <= 8 ? 0 : density <= 16 ? 1 : density <= 32 ? 2 : 3;
-}
-
-static double base_of(const tune_formula *f, double density)
-{
-    return fmax(1, floor(f->constant - f->fall * log(density) + 0.5));
-}
-
 int tune_size(const tune_formula *formula, double density)
 {
-    const int which = case_of(density);
-    double size = base_of(formula, density);
-    if (which > 0) size = fmax(1, floor(size * formula->factor[which - 1] + 0.5));
-    if (formula->step > 0) {
-        size = fmax(formula->step, formula->step * floor(size / formula->step + 0.5));
-        return size < formula->most ? (int)size : formula->most;
-    }
-    return size < MOST_GROUP ? (int)size : MOST_GROUP;
-}
-
-/* Least squares of the size over ln d. */
-static void regress(tune_formula *f, const tune_point *points, int count, int super)
-{
-    double x = 0, y = 0, xx = 0, xy = 0;
-    for (int i = 0; i < count; i++) {
-        x += log(points[i].density) / count;
-        y += size_of(&points[i], super) / count;
-    }
-    for (int i = 0; i < count; i++) {
-        const double away = log(points[i].density) - x;
-        xx += away * away;
-        xy += away * (size_of(&points[i], super) - y);
-    }
-    f->fall = xx > 0 ? -xy / xx : 0;
-    f->constant = y + f->fall * x;
-}
-
-static void lower_fall(tune_formula *f, const tune_point *points, int count, int super)
-{
-    for (int i = 0; i < count; i++) {
-        const double l = log(points[i].density), least = least_share * size_of(&points[i], super);
-        if (l > 0 && f->constant - f->fall * l < least) f->fall = (f->constant - least) / l;
-    }
-}
-
-tune_formula tune_fit(const tune_point *points, int count, int super)
-{
-    tune_formula f = {.factor = {1, 1, 1}};
-    double sums[TUNE_CASES] = {0};
-    int sets[TUNE_CASES] = {0};
-    regress(&f, points, count, super);
-    lower_fall(&f, points, count, super);
-    for (int i = 0; i < count; i++) {
-        const int which = case_of(points[i].density);
-        sums[which] += log(size_of(&points[i], super) / base_of(&f, points[i].density));
-        sets[which]++;
-    }
-    const double first = sets[0] > 0 ? exp(sums[0] / sets[0]) : 1;
-    for (int c = 1; c < TUNE_CASES; c++) f.factor[c - 1] = sets[c] > 0 ? exp(sums[c] / sets[c]) / first : 1;
-    f.constant *= first;
-    f.fall *= first;
-    return f;
+    const double size = floor(formula->constant - formula->fall * log(density) + 0.5);
+    const double steps = floor(size / TUNE_STEP + 0.5);
+    return TUNE_STEP * (int)fmin(fmax(steps, 1), (double)TUNE_MOST / TUNE_STEP);
 }
 
 /* ---- searching ---------------------------------------------------------------------------------- */
@@ -181,11 +120,7 @@ static int list_candidates(candidate *list, const tune_sweep *sweeps, int count)
         for (int constant = -32; constant <= 64 && found < MOST_CANDIDATES; constant += 2) {
             candidate *c = &list[found];
             if (constant == 0) continue; /* a table would not tell it from none */
-            c->formula = (tune_formula){.constant = constant,
-                                        .fall = fall % 2 ? (fall + 1) / 2 : -fall / 2,
-                                        .factor = {1, 1, 1},
-                                        .step = TUNE_STEP,
-                                        .most = TUNE_MOST};
+            c->formula = (tune_formula){constant, fall % 2 ? (fall + 1) / 2 : -fall / 2};
             for (int i = 0; i < count; i++)
                 c->sizes[i] = (unsigned char)(tune_size(&c->formula, sweeps[i].density) / TUNE_STEP - 1);
             int known = 0;

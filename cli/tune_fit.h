@@ -1,21 +1,15 @@
 /*
- * Sizes of csr2's and csr3's groups for the machine at hand: from the best sizes of some matrices to a constant (CPUs)
- * or a formula over the mean row length (GPUs), as sections 4.1 and 4.2 of the CSR-k study do it.
+ * Sizes of csr2's and csr3's groups for a machine: from the best sizes of some matrices to a constant (CPUs) or a
+ * formula over the mean row length (GPUs).
  *
- * "Best" is the geometric mean of the sizes within 1 % of the fastest: times closer than that are noise. Formula: the
- * best sizes are regressed on ln d; where its fall would leave less than half of a matrix's best size, the fall is
- * lowered until it does not (the study lowers it by hand), the constant stays. What the four cases of d do to it, since
- * each has its own blocks of threads, is a factor a case: the geometric mean of best over formula, both cases' and both
- * sizes' apart; case 1's is taken into the formula's own constants.
- *
- * On a GPU that loses much, since a size between two that fit the blocks of threads costs as much as the larger one.
- * So a search is used there: of all formulas on a grid of constants and falls, sizes rounded to whole eights (what
- * every block takes of a super-row at a time), those whose sizes lose least of the times of the sweep.
+ * "Best" is the geometric mean of the sizes within 1 % of the fastest: times closer than that are noise. On a GPU, of
+ * all formulas on a grid of constants and falls, those are taken whose sizes lose least of the times of the sweep.
+ * Sizes are rounded to whole eights: every block takes eight of a super-row at a time.
  */
 #ifndef SPRY_CLI_TUNE_FIT_H
 #define SPRY_CLI_TUNE_FIT_H
 
-enum { TUNE_CASES = 4, TUNE_MOST_SIZES = 512 };
+enum { TUNE_MOST_SIZES = 512, TUNE_STEP = 8, TUNE_MOST = 32 };
 
 /* A size that was tried, and its time. ssrs is 1 where there is none. */
 typedef struct tune_trial {
@@ -28,9 +22,9 @@ typedef struct tune_point {
     double density, srs, ssrs, best_us;
 } tune_point;
 
+/* constant - fall * ln(density), rounded to whole steps from one up to TUNE_MOST */
 typedef struct tune_formula {
-    double constant, fall, factor[TUNE_CASES - 1];
-    int step, most; /* whole steps from one up to most; 0: any size */
+    double constant, fall;
 } tune_formula;
 
 /* The sizes that the study tries. Each returns how many it wrote, at most TUNE_MOST_SIZES. */
@@ -42,9 +36,7 @@ void tune_best(tune_point *point, const tune_trial *trials, int count);
 
 /* The geometric mean of the best sizes, rounded; super: of SSRS. count >= 1. */
 int tune_constant(const tune_point *points, int count, int super);
-/* A fall of 0 where all densities are alike. count >= 1. */
-tune_formula tune_fit(const tune_point *points, int count, int super);
-enum { TUNE_STEP = 8, TUNE_MOST = 32 };
+
 /* A matrix of a sweep; trials hold at least every pair of whole steps up to TUNE_MOST, each with its time. */
 typedef struct tune_sweep {
     double density;

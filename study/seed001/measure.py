@@ -4,7 +4,7 @@ import tempfile
 
 from common import jobs as common
 from common import machine
-from seed001 import printed, suite
+from seed001 import printed, regression, suite
 
 RUNS = 20
 SHARES = {"cpu": 16, "gpu": 8, "threads": 16, "table 1": 8}  # jobs that share the matrices
@@ -128,11 +128,18 @@ def sizes_on_gpu(options):
     """The sweep over all pairs of sizes, on the tuner's ten matrices, and both ways to fit a formula."""
     def measure(run):
         which = ["gen:grid5,x=40,y=40"] if options.quick else []
-        for fit in ("search",) if options.quick else ("regression", "search"):
-            for record in run.lines("tune", *which, "--what", "sizes", "--device", "cuda", "--fit", fit, "--type",
-                                    "f64" if options.quick else "all", "--runs", "2" if options.quick else str(RUNS),
-                                    "--out", os.devnull):
-                yield {**record, "kind": "sizes", "fit": fit, "status": "ok"}
+        protocol = ["--device", "cuda", "--runs", "2" if options.quick else str(RUNS)]
+        swept = run.lines("tune", *which, "--what", "sizes", *protocol, "--type", "f64" if options.quick else "all",
+                          "--out", os.devnull)
+        yield from ({**r, "kind": "sizes", "fit": "search", "status": "ok"} for r in swept)
+        srs, ssrs = (regression.fit([(r["density"], r[size]) for r in swept]) for size in ("best_srs", "best_ssrs"))
+        for r in swept:
+            fitted = srs(r["density"]), ssrs(r["density"])
+            formats = dict.fromkeys(f"csr3:srs={s}:ssrs={o}" for s, o in ((r["best_srs"], r["best_ssrs"]), fitted))
+            times = [line["time_us"] for line in run.lines("bench", "gen:" + r["matrix"], *protocol, "--type",
+                                                           r["type"], "--formats", ",".join(formats))]
+            yield {**r, "kind": "sizes", "fit": "regression", "status": "ok", "fitted_srs": fitted[0],
+                   "fitted_ssrs": fitted[1], "best_us": times[0], "fitted_us": times[-1]}
     return measure
 
 

@@ -42,40 +42,6 @@ static void best(void **state)
     assert_int_equal(tune_constant(points, 2, 1), 1);
 }
 
-/* Sizes that follow a formula give it back. */
-static void formula(void **state)
-{
-    (void)state;
-    tune_point points[4];
-    static const double densities[] = {2, 4, 6, 8};
-    for (int i = 0; i < 4; i++)
-        points[i] = (tune_point){.density = densities[i], .srs = 20 - 3.5 * log(densities[i]), .ssrs = 5};
-    tune_formula srs = tune_fit(points, 4, 0), ssrs = tune_fit(points, 4, 1);
-    assert_true(fabs(srs.constant - 20) < 0.5 && fabs(srs.fall - 3.5) < 0.2);
-    assert_true(fabs(ssrs.constant - 5) < 1e-9 && fabs(ssrs.fall) < 1e-9);
-    for (int c = 0; c < TUNE_CASES - 1; c++) assert_true(srs.factor[c] == 1);
-    assert_int_equal(tune_size(&ssrs, 5), 5);
-    assert_int_equal(tune_size(&ssrs, 1e9), 5);
-    tune_formula steep = {.constant = 3, .fall = 10, .factor = {0.1, 1, 1e9}};
-    assert_int_equal(tune_size(&steep, 8), 1);
-    assert_int_equal(tune_size(&steep, 9), 1);
-    assert_int_equal(tune_size(&steep, 100), 1 << 15);
-}
-
-/* Four cases, each with sizes of its own: the factors carry them, and the fall is lowered for the last. */
-static void factors(void **state)
-{
-    (void)state;
-    const tune_point points[] = {{4, 16, 8, 1}, {6, 16, 8, 1}, {12, 32, 8, 1}, {24, 64, 8, 1}, {80, 8, 8, 1}};
-    const tune_formula f = tune_fit(points, 5, 0);
-    static const double densities[] = {5, 12, 24, 80};
-    static const int expected[] = {16, 32, 64, 8};
-    for (int i = 0; i < 4; i++) {
-        const int size = tune_size(&f, densities[i]);
-        if (abs(size - expected[i]) > expected[i] / 8) fail_msg("density %g: %d", densities[i], size);
-    }
-}
-
 /* Times that are least at the sizes of a known formula: the search finds them, and what it misses is told. */
 static void search(void **state)
 {
@@ -83,8 +49,7 @@ static void search(void **state)
     static const double densities[] = {3, 5, 7, 9, 13, 20, 27, 40, 76};
     enum { MATRICES = sizeof densities / sizeof *densities };
     static tune_trial trials[MATRICES][TUNE_MOST_SIZES];
-    const tune_formula by_ssrs = {.constant = 44, .fall = 8, .factor = {1, 1, 1}, .step = 8, .most = 32},
-                       by_srs = {.constant = -12, .fall = -12, .factor = {1, 1, 1}, .step = 8, .most = 32};
+    const tune_formula by_ssrs = {.constant = 44, .fall = 8}, by_srs = {.constant = -12, .fall = -12};
     tune_sweep sweeps[MATRICES];
     for (int i = 0; i < MATRICES; i++) {
         sweeps[i] = (tune_sweep){densities[i], trials[i], tune_gpu_sizes(trials[i])};
@@ -182,8 +147,8 @@ static void rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),  cmocka_unit_test(best),    cmocka_unit_test(formula), cmocka_unit_test(factors),
-        cmocka_unit_test(search), cmocka_unit_test(command), cmocka_unit_test(rates),
+        cmocka_unit_test(sizes),   cmocka_unit_test(best),  cmocka_unit_test(search),
+        cmocka_unit_test(command), cmocka_unit_test(rates),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -1,0 +1,36 @@
+"""Section 4.1: a regression of the best sizes of groups over the logarithm of the mean row length d.
+
+Where the slope would leave less than half of a matrix's best size, it is lowered; the document lowers it by hand. Each
+of the four cases of d has a factor, the geometric mean of best size over formula.
+"""
+import math
+
+from common.numbers import geometric_mean
+
+CASES = (8, 16, 32)  # the most entries a row of cases 1 to 3
+LEAST_SHARE = 0.5
+
+
+def case_of(density):
+    return sum(density > most for most in CASES)
+
+
+def rounded(size):
+    return max(1, math.floor(size + 0.5))
+
+
+def fit(points):
+    """points: mean row lengths and best sizes. Returns the function from a mean row length to a size."""
+    logs, sizes = [math.log(density) for density, _ in points], [size for _, size in points]
+    x, y = sum(logs) / len(logs), sum(sizes) / len(sizes)
+    spread = sum((log - x) ** 2 for log in logs)
+    fall = -sum((log - x) * (size - y) for log, size in zip(logs, sizes)) / spread if spread else 0
+    constant = y + fall * x
+    for log, size in zip(logs, sizes):
+        if log > 0 and constant - fall * log < LEAST_SHARE * size:
+            fall = (constant - LEAST_SHARE * size) / log
+    over = {}
+    for density, size in points:
+        over.setdefault(case_of(density), []).append(size / rounded(constant - fall * math.log(density)))
+    factors = {case: geometric_mean(ratios) for case, ratios in over.items()}
+    return lambda density: rounded(rounded(constant - fall * math.log(density)) * factors.get(case_of(density), 1))
