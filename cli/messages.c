@@ -295,10 +295,10 @@ static int note_edges(const cli_input *input)
     if (strcmp(source.kind, "edge list") != 0) return CLI_GO_ON;
     const char *skipped = strstr(source.layout, "not read: ");
     if (skipped && !strstr(source.layout, ", weight of"))
-        cli_message("note: columns are %.*s; weights would be in a column named weight", (int)strcspn(skipped, ")"),
-                    skipped);
+        cli_message("note: columns are %.*s; a column named weight would be read as weights",
+                    (int)strcspn(skipped, ")"), skipped);
     if (input->base == 0 && input->arrays.nnz > 0 && first_node_is_unknown(&input->arrays))
-        cli_message("note: no edge has node 0; where the file counts from 1, --base 1 tells so");
+        cli_message("note: no edge has node 0; if the file counts from 1, use --base 1");
     return CLI_GO_ON;
 }
 

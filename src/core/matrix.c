@@ -499,7 +499,7 @@ int64_t spry_matrix_nnz(const spry_matrix *A)
 
 int spry_matrix_index_base(const spry_matrix *A)
 {
-    return A->index_base;
+    return A ? A->index_base : 0;
 }
 
 spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err)

@@ -130,8 +130,9 @@ spry_status spryi_refuse_foreign(const char *name, const char *p, const char *en
                                    signatures[s].remedy);
     if (!is_harwell_boeing(p, end)) return SPRY_OK;
     return spryi_fail_file(err, SPRY_UNSUPPORTED, name, 0,
-                           "is a Harwell-Boeing or Rutherford-Boeing file, which is not read; read it with "
-                           "scipy.io.hb_read and write it with scipy.io.mmwrite");
+                           "is a Harwell-Boeing or Rutherford-Boeing file, which is not read; get the collection's "
+                           "Matrix "
+                           "Market file (spry fetch)");
 }
 
 /* Two or three numbers; or names and numbers between commas, semicolons or tabs. */

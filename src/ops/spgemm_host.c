@@ -177,6 +177,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, int lists, spry_error *err
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
+    plan->operand_bytes = plan->peak_bytes;
     job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan);
     job->pool = &plan->context->pool;
     const int64_t held = spryi_spgemm_held_bytes(plan);
@@ -342,8 +343,9 @@ static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *esti
 {
     const int64_t held = spryi_spgemm_held_bytes(plan), result = estimate->result_bytes;
     const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes + listed_bytes(plan);
+    const int64_t count_bytes = held + workspace_of(plan, SPRYI_COUNT, 1);
     estimate->least_bytes =
-        larger(held + workspace_of(plan, SPRYI_COUNT, 1), held + result + workspace_of(plan, SPRYI_FILL, 1));
+        larger(larger(plan->operand_bytes, count_bytes), held + result + workspace_of(plan, SPRYI_FILL, 1));
     estimate->workspace_bytes = larger(held - plan->input_bytes + fill_bytes, plan->workspace_bytes);
     estimate->peak_bytes = larger(held + result + fill_bytes, plan->peak_bytes);
     int64_t one_pass;

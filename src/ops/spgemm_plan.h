@@ -56,6 +56,7 @@ struct spry_spgemm_plan {
     int64_t chunks; /* of rows, in which C is made */
     int runs;       /* 1: C's own values are of some run */
     int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
+    int64_t operand_bytes; /* most bytes held while operands are converted, inputs and scratch included */
     double setup_us, upload_us, run_us, download_us;
     spryi_spgemm_stages stages;
     char reason[200];

@@ -486,7 +486,7 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (plan->is_stale)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
-                          "cg: the last update of the plan failed, expected another one that succeeds first");
+                          "cg: the last update of the plan failed; update the plan again before the next run");
     SPRYI_OK_OR_RETURN(take_run_options(plan, options, err));
     SPRYI_OK_OR_RETURN(check_vectors(plan, &x, &right, err));
     spry_status status = run(plan, &x, &right, &told, err);

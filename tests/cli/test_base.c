@@ -122,7 +122,7 @@ static void columns(void **state)
     (void)state;
     write_file("d3.csv", "source,target,value\n0,1,3\n1,0,4\n");
     expect("info $D/d3.csv", 0, "source, target of 3 columns (not read: value), pattern",
-           "note: columns are not read: value; weights would be in a column named weight");
+           "note: columns are not read: value; a column named weight would be read as weights");
     write_file("index.csv", ",source,target\n0,0,1\n1,1,0\n");
     outcome o = spry("info $D/index.csv");
     assert_int_equal(0, o.status);

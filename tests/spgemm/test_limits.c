@@ -82,6 +82,14 @@ static void limits_hold_and_suffice(void **unused)
             }
             if (status != SPRY_OK) fail_msg("trial %d, limit %lld: %s", (int)t, (long long)limit, err.message);
         }
+        spry_spgemm_prediction predicted = SPRY_INIT(spry_spgemm_prediction);
+        assert_int_equal(spry_spgemm_predict(context, &predicted, A, B, &o, NULL), SPRY_OK);
+        for (int less = 0; less < 2; less++) {
+            o.memory_limit_bytes = predicted.least_bytes - less;
+            if (multiply(context, A, B, &o, 0, NULL) != (less ? SPRY_TOO_LARGE : SPRY_OK))
+                fail_msg("trial %d: least bytes %lld, limit %lld", (int)t, (long long)predicted.least_bytes,
+                         (long long)o.memory_limit_bytes);
+        }
         spry_matrix_destroy(A);
         spry_matrix_destroy(B);
         test_discard(&a);

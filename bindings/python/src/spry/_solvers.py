@@ -172,7 +172,7 @@ class CgPlan:
     def solve(self, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, full_output=False):
         """As spry.cg."""
         if self._plan is None:
-            raise InvalidError("the last update of the plan failed, expected another one that succeeds first")
+            raise InvalidError("the last update of the plan failed; update the plan again before the next run")
         return _solve(self._source, self._plan.run, b, x0, rtol, atol, maxiter, full_output)
 
     def update(self, values=None) -> None:
