@@ -75,10 +75,16 @@ static int has_rates(const spry_explanation *e, const char *format, const char *
     return 0;
 }
 
-static int add(collected *c, const char *format, const char *kernel, double us, double setup_us)
+/* Adds an observation of a kernel that has rates. Texts are the library's: records are gone when the fit begins. */
+static int add(collected *c, const char *kernel, double us, double setup_us)
 {
     spry_observation o = SPRY_INIT(spry_observation);
-    if (!(us > 0) || !has_rates(c->now, format, kernel)) return 1;
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    int k = 0;
+    while (k < spry_kernel_count() &&
+           (spry_kernel_get_info(c->request->context, &info, k, NULL) != SPRY_OK || strcmp(info.name, kernel) != 0))
+        k++;
+    if (k == spry_kernel_count() || !(us > 0) || !has_rates(c->now, info.format, info.name)) return 1;
     if (c->count == c->room) {
         spry_observation *grown = realloc(c->list, (size_t)(2 * c->room + 64) * sizeof *grown);
         if (!grown) return 0;
@@ -86,8 +92,8 @@ static int add(collected *c, const char *format, const char *kernel, double us, 
         c->room = 2 * c->room + 64;
     }
     o.explanation = c->now;
-    o.format = format;
-    o.kernel = kernel;
+    o.format = info.format;
+    o.kernel = info.name;
     o.time_us = us;
     o.setup_us = setup_us > 0 ? setup_us : 0;
     c->list[c->count++] = o;
@@ -154,14 +160,9 @@ static int keep(void *user, const record *records, int count)
         if (one->status == RECORD_WRONG || one->status == RECORD_FAILED) {
             cli_message("%s, %s: %s", one->matrix, one->kernel, one->reason);
             c->status = CLI_UNSUCCESSFUL;
-        } else if (one->status == RECORD_OK && one->deterministic) {
-            spry_kernel_info info =
-                SPRY_INIT(spry_kernel_info); /* records are gone when the fit begins: names that stay */
-            for (int k = 0; k < spry_kernel_count(); k++)
-                if (spry_kernel_get_info(c->request->context, &info, k, NULL) == SPRY_OK &&
-                    strcmp(info.name, one->kernel) == 0 &&
-                    !add(c, info.format, info.name, one->time_us, one->setup_us - fmax(one->upload_us, 0)))
-                    c->status = out_of_memory();
+        } else if (one->status == RECORD_OK && one->deterministic &&
+                   !add(c, one->kernel, one->time_us, one->setup_us - fmax(one->upload_us, 0))) {
+            c->status = out_of_memory();
         }
     }
     return c->status != CLI_GO_ON;
@@ -265,16 +266,8 @@ static int counts(const cJSON *o, const char *matrix, const char *type, const ch
 
 static int take_record(collected *c, const cJSON *o)
 {
-    for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        if (spry_kernel_get_info(c->request->context, &info, k, NULL) != SPRY_OK ||
-            strcmp(info.name, text_of(o, "kernel")) != 0)
-            continue;
-        if (strchr(text_of(o, "format"), ':')) return 1; /* other parameters than the format's own */
-        return add(c, info.format, info.name, number_of(o, "time_us"),
-                   number_of(o, "setup_us") - number_of(o, "upload_us"));
-    }
-    return 1;
+    if (strchr(text_of(o, "format"), ':')) return 1; /* other parameters than the format's own */
+    return add(c, text_of(o, "kernel"), number_of(o, "time_us"), number_of(o, "setup_us") - number_of(o, "upload_us"));
 }
 
 static int read_file(collected *c, const char *path, const char *matrix, const char *type)

@@ -4,9 +4,7 @@
  * rates have moved, so that rates that the cases do not tell stay. An error of a row that nobody would take there, far
  * slower than the fastest or refused, counts little: such times are made by what the model does not know.
  *
- * First each row is fitted to its times by itself, from three starts by damped least squares (Levenberg 1944, Marquardt
- * 1963) of the logarithms; then all of them to the whole objective, where rates move by factors: a search along each in
- * turn, whose steps are halved when none helps any more.
+ * The search changes one rate at a time by a factor. Factors become smaller when none of them helps any more.
  */
 #include "choose/fit.h"
 
@@ -23,8 +21,6 @@ static const double OF_LOSS = 0.5;   /* weight of what the choice loses beside t
 static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of how far a rate has moved that was known */
 static const double NEAR = 1.5;      /* times the least: errors of slower rows count by the square of their distance */
 static const double REFUSED = 0.1;   /* weight of the errors of rows that are refused */
-
-enum { MOST_PARAMETERS = 32 /* rates of a row */ };
 
 typedef struct fitter {
     spryi_own_class *own;
@@ -181,149 +177,6 @@ static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor
     return 0;
 }
 
-/* ---- a row by itself ------------------------------------------------------------------------------------- */
-
-/* The rates of a row that its cases tell, as numbers that may be anything: logarithms, of `sharp` beyond the sum. */
-typedef struct row_search {
-    fitter *f;
-    int r, count;
-    const spryi_rate_name *names[MOST_PARAMETERS];
-    double x[MOST_PARAMETERS], start[MOST_PARAMETERS];
-} row_search;
-
-static double number_of(const spryi_rate_name *name, double rate)
-{
-    static const double LEAST = 1e-3; /* of `sharp` over 1 */
-    return log(is_sharp(name) ? fmax(rate - 1, LEAST) : rate);
-}
-
-static void set_numbers(row_search *s, const double *x)
-{
-    for (int j = 0; j < s->count; j++) {
-        const double rate = is_sharp(s->names[j]) ? 1 + exp(x[j]) : exp(x[j]);
-        *spryi_rate(&s->f->own->rates[s->r], s->names[j]) = fmin(fmax(rate, s->names[j]->least), most_of(s->names[j]));
-    }
-    predict_row(s->f, s->r);
-}
-
-static double row_objective(const row_search *s)
-{
-    const fitter *f = s->f;
-    double sum = 0;
-    for (int64_t i = 0; i < f->count; i++) sum += f->weights[i * f->rows + s->r] * huber(error_of(f, i, s->r));
-    return sum / (double)f->count + OF_MOVES * moved(f, s->r);
-}
-
-/* matrix * x = right, symmetric and positive definite, by Cholesky's factors; x is where right was. 0: it is not. */
-static int solve(double matrix[][MOST_PARAMETERS], double *right, int n)
-{
-    for (int j = 0; j < n; j++)
-        for (int i = j; i < n; i++) {
-            double sum = matrix[i][j];
-            for (int k = 0; k < j; k++) sum -= matrix[i][k] * matrix[j][k];
-            if (i == j && !(sum > 0)) return 0;
-            matrix[i][j] = i == j ? sqrt(sum) : sum / matrix[j][j];
-        }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) right[i] -= matrix[i][k] * right[k];
-        right[i] /= matrix[i][i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) right[i] -= matrix[k][i] * right[k];
-        right[i] /= matrix[i][i];
-    }
-    return 1;
-}
-
-/* The slopes of a case's predicted logarithm, and its error, are added to the normal equations. */
-static void add_case(double matrix[][MOST_PARAMETERS], double *right, const double *slopes, int n, double error,
-                     double weight)
-{
-    for (int i = 0; i < n; i++) {
-        right[i] -= weight * slopes[i] * error;
-        for (int j = 0; j <= i; j++) matrix[i][j] += weight * slopes[i] * slopes[j];
-    }
-}
-
-/* The normal equations at s->x, where errors beyond HUBER count as its slope tells. slopes: of each case. */
-static void make_equations(row_search *s, double *slopes, double matrix[][MOST_PARAMETERS], double *right)
-{
-    static const double STEP = 0.01, FREE = 1e-6; /* keeps the equations solvable */
-    fitter *f = s->f;
-    const int n = s->count;
-    for (int j = 0; j < n; j++) {
-        double x[MOST_PARAMETERS];
-        memcpy(x, s->x, sizeof x);
-        x[j] += STEP;
-        set_numbers(s, x);
-        for (int64_t i = 0; i < f->count; i++) slopes[i * n + j] = f->predicted[i * f->rows + s->r];
-    }
-    set_numbers(s, s->x);
-    memset(matrix, 0, sizeof(double[MOST_PARAMETERS][MOST_PARAMETERS]));
-    for (int j = 0; j < n; j++) {
-        const int known = *spryi_rate(&f->start[s->r], s->names[j]) > 0;
-        right[j] = known ? -2 * OF_MOVES * (s->x[j] - s->start[j]) : 0;
-        matrix[j][j] = known ? 2 * OF_MOVES : FREE;
-    }
-    for (int64_t i = 0; i < f->count; i++) {
-        const int64_t at = i * f->rows + s->r;
-        const double error = error_of(f, i, s->r), bent = fabs(error) > HUBER ? HUBER / fabs(error) : 1;
-        if (f->cases[i].us[s->r] <= 0) continue;
-        for (int j = 0; j < n; j++) slopes[i * n + j] = (slopes[i * n + j] - f->predicted[at]) / STEP;
-        add_case(matrix, right, &slopes[i * n], n, error, bent * f->weights[at] / (double)f->count);
-    }
-}
-
-/* From s->x on to a least; its objective. */
-static double descend(row_search *s, double *slopes)
-{
-    enum { MOST_STEPS = 60 };
-    static const double FIRST = 1e-2, LESS = 0.3, MORE = 5, MOST = 1e6; /* damping */
-    double damping = FIRST, least;
-    set_numbers(s, s->x);
-    least = row_objective(s);
-    for (int step = 0; step < MOST_STEPS && damping < MOST; step++) {
-        double matrix[MOST_PARAMETERS][MOST_PARAMETERS], x[MOST_PARAMETERS], move[MOST_PARAMETERS];
-        make_equations(s, slopes, matrix, move);
-        for (int j = 0; j < s->count; j++) matrix[j][j] *= 1 + damping;
-        const int solved = solve(matrix, move, s->count);
-        for (int j = 0; j < s->count && solved; j++) x[j] = s->x[j] + fmin(fmax(move[j], -1), 1);
-        if (solved) set_numbers(s, x);
-        const double value = solved ? row_objective(s) : INFINITY;
-        damping *= value < least ? LESS : MORE;
-        if (value >= least) continue;
-        least = value;
-        memcpy(s->x, x, sizeof x);
-    }
-    set_numbers(s, s->x);
-    return least;
-}
-
-/* The better of three starts: as the row is, with parts that add up, and these with little beside the streaming. */
-static void fit_row(fitter *f, int r, unsigned told, double *slopes)
-{
-    static const double SUM = 0.3, LITTLE = 1.1; /* of `sharp` over 1; a logarithm */
-    row_search s = {.f = f, .r = r};
-    double best[MOST_PARAMETERS], least = INFINITY;
-    for (int n = 0; spryi_rate_names[n].name; n++)
-        if (told >> n & 1) s.names[s.count++] = &spryi_rate_names[n];
-    for (int j = 0; j < s.count; j++) s.start[j] = number_of(s.names[j], *spryi_rate(&f->own->rates[r], s.names[j]));
-    for (int start = 0; start < 3; start++) {
-        memcpy(s.x, s.start, sizeof s.x);
-        for (int j = 0; j < s.count && start > 0; j++) {
-            if (is_sharp(s.names[j])) s.x[j] = log(SUM);
-            if (start > 1)
-                s.x[j] += is_one_of(s.names[j], speeds) ? LITTLE : is_one_of(s.names[j], times) ? -LITTLE : 0;
-        }
-        const double value = descend(&s, slopes);
-        if (value < least) memcpy(best, s.x, sizeof best);
-        least = fmin(value, least);
-    }
-    set_numbers(&s, best);
-}
-
-/* ---- all rows --------------------------------------------------------------------------------------------- */
-
 /* A step of each rate that the cases tell, up or down; the objective. */
 static double sweep(fitter *f, const unsigned *told, double step, double least)
 {
@@ -339,16 +192,14 @@ static double sweep(fitter *f, const unsigned *told, double step, double least)
 }
 
 /* From large steps to small ones, some times over: a rate that is stuck may move when others have. */
-static void search_products(fitter *f, double *slopes)
+static void search_products(fitter *f)
 {
     enum { ROUNDS = 5, MOST_SWEEPS = 40 };
     static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
     unsigned told[SPRYI_MOST_RATES] = {0};
-    for (int r = 0; r < f->rows; r++) {
+    for (int r = 0; r < f->rows; r++)
         for (int n = 0; spryi_rate_names[n].name; n++)
             if (!is_setup(&spryi_rate_names[n]) && is_told(f, r, &spryi_rate_names[n])) told[r] |= 1u << n;
-        fit_row(f, r, told[r], slopes);
-    }
     double least = objective(f);
     for (int round = 0; round < ROUNDS; round++)
         for (double step = FIRST; step >= LAST; step /= 2)
@@ -499,7 +350,7 @@ spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_f
                       spryi_fit_result *result, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    double *errors = NULL, *slopes = NULL;
+    double *errors = NULL, *scratch = NULL;
     fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats};
     const int64_t all = count * f.rows;
     f.relative = spryi_class_is_cpu(&own->c);
@@ -508,14 +359,14 @@ spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_f
     SPRYI_TRY(SPRYI_NEW(context, &f.predicted, all, "predictions", err));
     SPRYI_TRY(SPRYI_NEW(context, &f.weights, all, "weights of errors", err));
     SPRYI_TRY(SPRYI_NEW(context, &errors, all, "errors of predictions", err));
-    SPRYI_TRY(SPRYI_NEW(context, &slopes, count * MOST_PARAMETERS, "slopes of predictions", err));
+    SPRYI_TRY(SPRYI_NEW(context, &scratch, count, "predictions", err));
     find_works(&f);
     find_weights(&f);
     for (int r = 0; r < f.rows; r++) predict_row(&f, r);
     judge(&f, errors, &result->error_before, &result->loss_before, &result->worst_before);
     memcpy(f.start, own->rates, sizeof f.start);
-    begin_rates(&f, slopes);
-    search_products(&f, slopes);
+    begin_rates(&f, scratch);
+    search_products(&f);
     for (int r = 0; r < f.rows; r++) search_setup(&f, r);
     judge(&f, errors, &result->error, &result->loss, &result->worst);
 done:
@@ -524,6 +375,6 @@ done:
     spryi_release(context, f.predicted);
     spryi_release(context, f.weights);
     spryi_release(context, errors);
-    spryi_release(context, slopes);
+    spryi_release(context, scratch);
     return status;
 }
