@@ -46,7 +46,7 @@ typedef struct peer_preparation {
     int result;
 } peer_preparation;
 peer_preparation bench_begin_preparing(int threads, int deterministic);
-/* Fills the record from the peer's costs. Returns 0 after a failure: the state is destroyed, the record has the reason. */
+/* Fills the record from the costs. Returns 0 after a failure: the state is destroyed, the record has the reason. */
 int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *peer, const char *title, void **state,
                         void (*destroy)(void *state));
 /* CSR in host memory as peers take it. */
