@@ -113,11 +113,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("read", "reorder"))
     parser.add_argument("files", nargs="*", metavar="FILE.mtx", help="Matrix Market, to reorder also .gz; square")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="Spry's; reorder: the first")
+    parser.add_argument("--threads", type=lambda text: [int(number) for number in text.split(",")], default=[1, 2],
+                        metavar="N[,N...]", help="Spry's and fast_matrix_market's; reorder: the first (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--entries", type=int, default=10_000_000, help="of the files that read writes")
     parser.add_argument("--folder", default="build/read")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     read(arguments) if arguments.what == "read" else reorder(arguments)
 
 

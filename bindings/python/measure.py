@@ -40,22 +40,20 @@ def seconds(call):
     return (time.perf_counter() - start) / calls
 
 
-def beside(title, theirs, ours, count=7):
-    """ours: a dict of calls."""
-    calls = {"SciPy": theirs, **ours}
+def in_turn(calls, count, measure):
+    """Medians of `count` rounds in which the calls of a dict are measured in turn, by their names."""
     for call in calls.values():
         call()
-    rounds = {name: [] for name in calls}
-    for _ in range(count):
-        for name, call in calls.items():
-            rounds[name].append(seconds(call))
-    base = statistics.median(rounds["SciPy"])
-    ratios = []  # in the order of the calls
-    for name, times in rounds.items():
-        middle = statistics.median(times)
-        ratios.append(base / middle)
-        print(f"{title:<8}{name:<24}{middle * 1e3:9.3f} ms{base / middle:8.2f} x", flush=True)
-    return ratios
+    rounds = [{name: measure(call) for name, call in calls.items()} for _ in range(count)]
+    return {name: statistics.median(times[name] for times in rounds) for name in calls}
+
+
+def beside(title, theirs, ours, count=7):
+    """ours: a dict of calls."""
+    times = in_turn({"SciPy": theirs, **ours}, count, seconds)
+    for name, median in times.items():
+        print(f"{title:<8}{name:<24}{median * 1e3:9.3f} ms{times['SciPy'] / median:8.2f} x", flush=True)
+    return [times["SciPy"] / median for median in times.values()]  # in the order of the calls
 
 
 def patched(call):

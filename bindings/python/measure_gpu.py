@@ -12,12 +12,13 @@ import time
 import cupy
 import cupyx.scipy.sparse
 import numpy as np
-from measure import MESH, matrix_of
+from measure import MESH, in_turn, matrix_of
 
 import spry
 
 
 def batch(call, calls=50):
+    cupy.cuda.Device().synchronize()
     start = time.perf_counter()
     for _ in range(calls):
         call()
@@ -27,19 +28,10 @@ def batch(call, calls=50):
 
 def beside(title, calls, measure):
     """calls: a dict, CuPy's first. The ratios of CuPy's time over each."""
-    for call in calls.values():
-        call()
-    cupy.cuda.Device().synchronize()
-    rounds = {name: [] for name in calls}
-    for _ in range(9):
-        for name, call in calls.items():
-            rounds[name].append(measure(call))
-    base = statistics.median(rounds["CuPy"])
-    ratios = {}
-    for name, times in rounds.items():
-        middle = statistics.median(times)
-        ratios[name] = base / middle
-        print(f"{title:<18}{name:<34}{middle * 1e6:10.1f} us{ratios[name]:8.2f}", flush=True)
+    times = in_turn(calls, 9, measure)
+    ratios = {name: times["CuPy"] / median for name, median in times.items()}
+    for name, ratio in ratios.items():
+        print(f"{title:<18}{name:<34}{times[name] * 1e6:10.1f} us{ratio:8.2f}", flush=True)
     return ratios
 
 
