@@ -30,7 +30,6 @@
     KERNEL(scoo_shared)                                                                                                \
     KERNEL(swept_barrier)                                                                                              \
     KERNEL(bsr_blocks)                                                                                                 \
-    KERNEL(bsr_scatter)                                                                                                \
     KERNEL(csr2_lanes)                                                                                                 \
     KERNEL(csr3_gpuspmv3)                                                                                              \
     KERNEL(csr3_gpuspmv35)                                                                                             \

@@ -56,7 +56,7 @@ typedef struct spryi_bsr {
 
 extern const spryi_format spryi_format_bsr;
 extern const spryi_kernel spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
-extern const spryi_kernel spryi_bsr_blocks_cuda, spryi_bsr_scatter_cuda;
+extern const spryi_kernel spryi_bsr_blocks_cuda;
 
 /* A product as the kernels see it. */
 typedef struct spryi_bsr_job {

@@ -12,13 +12,3 @@ const spryi_kernel spryi_bsr_blocks_cuda = {
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };
-
-const spryi_kernel spryi_bsr_scatter_cuda = {
-    .name = "bsr_scatter_cuda",
-    .format = "bsr",
-    .device = "cuda",
-    .idea = "transposed: lanes as in bsr_blocks_cuda, a column's products added up before one atomic addition",
-    .source = "additions as in the COO of Evtushenko 2019; this library",
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV_T,
-};

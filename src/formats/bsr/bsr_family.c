@@ -14,7 +14,6 @@ static const spryi_kernel *const kernels[] = {
     SPRYI_X86(spryi_bsr_avx2_cpu)
     SPRYI_X86(spryi_bsr_avx512_cpu)
     &spryi_bsr_blocks_cuda,
-    &spryi_bsr_scatter_cuda,
     NULL,
 };
 /* clang-format on */

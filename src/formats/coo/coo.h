@@ -30,8 +30,7 @@ typedef struct spryi_coo {
 } spryi_coo;
 
 extern const spryi_format spryi_format_coo;
-extern const spryi_kernel spryi_coo_reference_cpu, spryi_coo_portable_cpu, spryi_coo_avx512_cpu;
-extern const spryi_kernel spryi_coo_segmented_cuda;
+extern const spryi_kernel spryi_coo_reference_cpu, spryi_coo_portable_cpu, spryi_coo_segmented_cuda;
 
 /*
  * coo_segmented.c: y = alpha*A*x + beta*y. `blocks` works off blocks of entries: it adds alpha times each row's sum to

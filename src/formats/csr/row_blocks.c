@@ -9,14 +9,14 @@ enum {
     BLOCKS = 256       /* that are aimed at in between */
 };
 
-int64_t spryi_csr_total_cost(const spry_arrays *csr)
+static int64_t total_cost(const spry_arrays *csr)
 {
     return csr->nnz + SPRYI_CSR_ROW_COST * csr->rows;
 }
 
-int64_t spryi_csr_block_cost(const spry_arrays *csr)
+static int64_t block_cost_of(const spry_arrays *csr)
 {
-    const int64_t cost = spryi_csr_total_cost(csr) / BLOCKS;
+    const int64_t cost = total_cost(csr) / BLOCKS;
     if (cost < LEAST_COST) return LEAST_COST;
     return cost > SPRYI_CSR_MOST_COST ? SPRYI_CSR_MOST_COST : cost;
 }
@@ -44,7 +44,7 @@ static void cut_long_row(const spry_arrays *csr, int64_t i, int64_t cost, spryi_
  */
 static void cut(const spry_arrays *csr, spryi_csr_blocks *made)
 {
-    const int64_t block_cost = spryi_csr_block_cost(csr), total = spryi_csr_total_cost(csr);
+    const int64_t block_cost = block_cost_of(csr), total = total_cost(csr);
     made->count = made->long_count = made->piece_count = 0;
     for (int64_t cost = block_cost, begin = 0, end = csr->rows; begin < csr->rows; cost += block_cost, begin = end) {
         end = csr->rows;

@@ -47,10 +47,6 @@ spry_status spryi_csr_blocks_make(spry_context *context, spryi_csr_blocks *block
                                   spry_error *err);
 void spryi_csr_blocks_release(spry_context *context, spryi_csr_blocks *blocks);
 
-/* The work of all rows, and of one block. */
-int64_t spryi_csr_total_cost(const spry_arrays *csr);
-int64_t spryi_csr_block_cost(const spry_arrays *csr);
-
 /* Entries of rows begin .. end - 1. */
 static inline int64_t spryi_csr_entries(const spry_arrays *csr, int64_t begin, int64_t end)
 {

@@ -9,12 +9,12 @@
  * super-super-rows. Without an ordering groups are consecutive and of one size, the last one shorter: that costs
  * (m/SRS + 1) + (m/(SRS*SSRS) + 1) numbers of 8 bytes, and in csr4 (m/(SRS*SSRS*SSSRS) + 1) more.
  *
- * Threads share the outermost groups and take several whole ones at a time. A row is never cut, so one of a million
- * entries holds its thread up while the others wait: the scheme has no answer to that, and csr, which cuts such rows
- * into pieces, is the format for them. Bits do not depend on who multiplies what.
+ * Threads share the outermost groups. A row is never cut, so one of a million entries holds its thread up while the
+ * others wait: the scheme has no answer to that, and csr, which cuts such rows into pieces, is the format for them.
+ * Bits do not depend on who multiplies what.
  *
- * The inner functions are csr's, on blocks of whole super-rows with the runs and spans (csr.h) found in them. Where a
- * listing of the paper will run, each super-row is a block and threads have equal shares of the outermost groups.
+ * The inner functions are csr's: each super-row is a block, with the runs and spans (csr.h) found in it, and threads
+ * have equal shares of the outermost groups.
  *
  * On a GPU a super-super-row (csr2: a super-row) is a block of threads, and the sizes of the groups, unless given,
  * follow from the mean row length: csrk_tuning.c. Blocks and runs are the CPU's and are not made.
@@ -67,7 +67,7 @@ typedef enum spryi_csrk_by { SPRYI_CSRK_BY_MEAN = 1, SPRYI_CSRK_BY_LONGEST } spr
 
 /* The storage of formats csr2, csr3 and csr4. */
 typedef struct spryi_csrk {
-    spryi_csr csr;            /* first, since csr's kernels run on it: blocks are whole super-rows */
+    spryi_csr csr;            /* first, since csr's kernels run on it: each block is a super-row */
     spry_matrix *matrix;      /* whose arrays csr has */
     int owns_arrays;          /* 1: matrix is a conversion made for this storage, or the arrays are copied to a GPU */
     int64_t srs, ssrs, sssrs; /* ssrs 0: csr2; sssrs 0: csr2 or csr3 */
@@ -126,9 +126,6 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
     return lanes;
 }
 
-/* csrk_cpu.c: 1: a listing of the paper, for which each super-row is a block, with runs of its own. */
-int spryi_csrk_keeps_super_rows(const spryi_kernel *kernel);
-
 /* csrk_format.c: parameters of csr2 and csr4, and of the listings, whose sizes come after those of the format. */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
@@ -136,9 +133,8 @@ extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_c
                                                           "first"
 
 extern const spryi_format spryi_format_csr2, spryi_format_csr3, spryi_format_csr4;
-extern const spryi_kernel spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
-extern const spryi_kernel spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
-extern const spryi_kernel spryi_csr4_portable_cpu, spryi_csr4_avx2_cpu, spryi_csr4_avx512_cpu;
+extern const spryi_kernel spryi_csr2_listing_portable_cpu, spryi_csr3_listing_portable_cpu;
+extern const spryi_kernel spryi_csr4_listing_portable_cpu;
 extern const spryi_kernel spryi_csr2_listing_avx2_cpu, spryi_csr3_listing_avx2_cpu, spryi_csr4_listing_avx2_cpu;
 extern const spryi_kernel spryi_csr2_listing_avx512_cpu, spryi_csr3_listing_avx512_cpu, spryi_csr4_listing_avx512_cpu;
 extern const spryi_kernel spryi_csr2_lanes_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;

@@ -12,24 +12,18 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
+    &spryi_csr2_listing_portable_cpu,
     SPRYI_X86(spryi_csr2_listing_avx2_cpu)
     SPRYI_X86(spryi_csr2_listing_avx512_cpu)
-    &spryi_csr2_portable_cpu,
-    SPRYI_X86(spryi_csr2_avx2_cpu)
-    SPRYI_X86(spryi_csr2_avx512_cpu)
     &spryi_csr2_lanes_cuda,
+    &spryi_csr3_listing_portable_cpu,
     SPRYI_X86(spryi_csr3_listing_avx2_cpu)
     SPRYI_X86(spryi_csr3_listing_avx512_cpu)
-    &spryi_csr3_portable_cpu,
-    SPRYI_X86(spryi_csr3_avx2_cpu)
-    SPRYI_X86(spryi_csr3_avx512_cpu)
     &spryi_csr3_gpuspmv3_cuda,
     &spryi_csr3_gpuspmv35_cuda,
+    &spryi_csr4_listing_portable_cpu,
     SPRYI_X86(spryi_csr4_listing_avx2_cpu)
     SPRYI_X86(spryi_csr4_listing_avx512_cpu)
-    &spryi_csr4_portable_cpu,
-    SPRYI_X86(spryi_csr4_avx2_cpu)
-    SPRYI_X86(spryi_csr4_avx512_cpu)
     NULL,
 };
 /* clang-format on */

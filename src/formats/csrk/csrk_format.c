@@ -35,39 +35,17 @@ static spry_status make_groups(spry_context *context, int64_t **pointers, const 
     return SPRY_OK;
 }
 
-/* The first super-row of an outermost group. */
-static int64_t super_row_of(const spryi_csrk *s, int64_t unit)
-{
-    if (s->sssr_ptr) unit = s->sssr_ptr[unit];
-    return s->ssr_ptr ? s->ssr_ptr[unit] : unit;
-}
-
-/*
- * Makes the blocks that a thread takes at a time: whole outermost groups, so many of them that they are on average the
- * work of a block of csr, decided by the matrix alone. Their rows follow each other, so the loop over super-rows is one
- * over rows, and runs may go on from one super-row to the next: small ones would cut them short. For a listing of the
- * paper each super-row is a block, and threads share the outermost groups of these.
- */
-static spry_status make_blocks(spry_context *context, spryi_csrk *s, int keeps_super_rows, spry_error *err)
+/* Makes each super-row a block; threads share the outermost groups. */
+static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
 {
     spryi_csr_blocks *blocks = &s->csr.blocks;
-    int64_t units = s->sssrs > 0 ? s->sssr_count : s->ssrs > 0 ? s->ssr_count : s->sr_count;
-    int64_t wanted = spryi_blocks_of(spryi_csr_total_cost(&s->csr.a), spryi_csr_block_cost(&s->csr.a));
-    int64_t taken = wanted > 0 ? spryi_blocks_of(units, wanted) : 1;
-    if (taken < 1) taken = 1;
-    if (keeps_super_rows) {
-        blocks->units = units;
-        blocks->unit_ptr[0] = s->sssr_ptr ? s->sssr_ptr : s->ssr_ptr;
-        blocks->unit_ptr[1] = s->sssr_ptr ? s->ssr_ptr : NULL;
-    }
-    blocks->count = keeps_super_rows ? s->sr_count : spryi_blocks_of(units, taken);
-    spry_status status = SPRYI_NEW(context, &blocks->list, blocks->count, "blocks of super-rows", err);
-    if (status != SPRY_OK) return status;
-    for (int64_t b = 0; b < blocks->count; b++) {
-        const int64_t first = keeps_super_rows ? b : super_row_of(s, b * taken);
-        const int64_t end = keeps_super_rows ? b + 1 : super_row_of(s, spryi_block_end(b, taken, units));
-        blocks->list[b] = (spryi_csr_block){.begin = s->sr_ptr[first], .end = s->sr_ptr[end], .piece = -1};
-    }
+    blocks->units = s->sssrs > 0 ? s->sssr_count : s->ssrs > 0 ? s->ssr_count : s->sr_count;
+    blocks->unit_ptr[0] = s->sssr_ptr ? s->sssr_ptr : s->ssr_ptr;
+    blocks->unit_ptr[1] = s->sssr_ptr ? s->ssr_ptr : NULL;
+    blocks->count = s->sr_count;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &blocks->list, blocks->count, "blocks of super-rows", err));
+    for (int64_t b = 0; b < blocks->count; b++)
+        blocks->list[b] = (spryi_csr_block){.begin = s->sr_ptr[b], .end = s->sr_ptr[b + 1], .piece = -1};
     return SPRY_OK;
 }
 
@@ -75,7 +53,7 @@ static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, con
                                        spry_error *err)
 {
     spry_status status = SPRY_OK;
-    SPRYI_TRY(make_blocks(context, s, spryi_csrk_keeps_super_rows(request->kernel), err));
+    SPRYI_TRY(make_blocks(context, s, err));
     SPRYI_TRY(spryi_csr_runs_find(context, &s->csr.runs, &s->csr.blocks, &s->csr.a, err));
     SPRYI_TRY(spryi_csr_finish_runs(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err));
 done:

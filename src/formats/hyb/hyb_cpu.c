@@ -1,6 +1,6 @@
 #ifndef SPRYI_TEMPLATE
 /*
- * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: a kernel of ELL, then one of COO, of the level.
+ * hyb_portable_cpu, hyb_avx2_cpu, hyb_avx512_cpu: a kernel of ELL of the level, then coo_portable_cpu.
  *
  * Idea: y = alpha*E*x + beta*y, then y += alpha*R*x. Transposed, in plain C: parts of the rows add both to windows of y
  *       of their own (shared/column_windows.h).
@@ -20,8 +20,7 @@
 #define SPRYI_TEMPLATE "formats/hyb/hyb_cpu.c"
 #include "core/instantiate.h"
 
-static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell, const spryi_kernel *coo,
-                             spry_error *err)
+static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell, spry_error *err)
 {
     const spryi_hyb *s = args->storage;
     const int slot = spryi_value_slot(args->vector_type);
@@ -37,23 +36,23 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     const spryi_coo rest = spryi_hyb_coo(s);
     part.storage = &rest;
     part.beta = spryi_one_of(args->vector_type);
-    return (*coo->spmv)[slot][spryi_index_pair(s->a.index_type, s->a.index_type)](&part, err);
+    return (*spryi_coo_portable_cpu.spmv)[slot][spryi_index_pair(s->a.index_type, s->a.index_type)](&part, err);
 }
 
 static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
 
 #define RUN_ROW(tag, s, v, c, run) {run, run, run},
-#define KERNEL(way, level, coo, transposed)                                                                            \
+#define KERNEL(way, level, transposed)                                                                                 \
     static spry_status run_##way(const spryi_run_args *args, spry_error *err)                                          \
     {                                                                                                                  \
-        return run_parts(args, &spryi_ell_##way##_cpu, &spryi_coo_##coo##_cpu, err);                                   \
+        return run_parts(args, &spryi_ell_##way##_cpu, err);                                                           \
     }                                                                                                                  \
     static const spryi_run_table runs_##way = {SPRYI_PLAIN_ROWS(RUN_ROW, run_##way)};                                  \
     const spryi_kernel spryi_hyb_##way##_cpu = {                                                                       \
         .name = "hyb_" #way "_cpu",                                                                                    \
         .format = "hyb",                                                                                               \
         .device = "cpu",                                                                                               \
-        .idea = "the ELL part by ell_" #way "_cpu, then the rest by coo_" #coo "_cpu",                                 \
+        .idea = "the ELL part by ell_" #way "_cpu, then the rest by coo_portable_cpu",                                 \
         .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4",                       \
         .deterministic = 1,                                                                                            \
         .simd = level,                                                                                                 \
@@ -61,10 +60,10 @@ static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
         .spmv_t = transposed,                                                                                          \
     };
 
-KERNEL(portable, SPRYI_PORTABLE, portable, &portable_t)
+KERNEL(portable, SPRYI_PORTABLE, &portable_t)
 #ifdef SPRY_HAVE_X86
-KERNEL(avx2, SPRYI_AVX2, portable, NULL)
-KERNEL(avx512, SPRYI_AVX512, avx512, NULL)
+KERNEL(avx2, SPRYI_AVX2, NULL)
+KERNEL(avx512, SPRYI_AVX512, NULL)
 #endif
 
 #else /* for each value type and index pair: core/instantiate.h */
