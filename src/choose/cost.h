@@ -3,7 +3,7 @@
 #define SPRYI_COST_H
 
 #include "choose/features.h"
-#include "choose/rates.h"
+#include "core/rates.h"
 
 /* What a product does in a format: bytes streamed, sectors gathered, and the counts of the rates of the same names. */
 typedef struct spryi_work {

@@ -45,7 +45,7 @@ static spryi_work work_of_merge(const spryi_features *f)
     return w;
 }
 
-/* Lanes of a row: as csr_vector_cuda has them, as many as the mean row needs; csr2 so many as it fills. */
+/* Lanes of a row: as csr_vector_cuda has them, as many as the mean row needs. */
 static double lanes_of(const spryi_row_profile *rows)
 {
     double lanes = 2;
@@ -53,46 +53,23 @@ static double lanes_of(const spryi_row_profile *rows)
     return lanes;
 }
 
-static double csr2_lanes_of(const spryi_row_profile *rows)
-{
-    const double lanes = lanes_of(rows);
-    return lanes > 2 && lanes > rows->mean ? lanes / 2 : lanes;
-}
-
-/* By the shapes of its blocks; 1: a thread a row. */
-static double csr3_lanes_of(const spryi_row_profile *rows)
-{
-    return rows->mean <= 8 ? 1 : rows->mean <= 16 ? 4 : rows->mean <= 32 ? 8 : 16;
-}
-
 int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *rows)
 {
     enum { MOST_STEPS = 192, MOST_ALONE = 64 };
     if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return rows->longest > MOST_ALONE;
-    if (strcmp(r->format, "csr2") != 0 && strcmp(r->format, "csr3") != 0 &&
-        !(r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0))
-        return 0;
-    return rows->longest > MOST_STEPS * lanes_of(rows);
+    if (r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0) return rows->longest > MOST_STEPS * lanes_of(rows);
+    return 0;
 }
 
 /* A few lanes a row, of whose last step a half is idle on average; what is done once a row takes each of its lanes. */
-static spryi_work work_of_lanes(const spryi_features *f, double lanes)
+static spryi_work work_of_vector(const spryi_features *f)
 {
+    const double lanes = lanes_of(&f->lengths);
     spryi_work w = work_of_csr(f);
     w.steps = (double)f->rows * (f->lengths.mean + lanes / 2) / LANES;
     w.slices = (double)f->rows * lanes / LANES;
     w.chain = f->lengths.longest / lanes;
     return w;
-}
-
-static spryi_work work_of_vector(const spryi_features *f)
-{
-    return work_of_lanes(f, lanes_of(&f->lengths));
-}
-
-static spryi_work work_of_csr2(const spryi_features *f)
-{
-    return work_of_lanes(f, csr2_lanes_of(&f->lengths));
 }
 
 /*
@@ -106,30 +83,6 @@ static spryi_work work_of_scalar(const spryi_features *f)
     spryi_work w = work_of_csr(f);
     w.sectors = f->slot_sectors * (double)f->nnz;
     w.columns = (double)f->nnz * fmin(fmax(rows / FITS - 1, 0), 1) * (f->value_bytes > 4 ? OF_F64 : 1);
-    w.chain = f->lengths.longest;
-    return w;
-}
-
-static spryi_work work_of_csr3(const spryi_features *f)
-{
-    const double lanes = csr3_lanes_of(&f->lengths);
-    return lanes == 1 ? work_of_scalar(f) : work_of_lanes(f, lanes);
-}
-
-static spryi_work work_of_coo(const spryi_features *f)
-{
-    spryi_work w = work_of_csr(f);
-    w.bytes = (double)f->nnz * (f->stored_bytes + 2 * f->index_bytes) + vector_bytes(f);
-    return w;
-}
-
-static spryi_work work_of_ell(const spryi_features *f)
-{
-    const double slots = (double)f->rows * f->lengths.longest;
-    spryi_work w = work_of_rows(f);
-    w.bytes = slots * (f->stored_bytes + f->index_bytes) + 4.0 * (double)f->rows + vector_bytes(f);
-    w.sectors = f->slot_sectors * (double)f->nnz;
-    w.steps = slots / LANES;
     w.chain = f->lengths.longest;
     return w;
 }
@@ -244,9 +197,11 @@ spryi_work spryi_work_on_gpu(const spryi_format_rates *r, const spryi_features *
     static const struct {
         const char *format;
         spryi_work (*work)(const spryi_features *f);
-    } works[] = {{"sell", work_of_sell},   {"bsr", work_of_bsr},   {"packed", work_of_packed},
-                 {"swept", work_of_swept}, {"coo", work_of_coo},   {"ell", work_of_ell},
-                 {"hyb", work_of_hyb},     {"csr2", work_of_csr2}, {"csr3", work_of_csr3}};
+    } works[] = {{"sell", work_of_sell},
+                 {"bsr", work_of_bsr},
+                 {"packed", work_of_packed},
+                 {"hyb", work_of_hyb},
+                 {"swept", work_of_swept}};
     if (strcmp(r->format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
         if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);
