@@ -117,7 +117,7 @@ static spry_status kernel_number(spry_context *context, int k, spry_kernel_info 
                     : spry_spgemm_kernel_get_info(context, info, k - spmv, err);
 }
 
-/* The kernels that are for use, or those of studies. */
+/* Lists the kernels for use, or those for comparison. */
 static int list_some(spry_context *context, arguments *a, int study, reasons *why)
 {
     const int people = cli_for_people(&a->json);
@@ -150,6 +150,9 @@ static int list_kernels(spry_context *context, arguments *a)
         snprintf(number, sizeof number, "%s  (%d) ", n == 0 ? "\n" : "", n + 1);
         cli_print_wrapped(stdout, number, why.texts[n]);
     }
+#ifndef SPRY_STUDIES
+    if (people) puts("\nKernels of studies are not in this build: -DSPRY_STUDIES=ON");
+#endif
     if (people && a->long_form && status == CLI_OK) print_formats(a->format);
     return cli_json_close(&a->json, status);
 }

@@ -70,8 +70,7 @@ static const cli_option options[] = {
     {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
     {"kernel", 0, "NAME",
      "a kernel of 'spry kernels' whose operation is spgemm, with parameters\n"
-     "if wanted, as spgemm_seed_getvals_cuda:rows=4; 'spry kernels --long'\n"
-     "tells which there are",
+     "if wanted, which 'spry kernels --long' lists",
      CLI_TEXT, CLI_AT(kernel)},
     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
@@ -515,7 +514,7 @@ const cli_command cli_spgemm =
               "half of the memory left is refused unless --yes is given.",
      .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
                  "  spry spgemm gen:rmat16 --estimate\n"
-                 "  spry spgemm matrix.mtx --device cuda --kernel spgemm_seed_getvals_cuda:rows=4\n"
+                 "  spry spgemm matrix.mtx --device cuda --kernel spgemm_rows_cuda\n"
                  "  spry spgemm A.mtx B.mtx --transpose-b --memory-limit 4G --verify -o C.spry\n",
      .options = options,
      .least = 1,

@@ -39,8 +39,7 @@ static const char *const usual[] = {
     "gen:uniform,rows=20000,degree=100",
     "gen:circuit,rows=200000",
     "gen:banded,rows=150000",
-    "gen:twin,rows=100000,entries=2000000,longest=60,kind=ball3",
-    "gen:twin,rows=150000,entries=800000,longest=30,kind=mesh2",
+    "gen:rgg,scale=17",
 };
 enum { USUAL = sizeof usual / sizeof *usual, TEXT_BYTES = 1 << 16, LINE_BYTES = 1 << 14 };
 

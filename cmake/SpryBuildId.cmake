@@ -11,7 +11,7 @@ set(spry_cuda_shared core/error.c core/status.c formats/bsr/bsr_cost.c formats/c
 # spry_build_id_files(LIST ROOT [CONFIGURE_DEPENDS]): all headers, since any may come to be of the plug-in's interface,
 # and the shared sources.
 function(spry_build_id_files list root)
-  file(GLOB_RECURSE files ${ARGN} ${root}/include/*.h ${root}/src/*.h)
+  file(GLOB_RECURSE files ${ARGN} ${root}/include/*.h ${root}/src/*.h ${root}/study/kernels/*.h)
   list(TRANSFORM spry_cuda_shared PREPEND ${root}/src/ OUTPUT_VARIABLE shared)
   list(APPEND files ${shared})
   list(SORT files)

@@ -42,6 +42,9 @@ endif()
 if(SPRY_TARGET_IS_X86_64)
   target_compile_definitions(spry_flags INTERFACE SPRY_HAVE_X86=1)
 endif()
+if(SPRY_STUDIES)
+  target_compile_definitions(spry_flags INTERFACE SPRY_STUDIES=1)
+endif()
 
 # spry_link_flags: what every program and library of the project is linked with.
 add_library(spry_link_flags INTERFACE)
@@ -101,7 +104,7 @@ function(spry_prepare_sources list)
       # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize)
     endif()
-    if(source MATCHES "/src/(formats|spgemm|studies)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    if(source MATCHES "/(src/formats|src/spgemm|study/kernels)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
       # Every access is looked at all the same, by a call; and what is out of an array is seen without looking
       # whether a kernel's pointers wrap around at the end of all addresses.
       if(SPRY_SANITIZE MATCHES "address")

@@ -1,4 +1,5 @@
-# libspry-cuda.so, the plug-in with the GPU kernels: every *.cu under src/. Built where nvcc is found; the library and
+# libspry-cuda.so, the plug-in with the GPU kernels: every *.cu under src/, and with
+# SPRY_STUDIES those of study/kernels/. Built where nvcc is found; the library and
 # its command line work without.
 
 # What is packaged: machine code for the GPUs of PCs and servers since 2018, as far as nvcc knows them, and PTX of the
@@ -58,6 +59,10 @@ endif()
 if(SPRY_HAVE_CUDA)
   message(STATUS "CUDA plug-in: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
   file(GLOB_RECURSE spry_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cu)
+  if(SPRY_STUDIES)
+    file(GLOB spry_cuda_studies CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/study/kernels/*.cu)
+    list(APPEND spry_cuda_sources ${spry_cuda_studies})
+  endif()
   # MODULE: loaded at run time and linked by nobody. What it shares with libspry is its own copy.
   list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
   add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})
@@ -65,6 +70,10 @@ if(SPRY_HAVE_CUDA)
   target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
                                                ${spry_generated})
   target_compile_definitions(spry_cuda PRIVATE _GNU_SOURCE)
+  if(SPRY_STUDIES)
+    target_compile_definitions(spry_cuda PRIVATE SPRY_STUDIES=1)
+    target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
   # Lines for profilers (SPRY_CUDA_LINES) triple what a GPU loads before a first product.
   set(spry_cuda_options -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers)
   if(SPRY_CUDA_BRIEFLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
@@ -78,7 +87,7 @@ if(SPRY_HAVE_CUDA)
   # jacobi, what the set-up of windowed sorts.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
-  list(FILTER spry_cuda_seldom INCLUDE REGEX "/studies/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
 /packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/bsr_blocks_cuda|/spgemm/cuda/sort_cuda|/cg_blocks|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)

@@ -21,7 +21,7 @@ need_clang_format()
 
 list_sources()
 {
-    find include src cli bench common tests examples docs -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) | sort
+    find include src study cli bench common tests examples docs -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) | sort
 }
 
 check_format()

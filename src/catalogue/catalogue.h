@@ -8,6 +8,13 @@
 #include "core/device.h"
 #include "core/kernel.h"
 
+/* Ends the message about an unknown name, if this build lacks the studies: SPRYI_STUDIES_MISSING("kernels"). */
+#ifdef SPRY_STUDIES
+#define SPRYI_STUDIES_MISSING(what) ""
+#else
+#define SPRYI_STUDIES_MISSING(what) "; " what " of studies need a build with -DSPRY_STUDIES=ON"
+#endif
+
 /* Those numbered from 0 on; NULL past the last. */
 const spryi_format *spryi_format_at(int index);
 /* Within a format and device from slow to fast: the last that is available is the default. */

@@ -1,15 +1,21 @@
 /*
  * The families that there are. A new one is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME.
- * A format's kernels are listed from slow to fast, so the studies' come first.
+ * A format's kernels are listed from slow to fast, so the kernels of the studies (study/kernels/) come first.
  */
 #ifndef SPRYI_FAMILIES_H
 #define SPRYI_FAMILIES_H
 
 #include "core/family.h"
 
+#ifdef SPRY_STUDIES
+#define SPRYI_STUDY_FAMILY(FAMILY) FAMILY(study)
+#else
+#define SPRYI_STUDY_FAMILY(FAMILY)
+#endif
+
 /* clang-format off */
 #define SPRYI_FAMILIES(FAMILY)                                                                                         \
-    FAMILY(study_kernels)                                                                                              \
+    SPRYI_STUDY_FAMILY(FAMILY)                                                                                         \
     FAMILY(csr)                                                                                                        \
     FAMILY(csc)                                                                                                        \
     FAMILY(coo)                                                                                                        \
@@ -22,7 +28,6 @@
     FAMILY(csrk)                                                                                                       \
     FAMILY(windowed)                                                                                                   \
     FAMILY(packed)                                                                                                     \
-    FAMILY(spgemm_study)                                                                                               \
     FAMILY(spgemm)
 /* clang-format on */
 

@@ -127,7 +127,9 @@ spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[S
     if (strlen(text) - length > SPRYI_MOST_PARAMETER_TEXT)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %.40s...: over %d bytes of parameters", text,
                           SPRYI_MOST_PARAMETER_TEXT);
-    if (!found) return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%.*s\" is known", (int)length, text);
+    if (!found)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel",
+                          "no kernel \"%.*s\" is known" SPRYI_STUDIES_MISSING("kernels"), (int)length, text);
     const owner of = {"kernel", found->name, found->parameters, found->parameter_words};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));
     *kernel = found;

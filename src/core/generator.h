@@ -1,7 +1,7 @@
 /*
  * Generated matrices. A generator is a name, the defaults of its keys, and a kind; a kind says row by row, or as a list
  * of entries, what is stored. src/io/generate.c reads a specification, src/io/generate_build.c makes the matrix, the
- * other generate_*.c files of src/io and src/studies are the kinds.
+ * other generate_*.c files are the kinds.
  *
  * The same specification gives the same bits on every machine: random numbers are those of core/random.h, floating
  * point is restricted to + - * / and sqrt, which IEEE 754 fixes, and these files are compiled without fused
@@ -100,8 +100,5 @@ typedef struct spryi_kind {
     spryi_mirror mirror;
     const char *const *words; /* that the key `kind` may have, then NULL; NULL: there is no such key */
 } spryi_kind;
-
-/* The kind of src/studies/generate_twin.c; those of src/io are in io/generate.h. */
-extern const spryi_kind spryi_kind_twin;
 
 #endif

@@ -9,7 +9,7 @@ ABOUT = (
     "same origin. A time is a whole product with its allocations, A and C where the kernel works, the median of warm "
     "runs; *without SortCols* the time of that stage is taken off, which is measured in further runs by events in the "
     "GPU's stream. What is compared is of one machine: the GPU and the processor of its host. The older method is read "
-    "as `src/studies/spgemm/older_cuda.cu` tells.")
+    "as `study/kernels/older_cuda.cu` tells.")
 
 WORDS = {
     "seed's kernels": "the document's, as it prints them: GetNNZ, GetVals and SortCols.",

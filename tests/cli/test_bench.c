@@ -1,6 +1,7 @@
 /* spry bench and spry spmv: records, cases, mistakes. */
 #include "records.h"
 #include "spawn.h"
+#include "studies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,13 +173,14 @@ static void orderings_of_one_format(void **state)
                                      "--ordering is 'bandk4', which is of csr4 alone, but neither --formats"},
                                     {"--formats csr2,auto --ordering bandk2,bandk3",
                                      "--ordering is 'bandk3', which is of csr3 alone"},
-                                    {"--kernels csr3_listing_cpu --ordering bandk2",
+                                    {"--kernels csr3_gpuspmv3_cuda --ordering bandk2",
                                      "neither --formats nor --kernels has csr2: expected it there"},
                                     {"--ordering none,bandk3", "or bandk, which all formats may have"}};
     expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
     static const char *const commands[] =
         {"bench gen:grid5,x=30,y=20 --device cpu --runs 1 --formats csr,csr4 --ordering bandk4 --json",
-         "bench gen:grid5,x=30,y=20 --device cpu --runs 1 --kernels csr4_listing_cpu:srs=8 --ordering bandk4 --json",
+         "bench gen:grid5,x=30,y=20 --device cpu --runs 1 --kernels " TEST_STUDY(
+             "csr4_listing_cpu:srs=8", "csr4_listing_portable_cpu:srs=8") " --ordering bandk4 --json",
          "bench gen:grid5,x=30,y=20 --device cuda --runs 1 --formats all --ordering bandk4 --json"};
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
         cJSON *records = records_of(commands[c], 0);
@@ -342,7 +344,7 @@ static void spmv(void **state)
     (void)state;
     expect("spmv $D/small.mtx 2>/dev/null", 0, "small: 4 x 5, 6 entries, regular", NULL);
     expect("spmv $D/small.mtx --type f32 --index 64/64 2>/dev/null", 0, "f32, indices 64/64", NULL);
-    expect("spmv $D/small.mtx --kernel csr_reference_cpu 2>/dev/null", 0, "kernel          csr_reference_cpu", NULL);
+    expect("spmv $D/small.mtx --kernel csr_portable_cpu 2>/dev/null", 0, "kernel          csr_portable_cpu", NULL);
     expect("spmv $D/small.mtx --format coo 2>/dev/null", 0, "(format coo", NULL);
     expect("spmv $D/small.mtx --threads 1 2>/dev/null", 0, ", 1 thread,", NULL);
     expect("spmv $D/small.mtx --format csr 2>/dev/null", 0, "; set-up pays from the first", NULL);

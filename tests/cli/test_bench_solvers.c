@@ -103,11 +103,11 @@ static void graphs(void **state)
 static void kernels_and_options(void **state)
 {
     (void)state;
-    cJSON *records = records_of("bench " SYSTEM " --op cg --kernels csr_reference_cpu,ell_reference_cpu --runs 3 "
+    cJSON *records = records_of("bench " SYSTEM " --op cg --kernels csr_portable_cpu,ell_portable_cpu --runs 3 "
                                 "--threads 1 --index 64/64 --json",
                                 0);
     assert_int_equal(cJSON_GetArraySize(records), 2);
-    assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "kernel"), "csr_reference_cpu");
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "kernel"), "csr_portable_cpu");
     assert_string_equal(text_of(cJSON_GetArrayItem(records, 1), "format"), "ell");
     const cJSON *r;
     cJSON_ArrayForEach(r, records)

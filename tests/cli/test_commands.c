@@ -1,6 +1,7 @@
 /* Every command: help, what it prints, and the mistakes a user makes. */
 #include "../instrumented.h"
 #include "spawn.h"
+#include "studies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,7 +157,7 @@ static void devices_and_kernels(void **state)
     expect("devices --threads -3", 2, NULL, "--threads is -3, expected 1 to");
     expect("devices --threads 2x", 2, NULL, "--threads is '2x', expected a whole number");
     expect("devices --threads 99999999999999999999", 2, NULL, "expected 1 to 1024");
-    expect("kernels", 0, "csr_reference_cpu", NULL);
+    expect("kernels", 0, TEST_STUDY("csr_reference_cpu", "Kernels of studies are not in this build"), NULL);
     expect("kernels --format coo", 0, "coo_reference_cpu", NULL);
     expect("kernels --long --format csr", 0, "storage: ", NULL);
     expect("kernels --format cs", 2, NULL, "--format is 'cs', expected one of: ");
@@ -271,7 +272,9 @@ static void explain(void **state)
 static void names_first(void **state)
 {
     (void)state;
-    expect("spmv $D/none.mtx --kernel nope", 2, NULL, "no kernel \"nope\" is known; 'spry kernels' lists them");
+    expect("spmv $D/none.mtx --kernel nope", 2, NULL,
+           "no kernel \"nope\" is known" TEST_STUDY(
+               "", "; kernels of studies need a build with -DSPRY_STUDIES=ON") "; 'spry kernels' lists them");
     expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\" is known, expected one of auto, ");
     expect("spmv $D/none.mtx --format CSR", 2, NULL, "lower case: \"csr\"");
     expect("spmv $D/none.mtx --format coo --kernel csr_portable_cpu", 2, NULL,

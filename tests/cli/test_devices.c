@@ -4,6 +4,7 @@
  */
 #include "records.h"
 #include "spawn.h"
+#include "studies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,12 +66,13 @@ static int count_good(const cJSON *records)
 static void the_mock_stands_in(void **state)
 {
     (void)state;
-    static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_atomic_cuda", "scoo_shared_cuda"};
+    static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_segmented_cuda",
+                                          "scoo_shared_cuda"};
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
     expect("devices", 0, "cuda: mock: host memory, no GPU", NULL);
     cJSON *records = records_of("bench $D/small.mtx --device cuda --runs 2 --kernels csr_scalar_cuda,csr_vector_cuda,"
-                                "hyb_atomic_cuda,scoo_shared_cuda --json",
+                                "hyb_segmented_cuda,scoo_shared_cuda --json",
                                 0);
     assert_int_equal(count_good(records), 4);
     for (int k = 0; k < 4; k++) assert_non_null(find(records, "kernel", kernels[k]));
@@ -80,9 +82,9 @@ static void the_mock_stands_in(void **state)
     assert_int_equal(count_good(records), 1);
     cJSON_Delete(records);
     records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --formats all --json", 0);
-    assert_true(count_good(records) > 1 && count_good(records) == cJSON_GetArraySize(records));
+    assert_true(count_good(records) > 0 && count_good(records) == cJSON_GetArraySize(records));
     cJSON_Delete(records);
-    /* one kernel with parameters, and with others */
+#ifdef SPRY_STUDIES /* one kernel with parameters, and with others */
     records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --json --kernels "
                          "spgemm_seed_getvals_cuda,spgemm_seed_getvals_cuda:rows=4:lanes=16,"
                          "spgemm_seed_getvals_cuda:claim=0:reset=touched:sort=64",
@@ -97,6 +99,7 @@ static void the_mock_stands_in(void **state)
            "--kernels: kernel spgemm_seed_getvals_cuda: \"rows=64\", expected rows=NUMBER from 1 to 32");
     expect("bench gen:grid5,x=9,y=9 --op spgemm --kernels spgemm_seed_older_cuda:rows=2", 2, NULL,
            "--kernels: kernel spgemm_seed_older_cuda has no parameter \"rows\", expected none");
+#endif
     expect("solve gen:laplace5,x=9,y=9 --device cuda", 0, "on mock: host memory, no GPU", NULL);
     expect("solve gen:laplace5,x=9,y=9 --device cuda --time", 0, ", 9 numbers a row at ", NULL);
     expect("pagerank gen:rmat16,scale=8 --device cuda --time", 0, ", 4 numbers a row at ", NULL);
@@ -121,7 +124,7 @@ static void the_mock_serves_every_kernel(void **state)
             fail_msg("%s: %s", text_of(r, "kernel"), text_of(r, "reason"));
         served += !skipped;
     }
-    assert_true(served >= 20);
+    assert_true(served >= TEST_STUDY(20, 10));
     cJSON_Delete(records);
     unsetenv("SPRY_BENCH_COPY_BYTES");
     unsetenv("SPRY_CUDA_PLUGIN");

@@ -141,7 +141,7 @@ static void peers_beside_the_program(void **state)
     cJSON_Delete(records);
     expect("bench $D/small.mtx --peers 2>/dev/null", 0, "vs peer", NULL);
     /* A list that names peers runs those alone. */
-    records = records_of("bench $D/small.mtx --peers --kernels csr_plain,csr_reference_cpu --json", 0);
+    records = records_of("bench $D/small.mtx --peers --kernels csr_plain,csr_portable_cpu --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 2);
     cJSON_Delete(records);
     /* Peers stand beside the chosen formats. */

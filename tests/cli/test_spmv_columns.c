@@ -38,7 +38,7 @@ static void several_columns(void **state)
                                           "--format sell",
                                           "--format csc",
                                           "--format csr3",
-                                          "--kernel csr_reference_cpu",
+                                          "--kernel csr_portable_cpu",
                                           "--type f32",
                                           "--index 64/64 --threads 2",
                                           "--policy measure --budget 10ms"};

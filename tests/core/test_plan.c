@@ -101,7 +101,7 @@ static void bad_options(void **state)
     REFUSE(o.format = "", SPRY_UNKNOWN_NAME, "format");
     REFUSE(o.kernel = "nonsense", SPRY_UNKNOWN_NAME, "kernel");
     REFUSE(o.kernel = "csr", SPRY_UNKNOWN_NAME, "kernel");
-    REFUSE(o.kernel = "csr_reference_cpu"; o.format = "coo", SPRY_INVALID_ARGUMENT, "kernel");
+    REFUSE(o.kernel = "csr_portable_cpu"; o.format = "coo", SPRY_INVALID_ARGUMENT, "kernel");
     REFUSE(o.ordering = "rcm2", SPRY_UNKNOWN_NAME, "ordering");
     REFUSE(o.vector_type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "vector_type");
     REFUSE(o.vector_type = (spry_type)7, SPRY_INVALID_ARGUMENT, "vector_type");

@@ -7,6 +7,7 @@
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
+#include "studies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,7 +265,8 @@ static void test_bandk_4(void **state)
     check_groups(info.sssr_ptr, info.sssr_count, info.ssr_count, 3);
     assert_true(info.srs == 7 && info.ssrs == 5 && info.sssrs == 3);
     assert_int_equal(SPRY_OK, spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, NULL));
-    static const char *const kernels[] = {"csr4_listing_portable_cpu", "csr4_listing_cpu", NULL};
+    static const char *const kernels[] = {"csr4_listing_portable_cpu",
+                                          TEST_STUDY("csr4_listing_cpu", "csr4_listing_portable_cpu"), NULL};
     for (int n = 0; n < 3; n++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.kernel = kernels[n];
@@ -333,9 +335,12 @@ static void test_uneven_groups(void **state)
 {
     (void)state;
     static const int64_t sr[] = {0, 1, 2, 1000, 1003, 1024}, ssr[] = {0, 1, 5}, sssr[] = {0, 2};
-    static const char *const kernels[] = {"csr2_listing_cpu",        "csr3_listing_cpu",
-                                          "csr4_listing_cpu",        "csr2_listing_avx512_cpu",
-                                          "csr3_listing_avx512_cpu", "csr4_listing_avx512_cpu"};
+    static const char *const kernels[] = {TEST_STUDY("csr2_listing_cpu", "csr2_listing_portable_cpu"),
+                                          TEST_STUDY("csr3_listing_cpu", "csr3_listing_portable_cpu"),
+                                          TEST_STUDY("csr4_listing_cpu", "csr4_listing_portable_cpu"),
+                                          "csr2_listing_avx512_cpu",
+                                          "csr3_listing_avx512_cpu",
+                                          "csr4_listing_avx512_cpu"};
     spry_groups g = SPRY_INIT(spry_groups);
     g.rows = 1024;
     g.sr_count = 5;

@@ -6,7 +6,9 @@ set -eu
 root=$1 folder=$2/build_id cmake=$3
 rm -rf "$folder"
 mkdir -p "$folder"
+mkdir "$folder/study"
 cp -r "$root/include" "$root/src" "$folder"
+cp -r "$root/study/kernels" "$folder/study"
 
 id()
 {
@@ -18,13 +20,13 @@ id()
 included_by()
 {
     sed -n 's/^#include "\(.*\.\(h\|cuh\)\)"$/\1/p' "$@" | sort -u | while read -r header; do
-        for place in src include; do
+        for place in src include .; do
             if [ -f "$folder/$place/$header" ]; then echo "$folder/$place/$header"; fi
         done
     done
 }
 
-mapfile -t files < <(find "$folder/src" -name '*.cu')
+mapfile -t files < <(find "$folder/src" "$folder/study" -name '*.cu')
 [ "${#files[@]}" -gt 0 ] || { echo "found no .cu file in $root/src" >&2; exit 1; }
 known=
 while :; do

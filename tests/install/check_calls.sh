@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check_calls.sh ROOT: library code (src/) never prints, never ends the process, takes memory only
+# check_calls.sh ROOT: library code (src/, study/kernels/) never prints, never ends the process, takes memory only
 # through core/memory.c, so that the user's hooks see all of it, and starts threads only in core/pool.c.
 # Programs that the build runs, *.gen.c, are no part of it.
 set -u
 cd "$1" || exit 1
 
-mapfile -t sources < <(find src -type f \( -name '*.c' -o -name '*.h' \) ! -name '*.gen.c' | sort)
+mapfile -t sources < <(find src study -type f \( -name '*.c' -o -name '*.h' \) ! -name '*.gen.c' | sort)
 [ "${#sources[@]}" -gt 0 ] || { echo "found no source files in $1/src" >&2; exit 1; }
 status=0
 

@@ -10,7 +10,7 @@ for tool in bash cat dirname env find grep head id mktemp rm sed sort tail xargs
     ln -s "$(command -v $tool)" "$folder/bin/$tool"
 done
 cp -r "$root/check" "$root/scripts" "$folder/tree"
-for sources in include src cli bench common tests examples docs; do
+for sources in include src study cli bench common tests examples docs; do
     mkdir "$folder/tree/$sources"
     touch "$folder/tree/$sources/a.c"
 done

@@ -4,7 +4,7 @@
 set -u
 cd "$1" || exit 1
 
-mapfile -t files < <(find src cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
+mapfile -t files < <(find src study cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
 [ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
 
 # The kernel of pairs of slices, one loop whose steps share their registers.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# check_includes.sh ROOT: #include lines of src, cli, bench and common go the ways that directions.txt states. Standard
-# headers are free. The program sees the benchmark through bench/bench.h alone, in cli/bench*.c and cli/tune*.c.
+# check_includes.sh ROOT: #include lines of src, study, cli, bench and common go the ways that directions.txt states.
+# Standard headers are free. The program sees the benchmark only through bench/bench.h, in cli/bench*.c and cli/tune*.c.
 set -u
 cd "$1" || exit 1
 
-mapfile -t files < <(find src cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
+mapfile -t files < <(find src study cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
 [ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
 
 awk '# The table: the line of each folder, as a regular expression of what its files may name in #include "...".

@@ -4,7 +4,7 @@
 set -u
 cd "$1" || exit 1
 
-mapfile -t files < <(find include src cli bench common tests examples docs -type f \
+mapfile -t files < <(find include src study cli bench common tests examples docs -type f \
     \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.sh' \) | sort)
 [ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
 

@@ -22,7 +22,7 @@ static void families_hold_what_they_say(void **state)
         family f = family_make(number);
         double *values = random_numbers(f.nnz, SPRY_F64, 1);
         given g = given_make(&f, values, &forms[0], SPRY_F64, 0);
-        trial t = {&f, &forms[0], "csr_reference_cpu", SPRY_F64, 0, SPRY_NO_TRANSPOSE};
+        trial t = {&f, &forms[0], "csr_portable_cpu", SPRY_F64, 0, SPRY_NO_TRANSPOSE};
         spry_spmv_plan *plan = plan_of(context, &t, &g);
         const spryi_csr *s = plan->stored.storage;
         if (f.structured && !(s->runs.structured > 0))

@@ -222,6 +222,7 @@ static void graphs_have_weights(void **state)
     assert_int_equal(graphs, 15);
 }
 
+#ifdef SPRY_STUDIES
 /* Every kind of twin, whatever the sizes: never more entries than asked, nor a longer row. */
 static void twins_of_any_size(void **state)
 {
@@ -249,6 +250,7 @@ static void twins_of_any_size(void **state)
             spry_matrix_destroy(A);
         }
 }
+#endif
 
 /* The parameters shown are the defaults. */
 static void shown_parameters_are_the_defaults(void **state)
@@ -300,8 +302,10 @@ static void same_for_any_thread_count(void **state)
                                         "circuit,rows=50000",
                                         "uniform,rows=20000,degree=60",
                                         "rmat:d,scale=14,shuffle=4",
-                                        "arrow,rows=40000,width=3",
-                                        "twin,rows=20000,entries=100000,kind=social,symmetry=40,longest=900"};
+#ifdef SPRY_STUDIES
+                                        "twin,rows=20000,entries=100000,kind=social,symmetry=40,longest=900",
+#endif
+                                        "arrow,rows=40000,width=3"};
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         uint64_t structure = 0, values = 0;
         static const int threads[] = {1, 2, 5};
@@ -389,11 +393,13 @@ static void bad_specifications(void **state)
         {"random,density=", SPRY_INVALID_ARGUMENT, "gen:random: density is '', expected a number from 0 to 1"},
         {"laplace5,ax=inf", SPRY_INVALID_ARGUMENT, "gen:laplace5: ax is 'inf', expected a number from 1e-30 to 1e+30"},
         {"laplace5,ax=0", SPRY_INVALID_ARGUMENT, "gen:laplace5: ax is '0', expected a number from 1e-30 to 1e+30"},
+#ifdef SPRY_STUDIES
         {"twin,rows=10,entries=5,longest=6", SPRY_INVALID_ARGUMENT,
          "gen:twin: 5 entries in 10 rows, the longest of 6: expected a longest row of at most 10, and entries from"},
         {"twin,rows=2147483648", SPRY_INVALID_ARGUMENT,
          "gen:twin: rows is '2147483648', expected a whole number from 0 to 2147483647"},
         {"twin,kind=star", SPRY_INVALID_ARGUMENT, "gen:twin: kind is 'star', expected mesh2, mesh3, kkt, triangles,"},
+#endif
         {"dense:d", SPRY_INVALID_ARGUMENT, "gen:dense has no order, so no ':d'"},
         {"circuit,rows=2147483648", SPRY_INVALID_ARGUMENT,
          "gen:circuit: rows is '2147483648', expected a whole number from 0 to 2147483647"},
@@ -501,7 +507,9 @@ int main(void)
         cmocka_unit_test(random_density),
         cmocka_unit_test(each_generator_is_sound),
         cmocka_unit_test(graphs_have_weights),
+#ifdef SPRY_STUDIES
         cmocka_unit_test(twins_of_any_size),
+#endif
         cmocka_unit_test(shown_parameters_are_the_defaults),
         cmocka_unit_test(presets_are_their_parameters),
         cmocka_unit_test(same_for_any_thread_count),

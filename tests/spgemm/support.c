@@ -205,8 +205,8 @@ const char *const test_specs[TEST_SPECS] = {"gen:grid5,x=50,y=40",  "gen:rmat,sc
                                             "gen:rgg,scale=11",     "gen:fem3,x=5,y=5,z=4",
                                             "gen:circuit,rows=900", "gen:uni18,rows=60000,degree=1"};
 
-const char *const test_kernels[TEST_KERNELS] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx2_cpu",
-                                                "spgemm_rows_avx512_cpu"};
+const char *const test_kernels[TEST_KERNELS] = {TEST_STUDY("spgemm_smmp_cpu", "spgemm_rows_cpu"), "spgemm_rows_cpu",
+                                                "spgemm_rows_avx2_cpu", "spgemm_rows_avx512_cpu"};
 
 spry_matrix *test_generate(spry_context *context, int number)
 {

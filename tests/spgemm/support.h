@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "spry/spry.h"
+#include "studies.h"
 
 #include <stdatomic.h>
 

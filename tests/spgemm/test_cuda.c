@@ -80,9 +80,10 @@ static void random_products(void **unused)
     int index = 0, kernels = 0;
     for (const char *kernel; (kernel = next_kernel(&index)); kernels++)
         for (int trial = 0; trial < TRIALS; trial++) one_trial(kernel, (uint64_t)trial);
-    assert_true(kernels >= 4);
+    assert_true(kernels >= TEST_STUDY(4, 1));
 }
 
+#ifdef SPRY_STUDIES
 /* The seed's kernels by their parameters: groups below a warp, of one and of several; claims; resets; sorts. */
 static void ways_of_the_seed(void **unused)
 {
@@ -214,6 +215,7 @@ static void stages_of_the_seed(void **unused)
     spry_matrix_destroy(A);
     test_discard(&a);
 }
+#endif
 
 /* Rows that take each way of spgemm_rows_cuda, up to windows of columns, against the CPU. */
 static void large_rows(void **unused)
@@ -473,10 +475,12 @@ int main(void)
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
+#ifdef SPRY_STUDIES
                                        cmocka_unit_test(ways_of_the_seed),
                                        cmocka_unit_test(wrong_ways),
                                        cmocka_unit_test(seeds_of_irregular_rows),
                                        cmocka_unit_test(stages_of_the_seed),
+#endif
                                        cmocka_unit_test(large_rows),
                                        cmocka_unit_test(runs_of_rows),
                                        cmocka_unit_test(ways_of_short_rows),

@@ -217,7 +217,8 @@ static void values_change(void **unused)
         options.op_b = op;
         spry_spgemm_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
-        if (trial % 5 == 4) options.kernel = trial % 2 ? "spgemm_seed_dot_cpu" : "spgemm_smmp_cpu";
+        if (trial % 5 == 4)
+            options.kernel = TEST_STUDY(trial % 2 ? "spgemm_seed_dot_cpu" : "spgemm_smmp_cpu", "spgemm_rows_cpu");
         if (spry_spgemm_plan_create(context, &plan, A, B, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         spry_matrix *both[] = {A, B};
@@ -307,7 +308,7 @@ static spry_status all_calls(spry_context *context, const spry_matrix *A, const 
     if (status == SPRY_OK) status = spry_spgemm_plan_run(plan, NULL, NULL);
     if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, NULL);
     if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, NULL);
-    options.kernel = "spgemm_seed_dot_cpu";
+    options.kernel = TEST_STUDY("spgemm_seed_dot_cpu", "spgemm_rows_cpu");
     if (status == SPRY_OK) status = spry_spgemm(context, &D, A, B, &options, NULL);
     if (status != SPRY_OK) assert_null(D);
     spry_spgemm_plan_destroy(plan);
@@ -392,7 +393,7 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
-    o.kernel = "csr_reference_cpu"; /* of the other operation */
+    o.kernel = "csr_portable_cpu"; /* of the other operation */
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNSUPPORTED, "kernel");
     spry_spmv_plan *product = NULL;
     spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);

@@ -97,7 +97,8 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     test_entries b = make(cols, same ? cols : 30 + test_below(&state, 700), &below, &state);
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
     const spry_matrix *right = same && test_below(&state, 2) ? A : B;
-    spry_matrix *expected = multiply(contexts[0], A, right, type, "spgemm_smmp_cpu", alpha, drop);
+    spry_matrix *expected =
+        multiply(contexts[0], A, right, type, TEST_STUDY("spgemm_smmp_cpu", "spgemm_rows_cpu"), alpha, drop);
     for (int c = 0; c < 4 * (TEST_KERNELS - 1); c++) {
         const char *const kernel = test_kernels[1 + c / 4];
         spry_matrix *C = multiply(contexts[c % 4], A, right, type, kernel, alpha, drop);
@@ -145,7 +146,8 @@ static void grids(void **unused)
             if (spry_matrix_generate(contexts[0], &G, specs[s], NULL, &err) != SPRY_OK ||
                 spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)
                 fail_msg("%s: %s", specs[s], err.message);
-            spry_matrix *expected = multiply(contexts[0], A, A, type, "spgemm_smmp_cpu", 1, 0);
+            spry_matrix *expected =
+                multiply(contexts[0], A, A, type, TEST_STUDY("spgemm_smmp_cpu", "spgemm_rows_cpu"), 1, 0);
             for (int c = 0; c < 3; c++)
                 for (int k = 2; k < TEST_KERNELS; k++) {
                     spry_matrix *C = multiply(contexts[c], A, A, type, test_kernels[k], 1, 0);

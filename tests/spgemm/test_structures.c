@@ -31,7 +31,8 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
 static void structures(void **unused)
 {
     (void)unused;
-    static const char *const kernels[] = {NULL, "spgemm_rows_cpu", "spgemm_smmp_cpu", "spgemm_seed_dense_cpu"};
+    static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
+                                          TEST_STUDY("spgemm_seed_dense_cpu", NULL)};
     spry_context *context = test_context(NULL, 3);
     for (int trial = 0; trial < (TEST_SANITIZED ? 8 : 16) * TEST_SPECS; trial++) {
         spry_read_options read = SPRY_INIT(spry_read_options);

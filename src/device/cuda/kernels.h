@@ -7,11 +7,18 @@
 
 #include "core/device.h"
 
+#ifdef SPRY_STUDIES
+#include "study/kernels/study_kernels.h"
+#define SPRY_CUDA_NOT(name)
+#define SPRY_CUDA_STUDY_KERNELS(KERNEL) SPRYI_STUDY_KERNELS(SPRY_CUDA_NOT, KERNEL)
+#else
+#define SPRY_CUDA_STUDY_KERNELS(KERNEL)
+#endif
+
 /* clang-format off */
 /* KERNEL(NAME) stands for spry_cuda_NAME. */
 #define SPRY_CUDA_KERNELS(KERNEL)                                                                                      \
     KERNEL(csr_scalar)                                                                                                 \
-    KERNEL(csr_vector_shared)                                                                                          \
     KERNEL(csr_vector)                                                                                                 \
     KERNEL(csr_adaptive_atomic)                                                                                        \
     KERNEL(csr_adaptive)                                                                                               \
@@ -20,12 +27,9 @@
     KERNEL(csc_scatter)                                                                                                \
     KERNEL(csc_vector)                                                                                                 \
     KERNEL(csc_merge)                                                                                                  \
-    KERNEL(coo_atomic)                                                                                                 \
     KERNEL(coo_segmented)                                                                                              \
     KERNEL(ell_slots)                                                                                                  \
     KERNEL(sell_chunks)                                                                                                \
-    KERNEL(hyb_one_launch)                                                                                             \
-    KERNEL(hyb_atomic)                                                                                                 \
     KERNEL(hyb_segmented)                                                                                              \
     KERNEL(scoo_shared)                                                                                                \
     KERNEL(swept_barrier)                                                                                              \
@@ -35,10 +39,8 @@
     KERNEL(csr3_gpuspmv35)                                                                                             \
     KERNEL(windowed_staged)                                                                                            \
     KERNEL(packed_slices)                                                                                              \
-    KERNEL(spgemm_seed_older)                                                                                          \
-    KERNEL(spgemm_seed_getvals)                                                                                        \
-    KERNEL(spgemm_seed_together)                                                                                       \
-    KERNEL(spgemm_rows)
+    KERNEL(spgemm_rows)                                                                                                \
+    SPRY_CUDA_STUDY_KERNELS(KERNEL)
 
 /* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */
 #define SPRY_CUDA_CONVERTERS(CONVERTER)                                                                                \

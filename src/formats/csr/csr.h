@@ -53,7 +53,7 @@ enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* of csr_adaptive_cuda and csr
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
 
 extern const spryi_kernel spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
-extern const spryi_kernel spryi_csr_vector_cuda, spryi_csr_merge_cuda;
+extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_csr_merge_cuda;
 extern const spryi_kernel spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda, spryi_csr_scatter_cuda;
 
 /*

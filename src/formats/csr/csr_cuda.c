@@ -17,6 +17,17 @@ static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
                       "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "              \
                       "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
 
+const spryi_kernel spryi_csr_scalar_cuda = {
+    .name = "csr_scalar_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "a thread a row",
+    .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
 const spryi_kernel spryi_csr_vector_cuda = {
     .name = "csr_vector_cuda",
     .format = "csr",

@@ -13,6 +13,7 @@ static const spryi_kernel *const kernels[] = {
     &spryi_csr_portable_cpu,
     SPRYI_X86(spryi_csr_avx2_cpu)
     SPRYI_X86(spryi_csr_avx512_cpu)
+    &spryi_csr_scalar_cuda,
     &spryi_csr_vector_cuda,
     &spryi_csr_adaptive_atomic_cuda,
     &spryi_csr_adaptive_cuda,

@@ -8,7 +8,7 @@
  * Cost: bytes of CSR and about 96 a super-row for its pointer, its block and its runs; where columns step or are shared
  *       they are not all read.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1. The
- *         listing as it is printed, rows included: studies/kernels/csrk_listing_cpu.c.
+ *         listing as it is printed, rows included: study/kernels/csrk_listing_cpu.c.
  */
 #include "formats/csrk/csrk.h"
 

@@ -24,6 +24,4 @@ enum {
 };
 enum { SPRYI_SEED_LEAST_LANES = 4, SPRYI_SEED_LEAST_SORT = 32 };
 
-extern const spryi_kernel spryi_spgemm_seed_dot_cpu, spryi_spgemm_seed_dense_cpu, spryi_spgemm_smmp_cpu;
-
 #endif

@@ -6,10 +6,10 @@
  */
 #ifndef SPRY_FN
 #include "formats/packed/packed_reader.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "studies/kernels/packed_reference_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "study/kernels/packed_reference_cpu.c" /* its second half */
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);

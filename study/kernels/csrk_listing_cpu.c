@@ -12,10 +12,10 @@
 #ifndef SPRYI_TEMPLATE
 #include "formats/csrk/csrk.h"
 #include "formats/shared/run_blocks.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "studies/kernels/csrk_listing_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/csrk_listing_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table tables[] = {SPRYI_TABLE(run_2), SPRYI_TABLE(run_3), SPRYI_TABLE(run_4)};

@@ -1,6 +1,6 @@
 /* What the kernels of seed 002 on a GPU share: the operands' rows, the count of products, and times of stages. */
-#ifndef SPRY_STUDIES_SEEDS_CUDA_CUH
-#define SPRY_STUDIES_SEEDS_CUDA_CUH
+#ifndef SPRY_STUDY_SEEDS_CUDA_CUH
+#define SPRY_STUDY_SEEDS_CUDA_CUH
 
 #include "device/cuda/convert.cuh"
 #include "spgemm/cuda/rows_cuda.cuh"

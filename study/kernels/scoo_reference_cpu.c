@@ -8,9 +8,9 @@
  * Source: Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU.
  */
 #include "formats/scoo/scoo.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "studies/kernels/scoo_reference_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/scoo_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);

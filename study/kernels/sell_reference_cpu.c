@@ -8,9 +8,9 @@
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "studies/kernels/sell_reference_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/sell_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);

@@ -8,9 +8,9 @@
  * Source: Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3.
  */
 #include "formats/bsr/bsr.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "studies/kernels/bsr_reference_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/bsr_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);

@@ -1,6 +1,6 @@
-/* The kernels of the study of sparse times sparse; the functions of those on the GPU are the plug-in's. */
-#include "core/family.h"
-#include "studies/spgemm/seeds.h"
+/* Descriptors of the GPU kernels of the study of sparse times sparse; the plug-in has the functions. */
+#include "study/kernels/seeds.h"
+#include "study/kernels/study_kernels.h"
 
 static const spryi_parameter parameters[] = {
     {"rows", 1, 32, "rows a block"},
@@ -18,16 +18,16 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
 
 #define PAPER "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013"
 #define SEED(way, idea_, source_, ...)                                                                                 \
-    static const spryi_kernel seed_##way##_cuda = {.name = "spgemm_seed_" #way "_cuda",                                \
-                                                   .format = "csr",                                                    \
-                                                   .device = "cuda",                                                   \
-                                                   .idea = idea_,                                                      \
-                                                   .source = source_,                                                  \
-                                                   .study = 1,                                                         \
-                                                   .deterministic = 1,                                                 \
-                                                   .pattern = 1,                                                       \
-                                                   .operations = SPRYI_OP_SPGEMM,                                      \
-                                                   __VA_ARGS__};
+    const spryi_kernel spryi_spgemm_seed_##way##_cuda = {.name = "spgemm_seed_" #way "_cuda",                          \
+                                                         .format = "csr",                                              \
+                                                         .device = "cuda",                                             \
+                                                         .idea = idea_,                                                \
+                                                         .source = source_,                                            \
+                                                         .study = 1,                                                   \
+                                                         .deterministic = 1,                                           \
+                                                         .pattern = 1,                                                 \
+                                                         .operations = SPRYI_OP_SPGEMM,                                \
+                                                         __VA_ARGS__};
 #define WITH_PARAMETERS(rows, lanes, count, blocks, claim, reset)                                                      \
     .parameters = parameters,                                                                                          \
     .parameter_words = {[SPRYI_SEED_LANES] = widths,                                                                   \
@@ -49,17 +49,3 @@ SEED(getvals, "a block a row, tables of all columns for counting and placing, ro
 SEED(together, "the seed's with all four improvements that it asks for", PAPER ", section 6",
      WITH_PARAMETERS("8 to 1 by lanes", "as B's mean row has entries, 4 to 128", "as lanes", "4 to 16 by lanes", "4",
                      "touched"))
-
-/* clang-format off */
-static const spryi_kernel *const kernels[] = {
-    &spryi_spgemm_seed_dot_cpu,
-    &spryi_spgemm_seed_dense_cpu,
-    &spryi_spgemm_smmp_cpu,
-    &seed_older_cuda,
-    &seed_getvals_cuda,
-    &seed_together_cuda,
-    NULL,
-};
-/* clang-format on */
-
-const spryi_family spryi_family_spgemm_study = {"spgemm_study", NULL, kernels};

@@ -21,8 +21,9 @@
  *     social      popular ones with popular ones
  *     citation    with any other
  */
+#include "study/kernels/study_generators.h"
+
 #include "core/error.h"
-#include "core/generator.h"
 #include "core/memory.h"
 
 #include <math.h>

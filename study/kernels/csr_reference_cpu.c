@@ -6,10 +6,10 @@
  * Cost: bytes of CSR at one thread's bandwidth; one addition after the other.
  */
 #include "formats/csr/csr.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "studies/kernels/csr_reference.tmpl.c"
+#define SPRYI_TEMPLATE "study/kernels/csr_reference.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TABLE(scatter);

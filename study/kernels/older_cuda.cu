@@ -18,7 +18,7 @@
  *       on the host. Sums are in the order of A's row: the same bits every time.
  */
 #include "device/cuda/kernels.h"
-#include "studies/spgemm/seeds_cuda.cuh"
+#include "study/kernels/seeds_cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

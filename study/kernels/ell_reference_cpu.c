@@ -8,9 +8,9 @@
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2, without padding.
  */
 #include "formats/ell/ell.h"
-#include "studies/kernels/study_kernels.h"
+#include "study/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "studies/kernels/ell_reference_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/ell_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);

@@ -167,14 +167,14 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 }
 
 #else
-#include "studies/spgemm/seeds.h"
+#include "study/kernels/seeds.h"
 
 #include "core/bisect.h"
 #include "core/clock.h"
 
 #include <string.h>
 
-#define SPRYI_TEMPLATE "studies/spgemm/seeds_cpu.c"
+#define SPRYI_TEMPLATE "study/kernels/seeds_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_spgemm_table dot_table = SPRYI_TABLE(dot_rows);

@@ -19,10 +19,10 @@
  *       rows are the same bit for bit.
  */
 #include "device/cuda/kernels.h"
-#include "studies/spgemm/seeds_cuda.cuh"
+#include "study/kernels/seeds_cuda.cuh"
 
 extern "C" {
-#include "studies/spgemm/seeds.h"
+#include "study/kernels/seeds.h"
 }
 
 #include <cub/device/device_scan.cuh>

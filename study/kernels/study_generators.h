@@ -1,0 +1,18 @@
+/* The generators of the studies. The library has them if it is built with SPRY_STUDIES=ON. */
+#ifndef SPRYI_STUDY_GENERATORS_H
+#define SPRYI_STUDY_GENERATORS_H
+
+#include "core/generator.h"
+
+extern const spryi_kind spryi_kind_twin; /* generate_twin.c */
+
+/* GENERATOR(NAME, PARAMETERS, KIND, TEXT), a line each. */
+#define SPRYI_STUDY_GENERATORS(GENERATOR)                                                                              \
+    GENERATOR("twin",                                                                                                  \
+              "rows=1000000,entries=7000000,longest=12,kind=triangles,symmetry=100,diagonal=1,dof=1,seed=31,"          \
+              "order=natural,shuffle=0",                                                                               \
+              twin,                                                                                                    \
+              "stands for a real matrix: its rows, entries, longest row, per cent of mirrored entries and kind of "    \
+              "structure")
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The kernels of the studies: definitions, and kernels of papers, kept to be read, compared and cited. Another kernel
+ * of the same format is faster wherever it was measured, so a plan uses these only by name. The library has them if it
+ * is built with SPRY_STUDIES=ON.
+ */
+#ifndef SPRYI_STUDY_KERNELS_H
+#define SPRYI_STUDY_KERNELS_H
+
+#include "core/kernel.h"
+
+/* CPU(NAME) stands for spryi_NAME_cpu, CUDA(NAME) for spryi_NAME_cuda. Kernels of a format: from slow to fast. */
+/* clang-format off */
+#define SPRYI_STUDY_KERNELS(CPU, CUDA)                                                                                 \
+    CPU(csr_reference)                                                                                                 \
+    CUDA(csr_vector_shared)                                                                                            \
+    CPU(csc_reference)                                                                                                 \
+    CUDA(coo_atomic)                                                                                                   \
+    CPU(ell_reference)                                                                                                 \
+    CPU(sell_reference)                                                                                                \
+    CUDA(hyb_one_launch)                                                                                               \
+    CUDA(hyb_atomic)                                                                                                   \
+    CPU(scoo_reference)                                                                                                \
+    CPU(bsr_reference)                                                                                                 \
+    CPU(csr2_reference)                                                                                                \
+    CPU(csr3_reference)                                                                                                \
+    CPU(csr4_reference)                                                                                                \
+    CPU(csr2_listing)                                                                                                  \
+    CPU(csr3_listing)                                                                                                  \
+    CPU(csr4_listing)                                                                                                  \
+    CPU(packed_reference)                                                                                              \
+    CPU(spgemm_seed_dot)                                                                                               \
+    CPU(spgemm_seed_dense)                                                                                             \
+    CPU(spgemm_smmp)                                                                                                   \
+    CUDA(spgemm_seed_older)                                                                                            \
+    CUDA(spgemm_seed_getvals)                                                                                          \
+    CUDA(spgemm_seed_together)
+/* clang-format on */
+
+#define SPRYI_DECLARE_CPU(name) extern const spryi_kernel spryi_##name##_cpu;
+#define SPRYI_DECLARE_CUDA(name) extern const spryi_kernel spryi_##name##_cuda;
+SPRYI_STUDY_KERNELS(SPRYI_DECLARE_CPU, SPRYI_DECLARE_CUDA)
+#undef SPRYI_DECLARE_CPU
+#undef SPRYI_DECLARE_CUDA
+
+#endif
