@@ -15,7 +15,7 @@ extern "C" {
 
 /* How an iteration ended. */
 typedef enum spry_verdict {
-    SPRY_VERDICT_NONE = 0, /* it did not begin */
+    SPRY_VERDICT_NONE = 0, /* it did not begin, or an error ended it */
     SPRY_VERDICT_CONVERGED = 1,
     SPRY_VERDICT_ITERATION_LIMIT = 2,
     SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer falls, see spry_cg */
@@ -175,9 +175,9 @@ typedef struct spry_cg_options {
      * 0: 1e-8, in f32 1e-3, see spry_cg; SPRY_TOLERANCE_ZERO leaves absolute_tolerance alone.
      */
     double tolerance;
-    int64_t max_iterations; /* 0: 10*n, but at least 100 and at most 100 000 */
+    int64_t max_iterations; /* 0: 10*n, but at least 10 000 and at most 100 000 */
     int64_t patience;       /* iterations without a new smallest residual that count as stagnation; 0: see spry_cg */
-    int start_from_x;       /* 1: x holds a first guess; 0: start from zero, x is only written */
+    int start_from_x;       /* 1: x holds a first guess, see Magnitudes; 0: start from zero, x is only written */
     int device;             /* as in spry_spmv_options ... */
     const char *format, *kernel; /* ... and these */
     spry_observer observe;       /* NULL: none */
@@ -212,7 +212,7 @@ typedef struct spry_cg_result {
     double true_residual;
     int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
     int64_t bad_row;  /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
-    const char *format, *kernel; /* "" for an operator, and if the iteration did not begin */
+    const char *format, *kernel; /* "" for an operator, after an error and if A was refused; never NULL */
     double setup_us;             /* symmetry, preconditioner and plan; of a run of a plan 0 */
     double solve_us;             /* the iterations, of which products took product_us */
     double product_us;
@@ -248,20 +248,24 @@ typedef struct spry_cg_result {
  *
  * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
  * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
- * 1e-8 in f64 is up to some 10^7; well-conditioned systems reach 1e-6 in f32. A tolerance that is given holds as it is:
- * one that cannot be reached ends in stagnation. With `inside` f32, b - A*x is computed in f64 with A's own values each
- * time that the residual has fallen by a factor of ten, and takes the place of the carried one, while the direction
- * stays: tolerances of f64 are reached with the bytes of f32, in more iterations where A is ill-conditioned.
+ * 1e-8 in f64 is up to some 10^7; well-conditioned systems reach 1e-6 in f32. A tolerance that is given holds as it is.
+ * A tolerance that cannot be reached ends in stagnation, or at the limit of iterations if that comes first, as it may
+ * for a badly scaled A. With `inside` f32, b - A*x is computed in f64 with A's own values each time that the residual
+ * has fallen by a factor of ten, and takes the place of the carried one, while the direction stays: tolerances of f64
+ * are reached with the bytes of f32, in more iterations where A is ill-conditioned.
  *
  * Magnitudes: where squares of A's or b's entries underflow or overflow, the system is scaled by powers of two, which
  * changes no other bit (b, and where A is extreme its values, are then copied, through host memory). Residuals are
- * relative, so they are the caller's. SPRY_VERDICT_OUT_OF_RANGE: x itself has entries that its type does not hold, and
- * what x becomes then, with infinities or zeros, is no solution.
+ * relative, so they are the caller's. The results of `precondition` are scaled too, but its vectors' type (with
+ * `inside` f32 that is f32) has to hold M*r for an r whose largest entry is near 1. Products of an operator are not
+ * scaled. If the squares of a finite first guess's residual overflow, the iteration starts from zero instead.
+ * SPRY_VERDICT_OUT_OF_RANGE: x itself has entries that its type does not hold, and what x becomes then, with infinities
+ * or zeros, is no solution.
  *
  * Every verdict except converged returns SPRY_NOT_CONVERGED. result is filled then, and x holds the last iterate; if
  * the check of symmetry or of the diagonal ended the call, the iteration did not begin (result.kernel is "") and x is
- * unchanged. After any other error, a callback's included, the verdict is SPRY_VERDICT_NONE. b = 0 gives x = 0. result
- * and options may be NULL.
+ * unchanged. After any other error the verdict is SPRY_VERDICT_NONE. An error of a callback is such an error, even if
+ * its status is SPRY_NOT_CONVERGED, and leaves x undefined. b = 0 gives x = 0. result and options may be NULL.
  * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
  * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987; chebyshev: Y. Saad, Iterative
  * Methods for Sparse Linear Systems, 2003, section 12.3; the residual's replacement: H. van der Vorst, Q. Ye, Residual
@@ -294,7 +298,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_create_operator(spry_context *
  * Solves for one b as spry_cg does, with the same bits in every run, whatever earlier runs ended with. `options` may be
  * NULL. Only these of its fields are read: tolerance, absolute_tolerance, max_iterations, patience, start_from_x,
  * observe with user, and stream; a field that is 0 or NULL has the plan's value. After a run that had to scale A
- * (Magnitudes, above) the next run sets A up anew. Exclusive use of the plan: one run at a time.
+ * (Magnitudes, above) the next run sets A up anew, with the verdicts of creation. Exclusive use of the plan: one run at
+ * a time.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result,
                                                       spry_const_vector b, const spry_cg_options *options,

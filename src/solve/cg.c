@@ -329,27 +329,36 @@ static spry_status refresh(spry_cg_plan *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* A guess so far from a tiny b that, scaled with it, it or its residual has no square. */
-static int guess_overflows(const spry_cg_plan *s)
+/* What has stopped one column. The caller's M may underflow or overflow at the scale of b, which is scaled first. */
+static int reason_of(const spry_cg_plan *s)
 {
-    return s->now.start_from_x && s->states[0].iterations == 0 && s->scaled.c != 0 && !s->scaled.guess_kept;
+    const spryi_cg_state *state = &s->states[0];
+    const bool by_M = state->stop == SPRYI_A_OUT_OF_RANGE || state->stop == SPRYI_NOT_FINITE ||
+                      state->stop == SPRYI_BAD_PRECONDITIONER;
+    const bool scales_b = by_M && s->o.precond == SPRY_PRECOND_CALLBACK && (state->guards & SPRYI_GUARD_B);
+    return scales_b ? SPRYI_B_OUT_OF_RANGE : state->stop;
 }
 
 /* One column has stopped: what now? */
 static spry_status heed(spry_cg_plan *s, spry_error *err)
 {
-    switch (s->states[0].stop) {
+    switch (reason_of(s)) {
     case SPRYI_SMALL_ENOUGH: return confirm(s, err);
     case SPRYI_REPLACE: return refresh(s, err);
     case SPRYI_B_OUT_OF_RANGE: return spryi_cg_scale_b(s, err);
     case SPRYI_A_OUT_OF_RANGE: return spryi_cg_scale_A(s, err);
-    case SPRYI_NOT_FINITE:
-        if (guess_overflows(s)) return spryi_cg_drop_guess(s, err);
-        break;
+    case SPRYI_NOT_FINITE: return spryi_cg_heed_overflow(s, err);
     default: break;
     }
     s->columns[0].verdict = verdict_of(s, &s->states[0]);
     return SPRY_OK;
+}
+
+/* Returns true if a column is to be solved by itself: a guard, or the residual of its first guess, has stopped it. */
+static bool goes_alone(const spry_cg_plan *s, const spryi_cg_state *state)
+{
+    return state->stop == SPRYI_B_OUT_OF_RANGE || state->stop == SPRYI_A_OUT_OF_RANGE ||
+           (state->stop == SPRYI_NOT_FINITE && s->now.start_from_x && state->iterations == 0);
 }
 
 /* All columns have stopped: those whose scale is extreme are left for later. */
@@ -358,12 +367,11 @@ static spry_status heed_all(spry_cg_plan *s, spry_error *err)
     int confirms = 0;
     for (int64_t c = 0; c < s->work.columns; c++) {
         spryi_cg_column *column = &s->columns[c];
-        const int stop = s->states[c].stop;
         if (column->verdict != SPRY_VERDICT_NONE) continue;
-        if (stop == SPRYI_SMALL_ENOUGH) {
+        if (s->states[c].stop == SPRYI_SMALL_ENOUGH) {
             confirms = 1;
         } else {
-            column->is_alone = stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE;
+            column->is_alone = goes_alone(s, &s->states[c]);
             column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(s, &s->states[c]);
         }
     }

@@ -69,13 +69,16 @@ spry_status spryi_cg_scale_matrix(spry_context *context, spry_matrix **made, spr
 /* The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped an iteration. */
 typedef struct spryi_cg_scaling {
     int a, c;
+    int m;                /* z = 2^m M r, where M is the caller's */
+    bool finds_m;         /* the next z = M r chooses m */
     bool by_run;          /* a run has replaced what the set-up made of A: the next run sets up anew */
     int needed_by_D;      /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
     int x_exponent;       /* of the largest entry of x */
     spryi_host_copy host; /* of A in device memory */
     spry_matrix *A;       /* 2^-a A; NULL: a is 0 */
     spry_vector values;   /* its */
-    int guess_kept;       /* 1: x = 0 does not replace the guess (any more) */
+    bool guess_is_seen;   /* the first guess was inspected */
+    bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
 } spryi_cg_scaling;
 
 /* M, but for jacobi, which is part of the passes. */
@@ -173,6 +176,7 @@ spry_status spryi_cg_make_plans(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_make_precond(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err);
 spry_status spryi_cg_make_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err);
 void spryi_cg_forget_rounds(spry_cg_plan *s);
+void spryi_cg_forget_plans(spry_cg_plan *s);
 void spryi_cg_forget_scaling(spry_cg_plan *s);
 
 /* cg_products.c: y = A*x by the plan, or by the caller; z = M*r; columns of `in`, which the work `w` has. */
@@ -205,11 +209,16 @@ spry_status spryi_cg_find_residuals(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err);
 spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err);
 
-/* cg_magnitude.c: one column whose guard has stopped it. */
+/* cg_magnitude.c: one column that a guard, or overflow, has stopped. */
 spry_status spryi_cg_scale_b(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_scale_A(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_scale_back(spry_cg_plan *s, spry_error *err);
-spry_status spryi_cg_drop_guess(spry_cg_plan *s, spry_error *err);
+/* x *= 2^exponent, where x is the iterate or the first guess. */
+spry_status spryi_cg_scale_x(spry_cg_plan *s, int exponent, spry_error *err);
+/* Replaces a first guess whose residual overflows by x = 0. Else the verdict is "not finite". */
+spry_status spryi_cg_heed_overflow(spry_cg_plan *s, spry_error *err);
+/* z *= 2^m in the work's stream; chooses m if that is due. */
+spry_status spryi_cg_scale_z(spry_cg_plan *s, const spryi_vector_work *w, const spry_vector *z, spry_error *err);
 
 /* cg_verdict.c: what a verdict means, as an error; SPRY_OK where it is converged. */
 spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err);

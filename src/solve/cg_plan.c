@@ -128,7 +128,9 @@ static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, con
 static void forget_scaling(spry_cg_plan *s)
 {
     spryi_cg_forget_scaling(s);
-    if (s->scaled.by_run) s->names = s->outer_names = names_of(s);
+    if (!s->scaled.by_run) return;
+    spryi_cg_forget_plans(s);
+    s->names = s->outer_names = names_of(s);
 }
 
 static spry_cg_result no_result(void)
@@ -163,9 +165,9 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
 {
     spry_cg_plan *s = NULL;
     spry_cg_result told = no_result();
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    *plan = NULL;
+    if (plan) *plan = NULL;
     SPRYI_OK_OR_RETURN(empty_result(result, err));
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     spry_status status = plan_matrix(&s, context, A, SPRY_F64, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (s) status = tell_setup(s, status, result, &told, err);
@@ -195,8 +197,8 @@ spry_status spry_cg_plan_create_operator(spry_context *context, spry_cg_plan **p
 spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry_error *err)
 {
     spry_cg_result told = no_result();
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     SPRYI_OK_OR_RETURN(empty_result(result, err));
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     if (!plan->A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
     const double start = spryi_now_us();
@@ -305,7 +307,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
     for (int64_t c = 0; c < columns; c++) {
         spryi_cg_state *t = &s->states[c];
         *t = (spryi_cg_state){.tolerance = o->tolerance, .absolute = o->absolute_tolerance};
-        t->limit = o->max_iterations > 0 ? o->max_iterations : within(s->n > 10000 ? 100000 : 10 * s->n, 100, 100000);
+        t->limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->n, 1000, 10000);
         t->patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000);
         t->guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A);
         t->reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32);
@@ -352,12 +354,12 @@ static void add_column(const spry_cg_plan *s, spry_cg_result *told, int64_t c, i
 /* Solves for s->x and s->b, of so many columns. */
 static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
-    s->scaled.c = 0;
-    s->scaled.guess_kept = 0;
+    s->scaled.c = s->scaled.m = 0;
+    s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
+    s->scaled.finds_m = s->scaled.A != NULL;
     prepare_states(s, columns);
     spry_status status = SPRY_OK;
-    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0)
-        status = spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, s->run.stream, err);
+    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0) status = spryi_cg_scale_x(s, s->scaled.a, err);
     if (status == SPRY_OK) status = spryi_cg_iterate(s, columns, err);
     int residuals = 0;
     for (int64_t c = 0; c < columns; c++)
@@ -419,22 +421,22 @@ static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_err
 }
 
 /* Sets A up anew if an earlier run has scaled it: every run thus has the bits of a new plan's. */
-static spry_status set_up_again(spry_cg_plan *s, spry_error *err)
+static spry_status set_up_again(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
-    spry_cg_result told = no_result();
     if (!s->scaled.by_run) return SPRY_OK;
     forget_scaling(s);
-    SPRYI_OK_OR_RETURN(spryi_cg_set_up(s, &told, err));
-    return told.verdict == SPRY_VERDICT_NONE ? SPRY_OK : spryi_cg_tell(s, &told, err);
+    return spryi_cg_set_up(s, told, err);
 }
 
+/* After an error, a callback's included, the verdict is SPRY_VERDICT_NONE. */
 static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *told,
                        spry_error *err)
 {
     const int keeps_x = s->device > 0 && !s->one_run && s->inner == s->type;
     s->work.stream = s->run.stream;
     s->work.columns = count_of(x);
-    spry_status status = set_up_again(s, err);
+    spry_status status = set_up_again(s, told, err);
+    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) return spryi_cg_tell(s, told, err);
     s->product_us = 0;
     if (status == SPRY_OK) status = take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err);
     if (status == SPRY_OK) status = take_vector(s, &s->b, &s->own_b, b, 0, 1, err);
@@ -452,8 +454,9 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     if (status == SPRY_OK && s->x.data != x->data) status = copy_columns(s, x, &s->x, err);
     if (status == SPRY_OK) status = time_products(s, told, err);
     if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
-    if (status == SPRY_NOT_CONVERGED) told->verdict = SPRY_VERDICT_STOPPED; /* a callback said so */
-    return status == SPRY_OK ? spryi_cg_tell(s, told, err) : status;
+    if (status == SPRY_OK) return spryi_cg_tell(s, told, err);
+    told->verdict = SPRY_VERDICT_NONE;
+    return status;
 }
 
 /* The plan's options, with those that a run gives in their place. */
@@ -479,18 +482,18 @@ static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *opti
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
                              const spry_cg_options *options, spry_error *err)
 {
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     spry_cg_result told = no_result();
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
     SPRYI_OK_OR_RETURN(empty_result(result, err));
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
     if (plan->is_stale)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
                           "cg: the last update of the plan failed; update the plan again before the next run");
     SPRYI_OK_OR_RETURN(take_run_options(plan, options, err));
     SPRYI_OK_OR_RETURN(check_vectors(plan, &x, &right, err));
     spry_status status = run(plan, &x, &right, &told, err);
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
     return status;
 }
 
@@ -516,7 +519,7 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
             status = run(s, &x, &right, &told, err);
         told.setup_us = s->setup_us;
     }
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
+    if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
     spry_cg_plan_destroy(s);
     return status;
 }

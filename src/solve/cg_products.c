@@ -70,6 +70,7 @@ static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, s
     const spryi_cg_product product = {.out = &z, .in = &r, .stream = w->stream};
     spry_status status =
         ask(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err);
+    if (status == SPRY_OK) status = spryi_cg_scale_z(s, w, &z, err);
     return status == SPRY_OK ? w->ops->cg->weigh(w, &v, err) : status;
 }
 

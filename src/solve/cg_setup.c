@@ -58,23 +58,23 @@ spry_status spryi_cg_make_precond(spry_cg_plan *s, spry_cg_result *result, const
     }
 }
 
+void spryi_cg_forget_plans(spry_cg_plan *s)
+{
+    spryi_cg_forget_rounds(s);
+    spry_spmv_plan_destroy(s->plan);
+    spry_spmv_plan_destroy(s->outer);
+    s->plan = s->outer = NULL;
+}
+
 void spryi_cg_forget_scaling(spry_cg_plan *s)
 {
     spryi_cg_scaling *scaled = &s->scaled;
-    const int needed_by_D = scaled->needed_by_D;
-    if (scaled->A) { /* what the plans multiply goes */
-        spryi_cg_forget_rounds(s);
-        spry_spmv_plan_destroy(s->plan);
-        spry_spmv_plan_destroy(s->outer);
-        s->plan = s->outer = NULL;
-    }
+    if (scaled->A) spryi_cg_forget_plans(s); /* they multiply it */
     spry_matrix_destroy(scaled->A);
     spry_vector_destroy(s->context, &scaled->values);
     spryi_solve_fetch_clear(s->context, &scaled->host);
-    *scaled = (spryi_cg_scaling){.by_run = scaled->by_run,
-                                 .needed_by_D = needed_by_D,
-                                 .c = scaled->c,
-                                 .guess_kept = scaled->guess_kept};
+    scaled->A = NULL;
+    scaled->a = 0;
 }
 
 /* 2^-a A and D of it; a verdict where D does not exist for any a. */
@@ -232,7 +232,9 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
             spryi_vector_work_init(s->context, &s->work, s->device, s->run.stream, s->n, s->o.columns, s->inner, err);
     s->work.stream = s->run.stream;
     if (status == SPRY_OK) status = s->A ? set_up_matrix(s, result, err) : make_vectors(s, err);
-    result->format = s->plan ? s->names.format : ""; /* constants from then on */
-    result->kernel = s->plan ? s->names.kernel : "";
+    if (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE && s->plan) {
+        result->format = s->names.format; /* constants from then on */
+        result->kernel = s->names.kernel;
+    }
     return status;
 }

@@ -58,11 +58,21 @@ static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error 
                             shown, shown, base, ldexpl(s->bad_entry, s->scaled.a), spry_type_name(s->inner));
 }
 
-/* p'Ap of the caller's A and b, which double may not hold: p is near b, with a preconditioner near D b. */
+/* The e of 2^e M, the scaled preconditioner: of 2^-a A, or the caller's. */
+static int exponent_of_M(const spry_cg_plan *s)
+{
+    if (s->o.precond == SPRY_PRECOND_CALLBACK) return s->scaled.m;
+    return s->o.precond == SPRY_PRECOND_NONE ? 0 : s->scaled.a;
+}
+
+/* p'Ap and r'Mr of the caller's A, b and M, which double may not hold: p is near M b. */
 static long double curvature(const spry_cg_plan *s, int64_t column)
 {
-    int a = s->o.precond != SPRY_PRECOND_NONE ? -s->scaled.a : s->scaled.a;
-    return ldexpl(s->states[column].curvature, 2 * s->scaled.c + a);
+    return ldexpl(s->states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
+}
+static long double weight(const spry_cg_plan *s, int64_t column)
+{
+    return ldexpl(s->states[column].rz, 2 * s->scaled.c - exponent_of_M(s));
 }
 
 static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
@@ -92,9 +102,10 @@ spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, s
                                 curvature(s, result->column), (long long)k + 1, result->true_residual);
     case SPRY_VERDICT_BAD_PRECONDITIONER:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "precond", k, 0,
-                                "bad preconditioner: r'Mr is %.3g after iteration %lld, so M is not positive definite; "
+                                "bad preconditioner: r'Mr is %.3Lg after iteration %lld, so M is not positive "
+                                "definite; "
                                 "relative residual %.3g",
-                                state->rz, (long long)k, result->true_residual);
+                                weight(s, result->column), (long long)k, result->true_residual);
     case SPRY_VERDICT_OUT_OF_RANGE:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
                                 "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "

@@ -381,9 +381,6 @@ static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank
 spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                           const spry_pagerank_options *options, spry_error *err)
 {
-    if (!context || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
-                          !context ? "context" : "A");
     spry_pagerank_options o;
     x.device = spryi_device_number(x.device);
     ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_run_options)};
@@ -394,6 +391,9 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     told.format = told.kernel = "";
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(result, err));
     if (result) SPRYI_GIVE(result, &told); /* what a previous call has left goes */
+    if (!context || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
+                          !context ? "context" : "A");
     spry_status status = SPRYI_TAKE(&o, options, err);
     if (status == SPRY_OK) status = check_options(&r, &o, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);

@@ -3,6 +3,7 @@
 #include "spry/solve.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { N = 60 };
 
@@ -69,9 +70,58 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     dense_free(&d);
 }
 
+static spry_status divide(void *plan, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
+{
+    spry_run_options run = SPRY_INIT(spry_run_options);
+    run.stream = stream;
+    return spry_spmv_plan_run(plan, z, NULL, r, NULL, &run, err);
+}
+
+/* M is the inverse of A = a diag(1, 2, 3, 4, 1, ...), applied on the device. guess: x0 = 77, of any residual. */
+static void solve_by_callback(spry_type type, double a, double b, bool guess)
+{
+    dense d = dense_make(N), inverse = dense_make(N);
+    for (int i = 0; i < N; i++) {
+        d.a[i * N + i] = a * (1 + i % 4);
+        inverse.a[i * N + i] = 1 / d.a[i * N + i];
+    }
+    spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type),
+                *M = sparse_of(tested_context, &inverse, SPRY_CSR, type);
+    spry_vector x = vector_of(77, type), right = vector_of(b, type);
+    spry_spmv_options by_M = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_error err = {0};
+    by_M.device = by_M.vector_device = o.device = 1;
+    by_M.kernel = o.kernel = tested_kernel;
+    assert_int_equal(spry_spmv_plan_create(tested_context, &plan, M, &by_M, NULL), SPRY_OK);
+    o.precond = SPRY_PRECOND_CALLBACK;
+    o.precondition = divide;
+    o.precondition_user = plan;
+    o.start_from_x = guess;
+    o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-15;
+    expect_status(spry_cg(tested_context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
+    assert_at_most(r.true_residual, o.tolerance);
+    expect_solution(&x, a, b);
+    spry_spmv_plan_destroy(plan);
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &right);
+    spry_matrix_destroy(M);
+    spry_matrix_destroy(A);
+    dense_free(&inverse);
+    dense_free(&d);
+}
+
 void cg_of_extreme_magnitude(void **state)
 {
     (void)state;
+    for (int guess = 0; guess < 2; guess++) {
+        static const double sizes[] = {1e-300, 1e-200, 1, 1e200, 1e300};
+        for (int k = 0; k < 5; k++) solve_by_callback(SPRY_F64, sizes[k], k % 2 ? 1 : 1e-3, guess);
+        solve_by_callback(SPRY_F32, 1e-25, 1, guess);
+        solve_by_callback(SPRY_F32, 1e25, 1, guess);
+    }
     static const double f64[][2] = {{2, 1e-162},     {2, 1e-300},      {2, 1e300},     {1e-200, 1e-200},
                                     {1e-300, 1e-30}, {1e-310, 1e-310}, {1e300, 1e300}, {1, 1}};
     static const float f32[][2] = {{2, 1e-30f}, {2, 1e37f}, {1e-20f, 1e-30f}, {1e-36f, 1e-20f}, {1e37f, 1e30f}, {1, 1}};

@@ -5,6 +5,8 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,6 +260,199 @@ static void extreme_guesses(void **state)
     dense_free(&d);
 }
 
+/* A guess of usual size beside a large A. Where the squares of its residual overflow, x = 0 takes its place. */
+static void guesses_beside_a_large_matrix(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 3 };
+    static const int exponents[] = {100, 400, 520, 600, 777, 900, 1000};
+    for (int k = 0; k < 7 * 4 * 3 * 2; k++) {
+        const int s = exponents[k % 7], precond = k / 7 % 4, inside = k / 28 % 3, bad = k / 84;
+        dense d = chain(s);
+        double x[COLUMNS * N], b[COLUMNS * N];
+        spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+        spry_vector xs = spry_vector_f64(x, N), bs = spry_vector_f64(b, N);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_result r = SPRY_INIT(spry_cg_result);
+        spry_cg_plan *plan = NULL;
+        spry_error err = {0};
+        o.precond = (spry_precond)precond;
+        o.inside = (spry_inside)inside;
+        o.columns = COLUMNS;
+        o.start_from_x = 1;
+        assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, &o, NULL), SPRY_OK);
+        for (int columns = 1; columns <= COLUMNS; columns += 2) {
+            xs.columns = bs.columns = columns;
+            xs.column_stride = bs.column_stride = N;
+            for (int i = 0; i < columns * N; i++) {
+                x[i] = i / N == 1 ? 0 : 0.5;
+                b[i] = 1 + i % 3;
+            }
+            if (bad) x[(columns - 1) * N + 3] = bad && s % 200 ? NAN : INFINITY;
+            const spry_status status = spry_cg_plan_run(plan, xs, &r, spry_vector_as_const(bs), NULL, &err);
+            expect_status(status, &err, bad ? SPRY_NOT_CONVERGED : SPRY_OK, bad ? "not finite after 0 iterations" : "");
+            assert_int_equal(r.columns_converged, columns - bad);
+            if (!bad) assert_at_most(r.true_residual, 1e-8);
+        }
+        spry_cg_plan_destroy(plan);
+        spry_matrix_destroy(A);
+        dense_free(&d);
+    }
+    /* a matrix of usual size, and guesses whose products or their squares overflow */
+    static const double guesses[] = {1e160, 1e200, 1e308};
+    dense d = chain(0);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    for (int g = 0; g < 3; g++) {
+        double x[N], b[N];
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_error err = {0};
+        o.start_from_x = 1;
+        for (int i = 0; i < N; i++) x[i] = guesses[g], b[i] = 1;
+        expect_status(spry_cg(context, spry_vector_f64(x, N), NULL, A, spry_const_vector_f64(b, N), &o, &err), &err,
+                      SPRY_OK, "");
+        assert_at_most(fabs(x[N / 2]), 10);
+    }
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+/* ---- preconditioners of the caller ----------------------------------------------------------------- */
+
+/* M = factor * 2^-exponent * diag(1/2, 1/3, 1/2 ...), and A*x of `exponent` for an operator. */
+typedef struct callers {
+    int exponent;
+    double factor;
+} callers;
+
+static void put(const spry_vector *v, int64_t i, double value)
+{
+    if (v->type == SPRY_F32)
+        ((float *)v->data)[i] = (float)value;
+    else
+        ((double *)v->data)[i] = value;
+}
+
+static spry_status divides(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
+{
+    const callers *c = user;
+    (void)stream, (void)err;
+    for (int64_t i = 0; i < r.length * r.columns; i++) {
+        const double at = r.type == SPRY_F32 ? (double)((const float *)r.data)[i] : ((const double *)r.data)[i];
+        put(&z, i, ldexp(c->factor * at, -c->exponent) * (i % 2 ? 0.5 : 0.25));
+    }
+    return SPRY_OK;
+}
+
+static spry_status multiplies(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
+{
+    const callers *c = user;
+    dense d = chain(0);
+    (void)stream, (void)err;
+    for (int64_t i = 0; i < x.length * x.columns; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < N; j++) {
+            const int64_t k = i / N * N + j;
+            sum += d.a[i % N * N + j] *
+                   (x.type == SPRY_F32 ? (double)((const float *)x.data)[k] : ((const double *)x.data)[k]);
+        }
+        put(&y, i, ldexp(sum, c->exponent));
+    }
+    dense_free(&d);
+    return SPRY_OK;
+}
+
+typedef struct case_of_caller {
+    spry_type type;
+    spry_inside inside;
+    bool is_operator;
+    int a, b, m; /* 2^a A x = 2^b b, with M of 2^-m */
+    int columns;
+} case_of_caller;
+
+/* In x the solution, times 2^(a-b). */
+static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, double *x, spry_status *status,
+                                      spry_error *err)
+{
+    double rhs[2 * N];
+    callers c = {k->m, factor}, of_A = {k->a, 1};
+    dense d = chain(k->a);
+    for (int i = 0; i < k->columns * N; i++) rhs[i] = ldexp(1 + i % 7, k->b);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, k->type);
+    spry_vector to = vector_of(context, rhs, k->columns * N, k->type), from = to;
+    spry_vector right = vector_of(context, rhs, k->columns * N, k->type);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_operator op = SPRY_INIT(spry_operator);
+    op.n = N;
+    op.type = k->type;
+    op.apply = multiplies;
+    op.user = &of_A;
+    from = right;
+    to.length = from.length = to.column_stride = from.column_stride = N;
+    to.columns = from.columns = k->columns;
+    o.precond = SPRY_PRECOND_CALLBACK;
+    o.precondition = divides;
+    o.precondition_user = &c;
+    o.inside = k->inside;
+    o.tolerance = k->type == SPRY_F32 ? 1e-5 : 1e-12;
+    *status = k->is_operator ? spry_cg_operator(context, to, &r, &op, spry_vector_as_const(from), &o, err)
+                             : spry_cg(context, to, &r, A, spry_vector_as_const(from), &o, err);
+    for (int i = 0; i < k->columns * N; i++) x[i] = ldexp(get(&to, i), k->a - k->b);
+    spry_vector_destroy(context, &to);
+    spry_vector_destroy(context, &right);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+    return r;
+}
+
+/* M of the size of 1/A, of 1, and of neither: the same bits, times a power of two. */
+static void preconditioners_of_any_magnitude(void **state)
+{
+    (void)state;
+    static const int f64[] = {-1000, -900, -600, -300, 0, 250, 600, 800, 1000},
+                     f32[] = {-115, -100, -50, 0, 60, 100, 115};
+    for (int k = 0; k < 9 * 3 * 3 * 4; k++) {
+        const int f32_too = k / 81 == 3, way = k / 27 % 3, small_b = f32_too ? 40 : 250;
+        const int s = f32_too ? f32[k % 7] : k / 81 == 2 ? f64[k % 9] * 4 / 5 : f64[k % 9]; /* an operator's A stays */
+        case_of_caller plain = {f32_too ? SPRY_F32 : SPRY_F64, SPRY_INSIDE_SAME, k / 81 == 2, 0, 0, 0, 1 + k / 81 % 2};
+        if (k / 81 == 1) plain.inside = SPRY_INSIDE_F32_VALUES;
+        case_of_caller scaled = plain;
+        scaled.a = s;
+        scaled.b = k / 9 % 3 == 0 ? 0 : k / 9 % 3 == 1 ? s / 2 : s < 0 ? -small_b : small_b;
+        scaled.m = way == 0 ? s : way == 1 ? 0 : -s / 2;
+        double x[2 * N], y[2 * N];
+        spry_status status;
+        spry_error err = {0};
+        const spry_cg_result r = solve_of_caller(&plain, 1, x, &status, &err);
+        expect_status(status, &err, SPRY_OK, "");
+        const spry_cg_result t = solve_of_caller(&scaled, 1, y, &status, &err);
+        if (status != SPRY_OK) fail_msg("case %d, A 2^%d, b 2^%d, M 2^%d: %s", k, s, scaled.b, -scaled.m, err.message);
+        /* before A is scaled it has no f32 values, and z of f32 may be subnormal */
+        const double room = f32_too ? 1e-3 : plain.inside == SPRY_INSIDE_SAME ? 0 : 1e-11;
+        if (room == 0) assert_int_equal(t.iterations, r.iterations);
+        for (int i = 0; i < plain.columns * N; i++)
+            if (!(fabs(x[i] - y[i]) <= room))
+                fail_msg("case %d, A 2^%d, b 2^%d: x[%d] is %g, not %g", k, s, scaled.b, i, y[i], x[i]);
+    }
+    /* verdicts stay what they are, in the caller's numbers: r is 2^b (1 2 ... 7 1 ...) */
+    static const int exponents[] = {0, 300, 900, -300, -900};
+    for (int k = 0; k < 5; k++) {
+        case_of_caller bad = {SPRY_F64, SPRY_INSIDE_SAME, false, exponents[k], 0, exponents[k], 1};
+        double x[N];
+        spry_status status;
+        spry_error err = {0};
+        char text[80];
+        double sum = 0;
+        for (int i = 0; i < N; i++) sum += (1 + i % 7) * (1 + i % 7) * (i % 2 ? 0.5 : 0.25);
+        snprintf(text, sizeof text, "bad preconditioner: r'Mr is %.3g after iteration 0", ldexp(-sum, -exponents[k]));
+        spry_cg_result r = solve_of_caller(&bad, -1, x, &status, &err);
+        expect_status(status, &err, SPRY_NOT_CONVERGED, text);
+        assert_int_equal(r.verdict, SPRY_VERDICT_BAD_PRECONDITIONER);
+        r = solve_of_caller(&bad, NAN, x, &status, &err);
+        expect_status(status, &err, SPRY_NOT_CONVERGED, "not finite after 0 iterations");
+    }
+}
+
 /* ---- the default tolerance ------------------------------------------------------------------------- */
 
 /* Each type reaches its own on a mesh of condition 3000, and what is asked for explicitly holds as it is. */
@@ -343,9 +538,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_of_two),     cmocka_unit_test(extreme_magnitudes),
-        cmocka_unit_test(one_large_entry),   cmocka_unit_test(extreme_guesses),
-        cmocka_unit_test(default_tolerance), cmocka_unit_test(every_allocation_refused),
+        cmocka_unit_test(powers_of_two),
+        cmocka_unit_test(extreme_magnitudes),
+        cmocka_unit_test(one_large_entry),
+        cmocka_unit_test(extreme_guesses),
+        cmocka_unit_test(guesses_beside_a_large_matrix),
+        cmocka_unit_test(preconditioners_of_any_magnitude),
+        cmocka_unit_test(default_tolerance),
+        cmocka_unit_test(every_allocation_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -176,6 +176,41 @@ static void out_of_reach(void **state)
     }
 }
 
+/* Small systems whose rows differ by powers of two: stagnation comes before the default limit, save for a few. */
+static void out_of_reach_and_badly_scaled(void **state)
+{
+    (void)state;
+    static const double tolerances[] = {SPRY_TOLERANCE_ZERO, 1e-300, 1e-20};
+    int limits = 0;
+    for (int k = 0; k < 2 * 5 * 3 * 20; k++) {
+        const int f32 = k % 2, precond = k / 2 % 5, n = 3 + k / 30;
+        dense d = system_of(n, 1);
+        uint64_t seed = (uint64_t)k;
+        for (int i = 0; i < n; i++) {
+            const int exponent = (int)(21 * uniform(&seed)) - 10;
+            for (int j = 0; j < n; j++) {
+                d.a[i * n + j] = ldexp(d.a[i * n + j], exponent);
+                d.a[j * n + i] = ldexp(d.a[j * n + i], exponent);
+            }
+        }
+        spry_matrix *A = sparse_of(context, &d, SPRY_CSR, f32 ? SPRY_F32 : SPRY_F64);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_result r = SPRY_INIT(spry_cg_result);
+        spry_error err = SPRY_ERROR_INIT;
+        o.precond = (spry_precond)precond;
+        o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
+        o.tolerance = tolerances[k / 10 % 3];
+        (void)!solve(A, n, &o, &r, &err);
+        limits += r.verdict == SPRY_VERDICT_ITERATION_LIMIT;
+        if (r.verdict != SPRY_VERDICT_STAGNATION && r.verdict != SPRY_VERDICT_CONVERGED &&
+            !(r.verdict == SPRY_VERDICT_ITERATION_LIMIT && r.iterations == 10000))
+            fail_msg("case %d: %s: %s", k, spry_verdict_text(r.verdict), err.message);
+        spry_matrix_destroy(A);
+        dense_free(&d);
+    }
+    assert_in_range(limits, 0, 1);
+}
+
 /* ---- what a run leaves ---------------------------------------------------------------------------- */
 
 enum { N = 40, COLUMNS = 3 };
@@ -300,6 +335,150 @@ static spry_status fails(void *user, spry_vector y, spry_const_vector x, void *s
     return SPRY_UNSUPPORTED;
 }
 
+/* Values of A that updates refuse, by the preconditioner. */
+enum { REFUSALS = 4 };
+static double refused_value(int kind, int precond)
+{
+    return kind == 0 ? 7 : kind == 1 ? NAN : kind == 2 ? INFINITY : precond ? -1 : 7;
+}
+
+static void expect_names(const spry_cg_result *r, const char *format)
+{
+    assert_true(r->format && r->kernel);
+    assert_string_equal(r->format, format);
+    assert_true((r->kernel[0] != 0) == (format[0] != 0));
+}
+
+/* Runs that scale A, or end early, then updates that fail and are repaired: names, verdicts, and a new plan's bits. */
+static void updates_after_any_run(void **state)
+{
+    (void)state;
+    static const double guesses[] = {0, 1e200, NAN, 0.5};
+    for (int k = 0; k < 5 * REFUSALS * 4 * 3; k++) {
+        const int precond = k % 5, refusal = k / 5 % REFUSALS, earlier = k / 20 % 4, inside = k / 80;
+        double x[N], fresh[N], b[N], bad_b[N], *values = NULL;
+        dense d = system_of(N, 1);
+        spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+        spry_cg_options o = SPRY_INIT(spry_cg_options), in_between = SPRY_INIT(spry_cg_options);
+        spry_cg_result r = SPRY_INIT(spry_cg_result);
+        spry_cg_plan *plan = NULL;
+        const spry_vector to = spry_vector_f64(x, N);
+        const spry_const_vector from = spry_const_vector_f64(b, N), bad = spry_const_vector_f64(bad_b, N);
+        spry_error err = {0};
+        o.precond = (spry_precond)precond;
+        o.precondition = precond == SPRY_PRECOND_CALLBACK ? same : NULL;
+        o.inside = (spry_inside)inside;
+        o.format = inside ? "csr" : "sell";
+        for (int i = 0; i < N; i++) {
+            b[i] = 1 + i % 5;
+            bad_b[i] = earlier == 3 ? ldexp(b[i], 500) : b[i];
+            x[i] = guesses[earlier];
+        }
+        expect_status(spry_cg(context, spry_vector_f64(fresh, N), &r, A, from, &o, &err), &err, SPRY_OK, "");
+        expect_status(spry_cg_plan_create(context, &plan, &r, A, &o, &err), &err, SPRY_OK, "");
+        expect_names(&r, o.format);
+        in_between.start_from_x = earlier > 0;
+        (void)!spry_cg_plan_run(plan, to, &r, bad, &in_between, NULL);
+        expect_names(&r, o.format);
+        /* entry (0, 0), or the one after it in the first row, which has a mirror image */
+        assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
+        const int at = refusal == 3 && precond ? 0 : 1;
+        const double value = values[at];
+        values[at] = refused_value(refusal, precond);
+        r.format = r.kernel = NULL;
+        expect_status(spry_cg_plan_update(plan, &r, &err), &err,
+                      at == 0 && precond == SPRY_PRECOND_CALLBACK ? SPRY_OK : SPRY_NOT_CONVERGED, "");
+        if (r.verdict != SPRY_VERDICT_NONE) expect_names(&r, "");
+        values[at] = value;
+        expect_status(spry_cg_plan_update(plan, &r, &err), &err, SPRY_OK, "");
+        expect_names(&r, o.format);
+        expect_status(spry_cg_plan_run(plan, to, &r, from, NULL, &err), &err, SPRY_OK, "");
+        expect_names(&r, o.format);
+        assert_memory_equal(x, fresh, sizeof x);
+        spry_cg_plan_destroy(plan);
+        spry_matrix_destroy(A);
+        dense_free(&d);
+    }
+}
+
+/* A run that scaled A is followed by a run that sets A up anew, and reports what is wrong with it by then. */
+static void a_run_refuses_the_matrix(void **state)
+{
+    (void)state;
+    double x[N], b[N], *values = NULL;
+    dense d = system_of(N, 0x1p-700);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_cg_plan *plan = NULL;
+    const spry_vector to = spry_vector_f64(x, N);
+    const spry_const_vector from = spry_const_vector_f64(b, N);
+    spry_error err = {0};
+    for (int i = 0; i < N; i++) b[i] = 0x1p-700;
+    assert_int_equal(spry_cg_plan_create(context, &plan, NULL, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_values(A, (void **)&values, NULL), SPRY_OK);
+    const double value = values[1];
+    for (int turn = 0; turn < 2; turn++) {
+        values[1] = turn ? NAN : 1;
+        expect_status(spry_cg_plan_run(plan, to, &r, from, NULL, &err), &err, SPRY_NOT_CONVERGED,
+                      turn ? "is nan" : "not symmetric");
+        assert_int_equal(r.verdict, turn ? SPRY_VERDICT_NOT_FINITE : SPRY_VERDICT_NOT_SYMMETRIC);
+        expect_names(&r, "");
+    }
+    values[1] = value;
+    assert_int_equal(spry_cg_plan_run(plan, to, &r, from, NULL, NULL), SPRY_OK);
+    spry_cg_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+static spry_status does_not_converge(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
+{
+    int *calls = user;
+    return --*calls ? same(NULL, y, x, stream, err) : SPRY_NOT_CONVERGED;
+}
+
+/* A callback's status is the call's, and the verdict is none, even if that status is the one of verdicts. */
+static void callbacks_that_do_not_converge(void **state)
+{
+    (void)state;
+    double x[2 * N], b[2 * N];
+    dense d = system_of(N, 1);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    spry_operator O = SPRY_INIT(spry_operator);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    int calls = 0;
+    spry_vector to = spry_vector_f64(x, N);
+    spry_const_vector from = spry_const_vector_f64(b, N);
+    for (int i = 0; i < 2 * N; i++) b[i] = i < N ? 1 : 1e300; /* the second column is solved by itself */
+    O.n = N;
+    O.type = SPRY_F64;
+    O.apply = does_not_converge;
+    O.user = &calls;
+    o.precond = SPRY_PRECOND_CALLBACK;
+    o.precondition = does_not_converge;
+    o.precondition_user = &calls;
+    o.tolerance = 1e-14;
+    for (int columns = 1; columns <= 2; columns++)
+        for (int at = 1; at < 40; at++)
+            for (int is_operator = 0; is_operator < 2; is_operator++) {
+                spry_cg_result r = SPRY_INIT(spry_cg_result);
+                spry_error err = {0};
+                to.columns = from.columns = columns;
+                to.column_stride = from.column_stride = N;
+                calls = at;
+                const spry_status status = is_operator ? spry_cg_operator(context, to, &r, &O, from, NULL, &err)
+                                                       : spry_cg(context, to, &r, A, from, &o, &err);
+                if (calls > 0) continue; /* it ended before */
+                expect_status(status, &err, SPRY_NOT_CONVERGED, "callback has returned the status");
+                assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
+                assert_true(r.iterations == 0 && r.columns_converged == 0 && isnan(r.residual));
+                expect_names(&r, "");
+            }
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
 /* Strings are "" where there is nothing to name, and no result is left from a previous call. */
 static void results_are_whole(void **state)
 {
@@ -321,6 +500,18 @@ static void results_are_whole(void **state)
     assert_int_equal(spry_cg_operator(context, to, &r, &O, from, NULL, NULL), SPRY_OK);
     assert_string_equal(r.format, "");
     assert_string_equal(r.kernel, "");
+    r.format = r.kernel = NULL;
+    assert_int_equal(spry_cg(NULL, to, &r, A, from, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    expect_names(&r, "");
+    r.format = r.kernel = NULL;
+    assert_int_equal(spry_cg_plan_create(context, NULL, &r, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    expect_names(&r, "");
+    r.format = r.kernel = NULL;
+    assert_int_equal(spry_cg_plan_update(NULL, &r, NULL), SPRY_INVALID_ARGUMENT);
+    expect_names(&r, "");
+    r.format = r.kernel = NULL;
+    assert_int_equal(spry_cg_plan_run(NULL, to, &r, from, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    expect_names(&r, "");
     O.apply = fails;
     assert_int_equal(spry_cg_operator(context, to, &r, &O, from, NULL, NULL), SPRY_UNSUPPORTED);
     assert_int_equal(r.verdict, SPRY_VERDICT_NONE);
@@ -328,6 +519,8 @@ static void results_are_whole(void **state)
     assert_string_equal(r.format, "");
     spry_pagerank_result p = SPRY_INIT(spry_pagerank_result);
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    assert_int_equal(spry_pagerank(NULL, to, &p, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    assert_true(p.format && p.kernel);
     assert_int_equal(spry_pagerank(context, to, &p, A, NULL, NULL), SPRY_OK);
     o.alpha = 2;
     assert_int_equal(spry_pagerank(context, to, &p, A, &o, NULL), SPRY_INVALID_ARGUMENT);
@@ -377,10 +570,18 @@ static void pagerank_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_the_limit),      cmocka_unit_test(assembled),
-        cmocka_unit_test(not_finite),        cmocka_unit_test(out_of_reach),
-        cmocka_unit_test(runs_inherit),      cmocka_unit_test(failed_runs_leave_nothing),
-        cmocka_unit_test(results_are_whole), cmocka_unit_test(pagerank_bounds),
+        cmocka_unit_test(at_the_limit),
+        cmocka_unit_test(assembled),
+        cmocka_unit_test(not_finite),
+        cmocka_unit_test(out_of_reach),
+        cmocka_unit_test(out_of_reach_and_badly_scaled),
+        cmocka_unit_test(runs_inherit),
+        cmocka_unit_test(failed_runs_leave_nothing),
+        cmocka_unit_test(updates_after_any_run),
+        cmocka_unit_test(a_run_refuses_the_matrix),
+        cmocka_unit_test(callbacks_that_do_not_converge),
+        cmocka_unit_test(results_are_whole),
+        cmocka_unit_test(pagerank_bounds),
     };
     context = make_context(NULL, 2);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     rtol, atol : float
         It has converged when norm(b - A @ x) <= max(rtol * norm(b), atol).
     maxiter : int, optional
-        None: 10 n, at least 100 and at most 100 000.
+        None: 10 n, at least 10 000 and at most 100 000.
     M : optional
         What stands for A's inverse: "jacobi", "block_jacobi", "chebyshev", or what SciPy takes.
     device : str, optional
