@@ -7,6 +7,7 @@
 #include "common/input.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 typedef struct arguments {
@@ -34,7 +35,7 @@ static const cli_option options[] = {
      INT64_MAX},
     {"abs-tol", 0, "T", "or at ||b - A x|| <= T, whichever is reached first (default: none)", CLI_NUMBER,
      CLI_AT(absolute), 0, INT64_MAX},
-    {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
+    {"max-iterations", 0, "N", "stop after N (default: 10 a row, 10000 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
      INT64_MAX},
     {"symmetry-tol", 0, "T", "entries and their mirror images may differ by T eps; 0: not at all (default: 1000)",
      CLI_NUMBER, CLI_AT(symmetry_tolerance)},
@@ -83,9 +84,10 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t colum
                      .convergence = c};
 }
 
-static int has_begun(const spry_cg_result *r)
+/* Returns true if A or b was refused: there is no x, and the message says all. */
+static bool is_refused(const spry_cg_result *r)
 {
-    return r->kernel[0] && r->verdict != SPRY_VERDICT_NOT_SYMMETRIC && r->verdict != SPRY_VERDICT_BAD_DIAGONAL;
+    return !r->kernel[0] || (r->verdict == SPRY_VERDICT_NOT_FINITE && r->iterations == 0 && r->columns_converged == 0);
 }
 
 static int make_x(const cli_input *input, const arguments *a, int64_t columns, spry_vector *x)
@@ -112,16 +114,16 @@ static void print_system(const arguments *a, const spry_cg_result *r, int64_t co
 
 static void print_verdict(const spry_cg_result *r, int64_t columns)
 {
-    char after[80] = "", sides[96] = "", restarts[96] = "", anew[96] = "";
-    if (has_begun(r)) snprintf(after, sizeof after, " after %s iterations", cli_count(r->iterations).s);
-    if (columns > 1 && has_begun(r))
+    char sides[96] = "", restarts[96] = "", anew[96] = "";
+    if (columns > 1)
         snprintf(sides, sizeof sides, " of right side %lld; %lld of %lld converged", (long long)r->column + 1,
                  (long long)r->columns_converged, (long long)columns);
     if (r->restarts > 0)
         snprintf(restarts, sizeof restarts, ", %s restarts from the true residual", cli_count(r->restarts).s);
     if (r->replacements > 0)
         snprintf(anew, sizeof anew, ", the residual computed anew %s times", cli_count(r->replacements).s);
-    cli_print_line(stdout, "verdict", "%s%s%s%s%s", spry_verdict_text(r->verdict), after, sides, restarts, anew);
+    cli_print_line(stdout, "verdict", "%s after %s iterations%s%s%s", spry_verdict_text(r->verdict),
+                   cli_count(r->iterations).s, sides, restarts, anew);
 }
 
 static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, int64_t columns,
@@ -131,9 +133,8 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
            cli_count(input->arrays.nnz).s);
     cli_print_line(stdout, "read in", "%s", cli_time(input->read_us).s);
     print_system(a, r, columns);
-    if (has_begun(r)) cli_print_begin(input, run);
+    cli_print_begin(input, run);
     print_verdict(r, columns);
-    if (!has_begun(r)) return;
     cli_print_line(stdout, "residual", "%.3g of ||b||, computed from x at the end (%.3g as carried along)",
                    r->true_residual, r->residual);
     cli_print_time(run);
@@ -186,7 +187,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
-    int written = has_begun(&r) ? cli_write_result(input, &a->shared, x, "row", "value") : CLI_OK;
+    int written = is_refused(&r) ? CLI_OK : cli_write_result(input, &a->shared, x, "row", "value");
     if (written != CLI_OK) return written;
     cli_run run = run_of(a, &r, b->columns, &convergence);
     run.others = others;
@@ -195,7 +196,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     int opened = cli_json_open(&a->shared.json);
     if (opened != CLI_GO_ON) return opened;
     if (a->shared.json.wanted && !json_line(input, a, &r, b->columns, &run, &err)) status = CLI_UNSUCCESSFUL;
-    if (cli_wants_report(&a->shared)) print_report(input, a, &r, b->columns, &run);
+    if (!is_refused(&r) && cli_wants_report(&a->shared)) print_report(input, a, &r, b->columns, &run);
     return cli_json_close(&a->shared.json, status);
 }
 

@@ -235,6 +235,35 @@ static void solve_verdicts(void **state)
     }
 }
 
+/* After a refusal there is nothing but the message: no kernel, no residual, no x. */
+static void solve_refusals(void **state)
+{
+    (void)state;
+    static const char *const commands[][2] =
+        {{"$D/skewed.mtx", "not symmetric"},
+         {"$D/infinite.mtx", "the entry of A at (1, 2), counted from 1, is inf"},
+         {"$D/infinite.mtx --symmetric", "the entry of A at (1, 2), counted from 1, is inf"},
+         {"$D/nan.mtx", "the entry of A at (1, 2), counted from 1, is nan"},
+         {"$D/nan.mtx --precond jacobi --type f32", "the entry of A at (1, 2), counted from 1, is nan"},
+         {"$D/nan.mtx --inside f32 --time", "the entry of A at (1, 2), counted from 1, is nan"},
+         {"$D/block.mtx --precond block-jacobi", "bad block"},
+         {"$D/hollow.mtx --precond chebyshev", "zero diagonal"},
+         {"$D/near.mtx -b $D/bnan.mtx", "entry 2 of b, counted from 1, is nan"}};
+    write_file("nan.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 nan\n2 2 4\n");
+    write_file("block.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
+    write_file("bnan.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\nnan\n");
+    const int files = count_files();
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        outcome o = spry("solve %s -o $D/never.mtx", commands[c][0]);
+        assert_int_equal(o.status, 1);
+        assert_string_equal(o.out, "");
+        if (!strstr(o.err, commands[c][1])) fail_msg("%s: %s", commands[c][0], o.err);
+        assert_int_equal(count_lines(o.err), 1);
+        release(&o);
+        assert_int_equal(count_files(), files);
+    }
+}
+
 /* Symmetry up to rounding, and a claim that skips the check. */
 static void solve_near_symmetric(void **state)
 {
@@ -556,6 +585,7 @@ int main(void)
         cmocka_unit_test(iterations_against_their_floor),
         cmocka_unit_test(solve_extremes),
         cmocka_unit_test(solve_verdicts),
+        cmocka_unit_test(solve_refusals),
         cmocka_unit_test(solve_near_symmetric),
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank_of_a_file),
