@@ -15,19 +15,14 @@
     CUDA(csr_vector_shared)                                                                                            \
     CPU(csc_reference)                                                                                                 \
     CUDA(coo_atomic)                                                                                                   \
-    CPU(ell_reference)                                                                                                 \
-    CPU(sell_reference)                                                                                                \
     CUDA(hyb_one_launch)                                                                                               \
     CUDA(hyb_atomic)                                                                                                   \
-    CPU(scoo_reference)                                                                                                \
-    CPU(bsr_reference)                                                                                                 \
     CPU(csr2_reference)                                                                                                \
     CPU(csr3_reference)                                                                                                \
     CPU(csr4_reference)                                                                                                \
     CPU(csr2_listing)                                                                                                  \
     CPU(csr3_listing)                                                                                                  \
     CPU(csr4_listing)                                                                                                  \
-    CPU(packed_reference)                                                                                              \
     CPU(spgemm_seed_dot)                                                                                               \
     CPU(spgemm_seed_dense)                                                                                             \
     CPU(spgemm_smmp)                                                                                                   \

@@ -158,7 +158,7 @@ static void devices_and_kernels(void **state)
     expect("devices --threads 2x", 2, NULL, "--threads is '2x', expected a whole number");
     expect("devices --threads 99999999999999999999", 2, NULL, "expected 1 to 1024");
     expect("kernels", 0, TEST_STUDY("csr_reference_cpu", "Kernels of studies are not in this build"), NULL);
-    expect("kernels --format coo", 0, "coo_reference_cpu", NULL);
+    expect("kernels --format coo", 0, "coo_portable_cpu", NULL);
     expect("kernels --long --format csr", 0, "storage: ", NULL);
     expect("kernels --format cs", 2, NULL, "--format is 'cs', expected one of: ");
     expect("kernels --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");

@@ -58,12 +58,11 @@ static void layout(void **state)
 static void padding_is_not_multiplied(void **state)
 {
     (void)state;
-    static const char *const kernels[] = {"ell_reference_cpu", "ell_portable_cpu"};
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
-    for (int k = 0; k < 3; k++) {
-        spry_spmv_plan *plan = plan_of(context, &A, "ell", k < 2 ? kernels[k] : NULL);
+    for (int k = 0; k < 2; k++) {
+        spry_spmv_plan *plan = plan_of(context, &A, "ell", k < 1 ? "ell_portable_cpu" : NULL);
         double x[] = {1, INFINITY, 1, 1}, y[3];
         assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
                                             NULL),

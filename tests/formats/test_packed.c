@@ -107,8 +107,7 @@ static void check_alone(const sketch *k, const packed_plan *p)
 /* y of all kernels against CSR, exact since all numbers are small integers, NaN where A has no column; and back. */
 static void multiply(const sketch *k)
 {
-    static const char *const kernels[] = {"packed_reference_cpu", "packed_portable_cpu", "packed_avx2_cpu",
-                                          "packed_avx512_cpu"};
+    static const char *const kernels[] = {"packed_portable_cpu", "packed_avx2_cpu", "packed_avx512_cpu"};
     double *x = malloc((size_t)(k->cols + 1) * 8), *y = malloc((size_t)(k->rows + 1) * 8);
     assert_true(x && y);
     for (int64_t j = 0; j < k->cols; j++) x[j] = NAN;
@@ -140,7 +139,7 @@ static void multiply(const sketch *k)
 /* Slices must be of these kinds, FULL and SORTED included. */
 static void expect_kinds(const sketch *k, int64_t count, const uint32_t *kinds)
 {
-    packed_plan p = plan_of(k, "packed_reference_cpu");
+    packed_plan p = plan_of(k, "packed_portable_cpu");
     assert_int_equal(p.s->slice_count, count);
     for (int64_t n = 0; n < count; n++)
         if ((p.s->slices[n].info & 15) != kinds[n])
@@ -159,7 +158,7 @@ static void layout(void **state)
     sketch k = sketch_of(4, 5);
     for (int i = 0; i < 4; i++)
         for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) put(&k, i, j);
-    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    packed_plan p = plan_of(&k, "packed_portable_cpu");
     spryi_packed *s = p.plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(s->slice_count, 1);
@@ -222,7 +221,7 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
     for (int64_t i = 0; i < rows; i++)
         for (int64_t d = 0; d < 3; d++)
             if (3 * i + d != hole) put(&k, i, i + d);
-    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    packed_plan p = plan_of(&k, "packed_portable_cpu");
     const uint32_t bits = 15 | SPRYI_PACKED_PADDED;
     assert_int_equal(p.s->slices[0].info & bits, first);
     assert_int_equal(p.s->slices[p.s->slice_count - 1].info & bits, last);
@@ -274,7 +273,7 @@ static void check_blocks(int b, int64_t count, int broken, int64_t expected)
                 if (broken && i == count * b - 1 && J == 2 && c == b - 1) continue;
                 put(&k, i, (I + J * (1 + I * I % 5)) * b + c);
             }
-    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    packed_plan p = plan_of(&k, "packed_portable_cpu");
     assert_int_equal(p.s->block, expected);
     if (expected > 1) {
         assert_int_equal(spryi_packed_b(&p.s->slices[0]), expected);
@@ -306,7 +305,7 @@ static void long_rows(void **state)
         sketch k = sketch_of(100, 6000);
         for (int64_t i = 0; i < 100; i++)
             for (int64_t j = 0; j < (i == 37 || i == 99 ? lengths[n] : 2); j++) put(&k, i, (i + j) % 6000);
-        packed_plan p = plan_of(&k, "packed_reference_cpu");
+        packed_plan p = plan_of(&k, "packed_portable_cpu");
         assert_int_equal(p.s->long_count, lengths[n] > 64 ? 2 : 0);
         assert_int_equal(p.s->piece_count, p.s->long_count * ((lengths[n] + 1023) / 1024));
         plan_free(&p);
@@ -323,7 +322,7 @@ static void sorting(void **state)
         sketch k = sketch_of(1100, 5000);
         for (int64_t i = 0; i < 1100; i++)
             for (int64_t j = 0; j < (i % 3 ? 1 : 20); j++) put(&k, i, steps ? i + j : (i * 37 + j * j) % 4000);
-        packed_plan p = plan_of(&k, "packed_reference_cpu");
+        packed_plan p = plan_of(&k, "packed_portable_cpu");
         assert_int_equal((p.s->slices[0].info & SPRYI_PACKED_SORTED) != 0, !steps);
         if (!steps) { /* the first row that is short comes after all long ones */
             spry_error err = SPRY_ERROR_INIT;

@@ -156,12 +156,11 @@ done:
     return status;
 }
 
-/* Sums of the parts of a transposed product, or all of y's for the reference. */
+/* Sums of the parts of a transposed product. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_bsr_head *h = &((const spryi_bsr *)storage)->head;
-    const int64_t parts = spryi_bsr_window_at(h, h->parts), all = h->block_cols * h->block;
-    return (parts > all ? parts : all) * (int64_t)spry_type_bytes(vector_type);
+    return spryi_bsr_window_at(h, h->parts) * (int64_t)spry_type_bytes(vector_type);
 }
 
 static const char *head_fault(const spryi_bsr_head *h)

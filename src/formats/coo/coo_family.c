@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_coo_reference_cpu,
     &spryi_coo_portable_cpu,
     &spryi_coo_segmented_cuda,
     NULL,

@@ -15,6 +15,7 @@
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+const spryi_run_table spryi_coo_runs_by_rows = SPRYI_TABLE(run_by_rows);
 
 const spryi_kernel spryi_coo_portable_cpu = {
     .name = "coo_portable_cpu",
@@ -65,6 +66,22 @@ static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t e
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     return spryi_coo_run_segmented(args, SPRY_FN(blocks), err);
+}
+
+static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    const spryi_coo *s = args->storage;
+    const SPRY_J *Ai = s->a.row_indices, *Aj = s->a.indices;
+    const SPRY_V *Ax = s->a.values, *x = args->x;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    SPRY_V *y = args->y;
+    for (int64_t i = 0, k = 0; i < s->a.rows; i++) {
+        SPRY_V sum = 0;
+        for (; k < s->a.nnz && Ai[k] == i; k++) sum += Ax[k] * x[Aj[k]];
+        y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
+    }
+    return SPRY_OK;
 }
 
 static void SPRY_FN(add_window)(const void *storage, const void *from, const spryi_window *part, void *window)

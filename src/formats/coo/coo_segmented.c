@@ -31,10 +31,10 @@ static void add_first_rows(const spryi_run_args *args)
 spry_status spryi_coo_run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err)
 {
     const spryi_coo *s = args->storage;
-    /* Parts of one row times Inf do not add up to its sum times Inf: the reference adds before it multiplies. */
+    /* Infinite alpha times the parts of a row is not infinite alpha times their sum. */
     if (!isfinite(spryi_value_at(args->alpha, args->vector_type, 0))) {
         const int slot = spryi_value_slot(args->vector_type), pair = spryi_index_pair(s->a.index_type, s->a.index_type);
-        return (*spryi_coo_reference_cpu.spmv)[slot][pair](args, err);
+        return spryi_coo_runs_by_rows[slot][pair](args, err);
     }
     const spryi_step steps[] = {{spryi_blocks_of(s->a.rows, SCALE_ROWS), scale}, {s->block_count, blocks}};
     spryi_run_steps(args, steps, 2);

@@ -25,7 +25,7 @@ typedef struct spryi_hyb {
 } spryi_hyb;
 
 extern const spryi_format spryi_format_hyb;
-extern const spryi_kernel spryi_hyb_reference_cpu, spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
+extern const spryi_kernel spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
 extern const spryi_kernel spryi_hyb_segmented_cuda;
 
 /* The parts as storages of their own formats, which borrow s's arrays. */

@@ -20,6 +20,8 @@
 #define SPRYI_TEMPLATE "formats/hyb/hyb_cpu.c"
 #include "core/instantiate.h"
 
+static const spryi_run_table by_rows = SPRYI_TABLE(run_by_rows);
+
 static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell, spry_error *err)
 {
     const spryi_hyb *s = args->storage;
@@ -27,7 +29,7 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     const int pair = spryi_index_pair(s->a.offset_type, s->a.index_type);
     /* Infinite alpha times each part is not infinite alpha times their sum. */
     if (s->rest > 0 && !isfinite(spryi_value_at(args->alpha, args->vector_type, 0)))
-        return (*spryi_hyb_reference_cpu.spmv)[slot][pair](args, err);
+        return by_rows[slot][pair](args, err);
     const spryi_ell first = spryi_hyb_ell(s);
     spryi_run_args part = *args;
     part.storage = &first;
@@ -67,6 +69,24 @@ KERNEL(avx512, SPRYI_AVX512, NULL)
 #endif
 
 #else /* for each value type and index pair: core/instantiate.h */
+
+/* Multiplies row by row, both parts in one sum, on one thread. */
+static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    const spryi_hyb *s = args->storage;
+    const SPRY_J *Aj = s->ell.columns, *rest_j = s->columns, *rest_i = s->rows;
+    const SPRY_V *Ax = s->ell.values, *rest_x = s->values, *x = args->x;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    SPRY_V *y = args->y;
+    for (int64_t i = 0, k = 0; i < s->a.rows; i++) {
+        SPRY_V sum = 0;
+        for (int64_t e = i; e < s->ell.lengths[i] * s->a.rows + i; e += s->a.rows) sum += Ax[e] * x[Aj[e]];
+        for (; k < s->rest && rest_i[k] == i; k++) sum += rest_x[k] * x[rest_j[k]];
+        y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
+    }
+    return SPRY_OK;
+}
 
 static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_window *part, void *window)
 {

@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_hyb_reference_cpu,
     &spryi_hyb_portable_cpu,
     SPRYI_X86(spryi_hyb_avx2_cpu)
     SPRYI_X86(spryi_hyb_avx512_cpu)
