@@ -63,6 +63,23 @@ if(SPRY_HAVE_CUDA)
     file(GLOB spry_cuda_studies CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/study/kernels/*.cu)
     list(APPEND spry_cuda_sources ${spry_cuda_studies})
   endif()
+  # One source, compiled once for each module of packed_slices_cuda. An item has the module's name, its types of values,
+  # and a kernel with the arguments that it is instantiated with.
+  list(FILTER spry_cuda_sources EXCLUDE REGEX "/packed_module_cuda\\.cu$")
+  foreach(module IN ITEMS "rows_f32 ROW_0 ROWS false" "rows_f64 ROW_1 ROWS false" "rows_pattern PLAIN_ROWS ROWS true"
+                          "rows_mixed MIXED_ROWS ROWS false" "blocks2 PLAIN_ROWS BLOCKS 2" "blocks3 PLAIN_ROWS BLOCKS 3"
+                          "blocks4 PLAIN_ROWS BLOCKS 4" "blocks5 PLAIN_ROWS BLOCKS 5" "blocks_mixed MIXED_ROWS BLOCKS 2 3 4 5"
+                          "columns_rows PLAIN_ROWS COLUMNS 1" "columns_blocks PLAIN_ROWS COLUMNS 2 3 4 5"
+                          "columns_mixed MIXED_ROWS COLUMNS 1 2 3 4 5")
+    separate_arguments(module)
+    list(POP_FRONT module name types kernels)
+    list(TRANSFORM module REPLACE "(.+)" "SPRYI_${types}(${kernels}, \\1)" OUTPUT_VARIABLE instances)
+    list(JOIN instances " " instances)
+    set(source ${spry_generated}/packed_${name}_cuda.cu)
+    file(CONFIGURE OUTPUT ${source} CONTENT
+         "#define SPRY_INSTANCES ${instances}\n#include \"formats/packed/packed_module_cuda.cu\"\n")
+    list(APPEND spry_cuda_sources ${source})
+  endforeach()
   # MODULE: loaded at run time and linked by nobody. What it shares with libspry is its own copy.
   list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
   add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})

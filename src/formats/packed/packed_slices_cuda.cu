@@ -19,11 +19,11 @@
 #include "device/cuda/kernels.h"
 #include "formats/shared/long_rows.cuh"
 
-/* packed_rows_*_cuda.cu: slices whose lanes are rows; ONES: a pattern. */
+/* packed_module_cuda.cu instantiates these. Slices whose lanes are rows; ONES: a pattern. */
 template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
-/* packed_blocks*_cuda.cu: slices whose lanes may be rows of blocks of B x B, B > 1. */
+/* Slices whose lanes may be rows of blocks of B x B, B > 1. */
 template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
-/* packed_columns_*_cuda.cu: several columns. */
+/* Several columns. */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args);
 
 /* ---- launches --------------------------------------------------------------------------------------- */
