@@ -69,17 +69,6 @@ spry_status spryi_admit(const spryi_build_request *request, const char *format, 
     return spryi_check_padding(request, format, cost, err);
 }
 
-int spryi_borrows_no_values(const void *storage, const spry_matrix *A)
-{
-    (void)storage, (void)A;
-    return 0;
-}
-
-const spry_arrays *spryi_leading_arrays(const void *storage)
-{
-    return storage;
-}
-
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type)
 {
@@ -118,14 +107,77 @@ void spryi_release_csr(spry_context *context, spry_arrays *a)
     a->offsets = a->indices = a->values = NULL;
 }
 
-int spryi_sections_for_device(spryi_section *list, int count, const char *not_it)
+/* ---- storages ------------------------------------------------------------------------------------------ */
+
+/* Lists what a storage without functions of its own owns. Writes nothing into a finished storage. */
+static int list_owned(const spryi_format *format, void *storage, spryi_section list[SPRYI_MOST_SECTIONS + 1])
 {
+    int count = format->sections ? format->sections(storage, list) : format->device_sections(storage, list);
+    if (format->windows_at > 0) {
+        spryi_windows *windows = (void *)((char *)storage + format->windows_at);
+        list[count++] =
+            (spryi_section){"windows", (void **)&windows->parts, NULL, windows->count, sizeof *windows->parts};
+    }
+    return count;
+}
+
+void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage)
+{
+    spryi_section list[SPRYI_MOST_SECTIONS + 1];
+    if (format->destroy) {
+        format->destroy(context, storage);
+        return;
+    }
+    for (int n = list_owned(format, storage, list) - 1; n >= 0; n--)
+        if (list[n].array) spryi_release(context, *list[n].array);
+    spryi_release(context, storage);
+}
+
+int64_t spryi_storage_bytes(const spryi_format *format, const void *storage)
+{
+    spryi_section list[SPRYI_MOST_SECTIONS + 1];
+    int64_t bytes = 0;
+    if (format->storage_bytes) return format->storage_bytes(storage);
+    for (int n = list_owned(format, (void *)(uintptr_t)storage, list) - 1; n >= 0; n--)
+        if (list[n].array) bytes += list[n].count * list[n].item_bytes;
+    return bytes;
+}
+
+int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage)
+{
+    return format->owned_bytes ? format->owned_bytes(storage) : spryi_storage_bytes(format, storage);
+}
+
+int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type)
+{
+    if (format->workspace_bytes) return format->workspace_bytes(storage, vector_type);
+    const spryi_windows *windows = (const void *)((const char *)storage + format->windows_at);
+    return format->windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
+}
+
+int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_matrix *A)
+{
+    if (format->borrows_values) return format->borrows_values(storage, A);
+    return A->a.value_type == SPRY_PATTERN && spryi_storage_arrays(format, storage)->value_type == SPRY_PATTERN;
+}
+
+const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage)
+{
+    return format->arrays ? format->arrays(storage) : storage;
+}
+
+int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list)
+{
+    if (format->device_sections) return format->device_sections(storage, list);
+    const int count = format->sections(storage, list);
     int kept = 0;
     for (int n = 0; n < count; n++)
-        if (list[n].array && list[n].count > 0 && !(not_it && strcmp(list[n].name, not_it) == 0))
+        if (list[n].array && list[n].count > 0 && !(format->host_only && strcmp(list[n].name, format->host_only) == 0))
             list[kept++] = list[n];
     return kept;
 }
+
+/* ---- matrices ------------------------------------------------------------------------------------------ */
 
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err)

@@ -130,6 +130,19 @@ typedef struct spryi_section {
 
 enum { SPRYI_MOST_SECTIONS = 16 };
 
+/* Parts of a transposed product: formats/shared/column_windows.h. */
+typedef struct spryi_window {
+    int64_t begin, end; /* of the part: rows, or entries where spryi_windows_of_entries made it */
+    int64_t low, high;  /* columns that it meets: low <= j < high */
+    int64_t at;         /* where the window lies in the workspace, in numbers */
+} spryi_window;
+
+typedef struct spryi_windows {
+    spryi_window *parts;
+    int64_t count;
+    int64_t numbers; /* in all windows together */
+} spryi_windows;
+
 /*
  * A storage layout a plan may use. build makes the storage of a sound matrix, borrowing what it can of A's arrays
  * (the plan keeps A alive) and owning the rest; it refuses, before it allocates, what spryi_check_padding refuses.
@@ -147,14 +160,19 @@ typedef struct spryi_format {
     spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                            spry_error *err);
     spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
+    /*
+     * The next six may be NULL and are called by the spryi_storage_ functions. NULL stands for a storage that begins
+     * with a spry_arrays of its sizes and types, owns the arrays of its sections and its windows, keeps no values of a
+     * pattern, and whose runs need only the windows' workspace.
+     */
     void (*destroy)(spry_context *context, void *storage);
     int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
-    int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it */
+    int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it; NULL: storage_bytes */
     int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
-    /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
-    int64_t (*growth_bytes)(const void *storage);
     int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
+    /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
+    int64_t (*growth_bytes)(const void *storage);
     /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
     /*
@@ -163,20 +181,27 @@ typedef struct spryi_format {
      * NULL: containers keep this format as CSR.
      */
     size_t storage_size;
-    /* For GPUs: the arrays that a device needs of a storage; NULL: those of sections. Numbers need not be listed. */
+    size_t windows_at; /* offset of a spryi_windows in the storage, for transposed products; 0: there is none */
+    /* For GPUs: the arrays that a device needs of a storage. NULL: those of sections that are not empty, except the
+       one that host_only names. Numbers need not be listed. */
     int (*device_sections)(void *storage, spryi_section *sections);
+    const char *host_only;
     int (*sections)(void *storage, spryi_section *sections);
     /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
     spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
     int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
 } spryi_format;
 
-/*
- * What formats share that own all their arrays, and whose storage begins with a spry_arrays of its sizes and types:
- * borrows_values, arrays, and how the latter is made (layout CSR, no arrays).
- */
-int spryi_borrows_no_values(const void *storage, const spry_matrix *A);
-const spry_arrays *spryi_leading_arrays(const void *storage);
+/* Call the format's functions, or do what NULL stands for. The last lists at most SPRYI_MOST_SECTIONS. */
+void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage);
+int64_t spryi_storage_bytes(const spryi_format *format, const void *storage);
+int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage);
+int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type);
+int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_matrix *A);
+const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage);
+int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
+
+/* Returns the sizes and types of CSR without arrays. */
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type);
 
@@ -186,9 +211,6 @@ spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t valu
  */
 spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
 void spryi_release_csr(spry_context *context, spry_arrays *a);
-
-/* Of `count` sections those that a device needs: arrays that are not empty, but for that named `not_it` (or NULL). */
-int spryi_sections_for_device(spryi_section *list, int count, const char *not_it);
 
 /* y_i = beta*y_i for begin <= i < end, *beta of y's type; *beta = 0 writes zeros without reading. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta);

@@ -290,7 +290,7 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
     (void)format->sections(storage, sections);
-    const int pattern = format->arrays(storage)->value_type == SPRY_PATTERN;
+    const int pattern = spryi_storage_arrays(format, storage)->value_type == SPRY_PATTERN;
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         SPRYI_OK_OR_RETURN(
@@ -364,7 +364,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     memset(stored.storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, stored.storage, err));
     if (format->check(file->context, stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
-    const spry_arrays *a = format->arrays(stored.storage);
+    const spry_arrays *a = spryi_storage_arrays(format, stored.storage);
     if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
                                   "head makes no sense: sizes or types differ from the storage's"));

@@ -55,7 +55,7 @@ typedef struct content {
 
 static void clear(spry_context *context, content *c)
 {
-    if (c->storage && !c->borrowed) c->format->destroy(context, c->storage);
+    if (c->storage && !c->borrowed) spryi_storage_destroy(context, c->format, c->storage);
     spryi_matrix_release(c->converted);
 }
 
@@ -160,7 +160,9 @@ static uint64_t aligned(uint64_t offset)
 static spry_status make_head(spryi_container_head *head, const content *c, const spry_matrix *A,
                              const spryi_container_part *parts, int count, spry_error *err)
 {
-    const spry_arrays *a = c->storage ? c->format->arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
+    const spry_arrays *a = c->storage     ? spryi_storage_arrays(c->format, c->storage)
+                           : c->converted ? &c->converted->a
+                                          : &A->a;
     int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
     *head = (spryi_container_head){
         .version = A->index_base == 0 ? SPRYI_CONTAINER_BASE_0

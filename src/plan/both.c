@@ -36,7 +36,7 @@ spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_
 /* 1: the storage reads arrays of the copy. */
 static int reads_copy(const spry_spmv_plan *plan, const spry_matrix *copy)
 {
-    const spry_arrays *s = plan->format->arrays(plan->stored.storage), *a = &copy->a;
+    const spry_arrays *s = spryi_storage_arrays(plan->format, plan->stored.storage), *a = &copy->a;
     return (s->offsets && s->offsets == a->offsets) || (s->indices && s->indices == a->indices) ||
            (s->values && s->values == a->values);
 }

@@ -25,7 +25,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .deterministic = plan->kernel->deterministic,
         .values_in_place = spryi_values_in_place(plan),
         .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
-        .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
+        .storage_bytes = spryi_storage_bytes(plan->format, plan->stored.storage) + spryi_ordering_bytes(plan, 0),
         .owned_bytes = spryi_owned_bytes(plan),
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,

@@ -20,8 +20,8 @@ int64_t spryi_owned_bytes(const spry_spmv_plan *plan)
     const void *storage = plan->stored.storage;
     const int64_t vectors = (plan->x_length + plan->y_length) * (int64_t)plan->number_bytes;
     int64_t bytes = plan->stored.mapped      ? 0
-                    : plan->stored.on_device ? plan->format->storage_bytes(storage) - plan->stored.borrowed
-                                             : plan->format->owned_bytes(storage);
+                    : plan->stored.on_device ? spryi_storage_bytes(plan->format, storage) - plan->stored.borrowed
+                                             : spryi_storage_owned_bytes(plan->format, storage);
     bytes += plan->auxiliary_bytes + plan->workspace_bytes + spryi_ordering_bytes(plan, 1);
     if (spryi_has_zero_block(plan)) bytes += SPRYI_ZERO_BYTES;
     if (spryi_has_copies(plan)) bytes += plan->options.row_major ? 2 * vectors : vectors;

@@ -255,7 +255,7 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
 
 static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
 {
-    plan->run = run_of(plan, plan->format->arrays(plan->stored.storage), plan->value_type);
+    plan->run = run_of(plan, spryi_storage_arrays(plan->format, plan->stored.storage), plan->value_type);
     const unsigned op = plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
     plan->several = (plan->functions.several & op) != 0;
     plan->several_apart = (plan->functions.several_apart & op) != 0;
@@ -393,7 +393,7 @@ void spryi_discard_built(spry_spmv_plan *plan)
 static void count_threads(spry_spmv_plan *plan)
 {
     enum { ENTRY = 4 }; /* bytes: its part of the work where it takes less, by values or indices that repeat */
-    const int64_t stored = plan->format->storage_bytes(plan->stored.storage);
+    const int64_t stored = spryi_storage_bytes(plan->format, plan->stored.storage);
     const int64_t bytes = stored > plan->nnz * ENTRY ? stored : plan->nnz * ENTRY;
     plan->threads = spryi_threads_for(plan->context, bytes, plan->options.threads);
 }
@@ -551,7 +551,7 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
     *given = made;
     if (same) plan->A = spryi_matrix_retain(made);
     if (borrows) /* the storage has no copy of them */
-        ((spry_arrays *)(uintptr_t)plan->format->arrays(plan->stored.storage))->values = values;
+        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->format, plan->stored.storage))->values = values;
     spry_status status = borrows ? SPRY_OK : renew(plan, err);
     spry_matrix *dropped = status == SPRY_OK ? old : made;
     if (status != SPRY_OK) *given = old;

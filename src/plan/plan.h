@@ -196,9 +196,6 @@ spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
 /* *copy = A, which is CSR in host memory, in the memory of the device. */
 spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);
 
-/* The arrays of a storage that a device needs. */
-int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections);
-
 /*
  * *T = A transposed, as CSR in the memory of the plan's device, which makes it; NULL: it cannot. *upload_us: of copying
  * A there.

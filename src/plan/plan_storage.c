@@ -82,11 +82,6 @@ done:
 
 /* ---- to a device --------------------------------------------------------------------------------------- */
 
-int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections)
-{
-    return format->device_sections ? format->device_sections(storage, sections) : format->sections(storage, sections);
-}
-
 /* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
 static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
@@ -98,7 +93,7 @@ static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage
     spryi_plan_storage made = {.on_device = 1};
     SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->storage_size, "storage", err));
     memcpy(made.storage, stored->storage, format->storage_size);
-    const int count = spryi_list_device_sections(format, made.storage, sections);
+    const int count = spryi_storage_device_sections(format, made.storage, sections);
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         const int64_t bytes = sections[s].count * sections[s].item_bytes;
@@ -193,7 +188,7 @@ spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, cons
 static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_format *format)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
-    const int count = spryi_list_device_sections(format, made->storage, sections);
+    const int count = spryi_storage_device_sections(format, made->storage, sections);
     for (int s = 0; s < count; s++)
         for (int n = 0; sections[s].array && n < 3; n++)
             if (csr->copies[n] && *sections[s].array == csr->copies[n]) {
@@ -206,7 +201,7 @@ static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_f
 static int64_t borrowed_bytes(const spryi_plan_storage *made, const spryi_format *format, const spry_arrays *a)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
-    const int count = a->device > 0 ? spryi_list_device_sections(format, made->storage, sections) : 0;
+    const int count = a->device > 0 ? spryi_storage_device_sections(format, made->storage, sections) : 0;
     int64_t bytes = 0;
     for (int s = 0; s < count; s++) {
         const void *array = sections[s].array ? *sections[s].array : NULL;
@@ -301,7 +296,7 @@ spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **
     if (status != SPRY_OK) return SPRY_OK;
     SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
     if (!done) return SPRY_OK;
-    spry_arrays a = *in_columns.format->arrays(made.storage);
+    spry_arrays a = *spryi_storage_arrays(in_columns.format, made.storage);
     a.device = plan->device->number;
     made.array_count = 0; /* the matrix has them, whatever adopt returns */
     *upload_us += made.upload_us;
@@ -337,7 +332,7 @@ static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *s
     memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
     if (plan->device->driver->host_memory) return SPRY_OK;
     SPRYI_OK_OR_RETURN(
-        spryi_check_memory_limit(&plan->options, format->name, format->storage_bytes(stored->storage), err));
+        spryi_check_memory_limit(&plan->options, format->name, spryi_storage_bytes(format, stored->storage), err));
     return copy_to_device(plan, stored, err);
 }
 
@@ -355,8 +350,9 @@ spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *s
     SPRYI_TRY(make_on_device(plan, stored, &done, err));
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
-    const int there = plan->device->driver->host_memory ||
-                      (plan->A->a.device > 0 && plan->format->arrays(stored->storage)->offsets == plan->A->a.offsets);
+    const int there =
+        plan->device->driver->host_memory ||
+        (plan->A->a.device > 0 && spryi_storage_arrays(plan->format, stored->storage)->offsets == plan->A->a.offsets);
     if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
 done:
     if (status != SPRY_OK) spryi_discard_storage(plan, stored);
@@ -370,7 +366,7 @@ void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *store
     if (stored->on_device)
         spryi_release(plan->context, stored->storage);
     else if (stored->storage && !stored->mapped)
-        plan->format->destroy(plan->context, stored->storage);
+        spryi_storage_destroy(plan->context, plan->format, stored->storage);
     spryi_matrix_release(stored->source);
     *stored = (spryi_plan_storage){0};
 }
@@ -380,8 +376,8 @@ static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy
 {
     const spryi_device *d = plan->device;
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
-    const int count = spryi_list_device_sections(plan->format, fresh, from);
-    spryi_list_device_sections(plan->format, plan->stored.storage, to);
+    const int count = spryi_storage_device_sections(plan->format, fresh, from);
+    spryi_storage_device_sections(plan->format, plan->stored.storage, to);
     for (int s = 0; s < count; s++)
         if (from[s].array && *from[s].array != *to[s].array)
             SPRYI_OK_OR_RETURN(
@@ -392,7 +388,8 @@ static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy
 /* 1: the storage has no copy of plan->A's values. */
 static int borrows_values(const spry_spmv_plan *plan)
 {
-    return plan->A->a.device == plan->device->number && plan->format->borrows_values(plan->stored.storage, plan->A);
+    return plan->A->a.device == plan->device->number &&
+           spryi_storage_borrows_values(plan->format, plan->stored.storage, plan->A);
 }
 
 int spryi_values_in_place(const spry_spmv_plan *plan)

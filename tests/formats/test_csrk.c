@@ -291,9 +291,9 @@ static void test_for_gpu(void **state)
             bytes += sections[n].count * sections[n].item_bytes;
         }
         assert_int_equal(cost.bytes, bytes);
-        assert_int_equal(cost.bytes, cases[c].format->storage_bytes(storage));
-        assert_int_equal(cost.bytes, cases[c].format->owned_bytes(storage)); /* the GPU's copy */
-        cases[c].format->destroy(context, storage);
+        assert_int_equal(cost.bytes, spryi_storage_bytes(cases[c].format, storage));
+        assert_int_equal(cost.bytes, spryi_storage_owned_bytes(cases[c].format, storage)); /* the GPU's copy */
+        spryi_storage_destroy(context, cases[c].format, storage);
     }
     spry_matrix_destroy(A);
     assert_int_equal(0, spry_context_bytes(context));

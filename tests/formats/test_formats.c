@@ -226,7 +226,7 @@ static void figures_come_true(void **state)
             spry_storage figure = predict(context, s.A, format->name, limit);
             assert_string_equal(figure.format, format->name);
             if (s.plan) {
-                int64_t bytes = format->storage_bytes(s.plan->stored.storage);
+                int64_t bytes = spryi_storage_bytes(format, s.plan->stored.storage);
                 if (figure.refused) fail_msg("%s of %s: refused, but built", format->name, s.f.name);
                 if (bytes < figure.bytes)
                     fail_msg("%s of %s: %lld bytes, %lld predicted", format->name, s.f.name, (long long)bytes,
@@ -253,7 +253,7 @@ static int64_t stored_bytes(const spry_spmv_plan *plan)
     spryi_section sections[SPRYI_MOST_SECTIONS];
     int64_t bytes = 0;
     if (format->sections) return section_bytes(format, plan->stored.storage);
-    for (int n = format->device_sections(plan->stored.storage, sections) - 1; n >= 0; n--)
+    for (int n = spryi_storage_device_sections(format, plan->stored.storage, sections) - 1; n >= 0; n--)
         bytes += sections[n].count * sections[n].item_bytes;
     return bytes;
 }
@@ -261,7 +261,7 @@ static int64_t stored_bytes(const spry_spmv_plan *plan)
 static int64_t borrowed_bytes(const spry_spmv_plan *plan)
 {
     const void *storage = plan->stored.storage;
-    return plan->format->storage_bytes(storage) - plan->format->owned_bytes(storage);
+    return spryi_storage_bytes(plan->format, storage) - spryi_storage_owned_bytes(plan->format, storage);
 }
 
 /* Of every layout, order and index pair, with values and without. */
@@ -351,7 +351,7 @@ static void sections_restore(void **state)
                 compare(format->name, s.f.name, &one->a, &two->a);
                 spry_matrix_destroy(one);
                 spry_matrix_destroy(two);
-                format->destroy(context, storage);
+                spryi_storage_destroy(context, format, storage);
             }
             clear(&s);
         }

@@ -101,7 +101,7 @@ static void check_alone(const sketch *k, const packed_plan *p)
     if (spryi_format_packed.build(p->context, &storage, &alone, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_true(((const spryi_packed *)storage)->slots + ((const spryi_packed *)storage)->long_nnz >= k->nnz);
     if (spryi_format_packed.check(p->context, storage, &err) != SPRY_OK) fail_msg("%s", err.message);
-    spryi_format_packed.destroy(p->context, storage);
+    spryi_storage_destroy(p->context, &spryi_format_packed, storage);
 }
 
 /* y of all kernels against CSR, exact since all numbers are small integers, NaN where A has no column; and back. */

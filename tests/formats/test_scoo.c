@@ -64,7 +64,7 @@ static void slices_are_as_drawn(void **state)
     assert_memory_equal(s->columns, ordered, sizeof ordered);
     assert_memory_equal(s->rows, rows, sizeof rows);
     assert_memory_equal(s->values, stored, sizeof stored);
-    assert_int_equal(spryi_format_scoo.storage_bytes(s), 6 * (4 + 2 + 8) + 3 * 4);
+    assert_int_equal(spryi_storage_bytes(&spryi_format_scoo, s), 6 * (4 + 2 + 8) + 3 * 4);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -123,8 +123,8 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
 static void compare(const char *what, const spry_spmv_plan *plan, void *host)
 {
     spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
-    int count = spryi_list_device_sections(plan->format, plan->stored.storage, ours);
-    assert_int_equal(spryi_list_device_sections(plan->format, host, theirs), count);
+    int count = spryi_storage_device_sections(plan->format, plan->stored.storage, ours);
+    assert_int_equal(spryi_storage_device_sections(plan->format, host, theirs), count);
     for (int s = 0; s < count; s++) {
         assert_string_equal(ours[s].name, theirs[s].name);
         assert_int_equal(ours[s].item_bytes, theirs[s].item_bytes);
@@ -145,8 +145,9 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
                          (long long)ours[s].count);
         free(got);
     }
-    assert_int_equal(plan->format->storage_bytes(plan->stored.storage), plan->format->storage_bytes(host));
-    const spry_arrays *a = plan->format->arrays(plan->stored.storage), *b = plan->format->arrays(host);
+    assert_int_equal(spryi_storage_bytes(plan->format, plan->stored.storage), spryi_storage_bytes(plan->format, host));
+    const spry_arrays *a = spryi_storage_arrays(plan->format, plan->stored.storage),
+                      *b = spryi_storage_arrays(plan->format, host);
     assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->layout == b->layout);
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
@@ -173,7 +174,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
         if (strcmp(plan->stored.parameters, cost.parameters) != 0)
             fail_msg("%s: made with %s, on the host %s", what, plan->stored.parameters, cost.parameters);
         compare(what, plan, host);
-        format->destroy(context, host);
+        spryi_storage_destroy(context, format, host);
     }
     spry_spmv_plan_destroy(plan);
 }

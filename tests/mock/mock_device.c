@@ -377,7 +377,7 @@ static void run_product(void *args)
     const product_task *p = args;
     spry_matrix *csr = NULL;
     product_task as_stored = *p;
-    spry_arrays a = *p->format->arrays(p->storage);
+    spry_arrays a = *spryi_storage_arrays(p->format, p->storage);
     if (!a.offsets && !a.row_indices) {
         if (p->format->to_csr(context_of_device, &csr, p->storage, NULL) != SPRY_OK) abort();
         a = csr->a;
@@ -523,8 +523,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRYI_TRY(format->build(context_of_device, &built, &request, err));
     memcpy(c->storage, built, format->storage_size);
     c->cost.borrowed = 0; /* all arrays are made anew */
-    const int count = format->device_sections ? format->device_sections(c->storage, sections)
-                                              : format->sections(c->storage, sections);
+    const int count = spryi_storage_device_sections(format, c->storage, sections);
     for (int s = 0; s < count; s++) {
         const size_t bytes = (size_t)(sections[s].count * sections[s].item_bytes);
         if (!sections[s].array) continue;
@@ -536,7 +535,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
         *sections[s].array = made;
     }
 done:
-    if (built) format->destroy(context_of_device, built);
+    if (built) spryi_storage_destroy(context_of_device, format, built);
     spry_matrix_destroy(A);
     mock_close_memory();
     return status;

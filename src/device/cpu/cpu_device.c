@@ -95,7 +95,7 @@ static const spryi_vector_ops *vector_ops(const spryi_device *device)
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return request->format->workspace_bytes(request->storage, request->vector_type);
+    return spryi_storage_workspace(request->format, request->storage, request->vector_type);
 }
 
 /* The descriptors of CPU kernels have their functions. */

@@ -5,11 +5,6 @@
 #include "core/row_lengths.h"
 #include "formats/ell/ell.h"
 
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_destroy_storage(context, storage, spryi_ell_list, &((spryi_ell *)storage)->windows);
-}
-
 static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
@@ -34,19 +29,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *storage = s;
     s = NULL;
 done:
-    if (s) destroy(context, s);
+    if (s) spryi_storage_destroy(context, &spryi_format_ell, s);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_storage_bytes(storage, spryi_ell_list, &((const spryi_ell *)storage)->windows);
-}
-
-static int64_t workspace_bytes(const void *storage, spry_type vector_type)
-{
-    const spryi_ell *s = storage;
-    return spryi_windows_workspace(&s->windows, vector_type);
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
@@ -86,12 +70,6 @@ int spryi_ell_list(void *storage, spryi_section *list)
     spryi_ell *s = storage;
     spryi_ell_sections(&s->a, s, list, &count);
     return count;
-}
-
-/* The runs are of the CPU's kernels alone. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, spryi_ell_list(storage, list), "runs");
 }
 
 /* A strided run ends in its block, its rows have one length, and their columns step. */
@@ -154,15 +132,10 @@ const spryi_format spryi_format_ell = {
     .best_for = "rows of nearly one length: grids, bands",
     .predict = predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
-    .workspace_bytes = workspace_bytes,
-    .borrows_values = spryi_borrows_no_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_ell),
-    .device_sections = device_sections,
+    .windows_at = offsetof(spryi_ell, windows),
+    .host_only = "runs",
     .transposed_apart = 1,
     .sections = spryi_ell_list,
     .check = check,

@@ -4,11 +4,6 @@
 #include "core/memory.h"
 #include "formats/hyb/hyb.h"
 
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_destroy_storage(context, storage, spryi_hyb_list, &((spryi_hyb *)storage)->windows);
-}
-
 static spry_status resolve(spry_context *context, spryi_cost *cost, int64_t *width, int64_t *rest,
                            const spryi_build_request *request, spry_error *err)
 {
@@ -45,13 +40,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *storage = s;
     s = NULL;
 done:
-    if (s) destroy(context, s);
+    if (s) spryi_storage_destroy(context, &spryi_format_hyb, s);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_storage_bytes(storage, spryi_hyb_list, &((const spryi_hyb *)storage)->windows);
 }
 
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
@@ -74,12 +64,6 @@ int spryi_hyb_list(void *storage, spryi_section *list)
     list[count++] =
         (spryi_section){"rest_values", &s->values, NULL, s->rest, (int64_t)spry_type_bytes(s->a.value_type)};
     return count;
-}
-
-/* The runs are of the CPU's kernels alone. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, spryi_hyb_list(storage, list), "runs");
 }
 
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
@@ -122,15 +106,11 @@ const spryi_format spryi_format_hyb = {
                       "share=NUMBER (or: percent of the rows that it holds whole)",
     .predict = predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = spryi_borrows_no_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = spryi_hyb_to_csr,
     .storage_size = sizeof(spryi_hyb),
-    .device_sections = device_sections,
+    .windows_at = offsetof(spryi_hyb, windows),
+    .host_only = "runs",
     .transposed_apart = 1,
     .sections = spryi_hyb_list,
     .check = check,

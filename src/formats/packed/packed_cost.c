@@ -50,7 +50,7 @@ int spryi_packed_arrays(spryi_packed *s, spryi_section *list)
     return SPRYI_PACKED_ARRAYS;
 }
 
-int64_t spryi_packed_array_bytes(const spryi_packed *s)
+static int64_t array_bytes(const spryi_packed *s)
 {
     spryi_packed sizes = *s;
     spryi_section list[SPRYI_PACKED_ARRAYS];
@@ -64,7 +64,7 @@ void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
 {
     const int values = s->a.value_type != SPRY_PATTERN;
     *cost = (spryi_cost){
-        .bytes = spryi_packed_array_bytes(s),
+        .bytes = array_bytes(s),
         .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz +
                  2 * s->long_count + s->piece_count,
         .padding = s->slots + s->long_nnz - s->a.nnz,

@@ -5,15 +5,6 @@
 #include "formats/packed/packed_layout.h"
 #include "formats/shared/owned_arrays.h"
 
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_packed *s = storage;
-    spryi_section arrays[SPRYI_PACKED_ARRAYS];
-    for (int n = spryi_packed_arrays(s, arrays) - 1; n >= 0; n--) spryi_release(context, *arrays[n].array);
-    spryi_windows_clear(context, &s->windows);
-    spryi_release(context, s);
-}
-
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     spryi_packed *s = NULL;
@@ -24,14 +15,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     if (status == SPRY_OK)
         *storage = s;
     else
-        destroy(context, s);
+        spryi_storage_destroy(context, &spryi_format_packed, s);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    const spryi_packed *s = storage;
-    return spryi_packed_array_bytes(s) + s->windows.count * (int64_t)sizeof *s->windows.parts;
 }
 
 /* Other values may differ from slice to slice, and are not shared then. */
@@ -39,11 +24,6 @@ static int64_t growth_bytes(const void *storage)
 {
     const spryi_packed *s = storage;
     return s->most_slots > s->slots ? (s->most_slots - s->slots) * (int64_t)spry_type_bytes(s->a.value_type) : 0;
-}
-
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    return ((const spryi_packed *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
 }
 
 static int sections(void *storage, spryi_section *list)
@@ -72,15 +52,11 @@ const spryi_format spryi_format_packed = {
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
     .predict = spryi_packed_predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
     .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
-    .borrows_values = borrows_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = spryi_packed_to_csr,
     .storage_size = sizeof(spryi_packed),
+    .windows_at = offsetof(spryi_packed, windows),
     .device_sections = device_sections,
     .transposed_apart = 1,
     .sections = sections,

@@ -198,7 +198,6 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
 /* Lists the arrays of s, whose sizes are known; returns how many there are. */
 enum { SPRYI_PACKED_ARRAYS = 9 };
 int spryi_packed_arrays(spryi_packed *s, spryi_section *list);
-int64_t spryi_packed_array_bytes(const spryi_packed *s);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct spryi_scoo_head {
 } spryi_scoo_head;
 
 typedef struct spryi_scoo {
-    spry_arrays types; /* of the head, as the plan asks for them: first, for spryi_leading_arrays */
+    spry_arrays types; /* of the head; first: spryi_storage_arrays */
     spryi_scoo_head head;
     void *offsets; /* slices + 1, of offset_type */
     void *columns; /* nnz, of index_type */

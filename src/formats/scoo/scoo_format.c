@@ -78,21 +78,6 @@ static int sections(void *storage, spryi_section *list)
     return 5;
 }
 
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, sections(storage, list), NULL);
-}
-
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_destroy_storage(context, storage, sections, NULL);
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_storage_bytes(storage, sections, NULL);
-}
-
 static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     (void)context, (void)err;
@@ -189,7 +174,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *storage = s;
     s = NULL;
 done:
-    if (s) destroy(context, s);
+    if (s) spryi_storage_destroy(context, &spryi_format_scoo, s);
     return status;
 }
 
@@ -262,15 +247,9 @@ const spryi_format spryi_format_scoo = {
                       "on GPUs a slice a multiprocessor, up to 96 KB)",
     .predict = predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = spryi_borrows_no_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_scoo),
-    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_destroy_storage(context, storage, spryi_sell_list, &((spryi_sell *)storage)->windows);
-}
-
 /* Sorts the rows, or leaves them where that would not pay. */
 static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
 {
@@ -66,24 +61,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *storage = s;
     s = NULL;
 done:
-    if (s) destroy(context, s);
+    if (s) spryi_storage_destroy(context, &spryi_format_sell, s);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_storage_bytes(storage, spryi_sell_list, &((const spryi_sell *)storage)->windows);
-}
-
-static int64_t workspace_bytes(const void *storage, spry_type vector_type)
-{
-    const spryi_sell *s = storage;
-    return spryi_windows_workspace(&s->windows, vector_type);
-}
-
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    return ((const spryi_sell *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------ */
@@ -117,12 +96,6 @@ int spryi_sell_list(void *storage, spryi_section *list)
         (spryi_section){"values", &s->values, NULL, has_values ? s->slots : 0, has_values ? value_bytes : 1};
     if (s->a.value_type == SPRY_PATTERN) leave_out(&list[count - 1], s);
     return count;
-}
-
-/* The kinds are of the CPU's kernels alone. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, spryi_sell_list(storage, list), "kinds");
 }
 
 static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)
@@ -227,15 +200,10 @@ const spryi_format spryi_format_sell = {
     .parameter_text = "c=NUMBER (rows a chunk, default 16); sigma=NUMBER (rows a window that is sorted, default 512)",
     .predict = predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
-    .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = spryi_sell_to_csr,
     .storage_size = sizeof(spryi_sell),
-    .device_sections = device_sections,
+    .windows_at = offsetof(spryi_sell, windows),
+    .host_only = "kinds",
     .transposed_apart = 1,
     .sections = spryi_sell_list,
     .check = check,

@@ -137,11 +137,6 @@ spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windo
     return SPRY_OK;
 }
 
-int64_t spryi_windows_bytes(const spryi_windows *windows)
-{
-    return windows->count * (int64_t)sizeof *windows->parts;
-}
-
 int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_type)
 {
     return windows->numbers * (int64_t)spry_type_bytes(vector_type);

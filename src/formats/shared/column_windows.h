@@ -12,18 +12,6 @@
 
 #include "core/kernel.h"
 
-typedef struct spryi_window {
-    int64_t begin, end; /* of the part: rows, or entries where spryi_windows_of_entries made it */
-    int64_t low, high;  /* columns that it meets: low <= j < high */
-    int64_t at;         /* where the window lies in the workspace, in numbers */
-} spryi_window;
-
-typedef struct spryi_windows {
-    spryi_window *parts;
-    int64_t count;
-    int64_t numbers; /* in all windows together */
-} spryi_windows;
-
 enum {
     SPRYI_WINDOW_PARTS = 16,    /* where windows overlap little: they take ... */
     SPRYI_WINDOW_WIDE = 2,      /* ... up to so many times the columns ... */
@@ -38,8 +26,6 @@ spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, co
 spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windows, const spry_arrays *coo,
                                      spry_error *err);
 void spryi_windows_clear(spry_context *context, spryi_windows *windows);
-
-int64_t spryi_windows_bytes(const spryi_windows *windows);
 
 /* Bytes of workspace that the windows take for y of vector_type. */
 int64_t spryi_windows_workspace(const spryi_windows *windows, spry_type vector_type);

@@ -27,23 +27,6 @@ void spryi_release_arrays(spry_context *context, void *storage, spryi_sections_f
     }
 }
 
-void spryi_destroy_storage(spry_context *context, void *storage, spryi_sections_fn sections, spryi_windows *windows)
-{
-    spryi_release_arrays(context, storage, sections);
-    if (windows) spryi_windows_clear(context, windows);
-    spryi_release(context, storage);
-}
-
-int64_t spryi_storage_bytes(const void *storage, spryi_sections_fn sections, const spryi_windows *windows)
-{
-    spryi_section list[SPRYI_MOST_SECTIONS];
-    const int count = sections((void *)(uintptr_t)storage, list); /* which writes nothing into a finished storage */
-    int64_t bytes = windows ? spryi_windows_bytes(windows) : 0;
-    for (int s = 0; s < count; s++)
-        if (list[s].array) bytes += list[s].count * list[s].item_bytes;
-    return bytes;
-}
-
 /* ---- storages that begin with spry_arrays ---------------------------------------------------------- */
 
 spry_arrays spryi_shape_of(const spry_arrays *csr)

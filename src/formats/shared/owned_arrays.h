@@ -17,10 +17,6 @@ spry_status spryi_allocate_arrays(spry_context *context, void *storage, spryi_se
 /* Releases the listed arrays, those that are there, and leaves NULL. */
 void spryi_release_arrays(spry_context *context, void *storage, spryi_sections_fn sections);
 
-/* For a format's destroy and storage_bytes: of the arrays, of the windows (or NULL) and, destroying, of the storage. */
-void spryi_destroy_storage(spry_context *context, void *storage, spryi_sections_fn sections, spryi_windows *windows);
-int64_t spryi_storage_bytes(const void *storage, spryi_sections_fn sections, const spryi_windows *windows);
-
 /* ---- storages that begin with spry_arrays: the sizes and types of a CSR matrix, without its arrays -------------- */
 
 spry_arrays spryi_shape_of(const spry_arrays *csr);

@@ -85,7 +85,7 @@ typedef struct spryi_swept_sizes {
 } spryi_swept_sizes;
 
 typedef struct spryi_swept {
-    spry_arrays types; /* first, for spryi_leading_arrays */
+    spry_arrays types; /* first: spryi_storage_arrays */
     spryi_swept_sizes sizes;
     spryi_swept_block *blocks;
     spryi_swept_bitmap *bitmaps;

@@ -144,8 +144,9 @@ spry_status spryi_swept_count_all(spryi_swept *s, spry_error *err)
     return SPRY_OK;
 }
 
-int spryi_swept_arrays(spryi_swept *s, spryi_section *list)
+int spryi_swept_arrays(void *storage, spryi_section *list)
 {
+    spryi_swept *s = storage;
     const spryi_swept_sizes *h = &s->sizes;
     const int64_t slots = spryi_swept_slots(h), value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
     const spryi_section arrays[] = {
@@ -162,7 +163,7 @@ int spryi_swept_arrays(spryi_swept *s, spryi_section *list)
     return count;
 }
 
-int64_t spryi_swept_bytes(const spryi_swept *s)
+static int64_t array_bytes(const spryi_swept *s)
 {
     spryi_swept sizes = *s;
     spryi_section list[SPRYI_SWEPT_ARRAYS];
@@ -175,7 +176,7 @@ void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
 {
     const spryi_swept_sizes *h = &s->sizes;
     const int64_t slots = spryi_swept_slots(h);
-    cost->bytes = spryi_swept_bytes(s);
+    cost->bytes = array_bytes(s);
     const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* of a slot */
     cost->words = words * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;

@@ -3,23 +3,6 @@
 #include "core/memory.h"
 #include "formats/swept/swept_layout.h"
 
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_swept_arrays(storage, list);
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_swept_bytes(storage);
-}
-
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_section arrays[SPRYI_SWEPT_ARRAYS];
-    for (int n = spryi_swept_arrays(storage, arrays) - 1; n >= 0; n--) spryi_release(context, *arrays[n].array);
-    spryi_release(context, storage);
-}
-
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     spryi_swept *s = NULL;
@@ -30,7 +13,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     if (status == SPRY_OK)
         *storage = s;
     else
-        destroy(context, s);
+        spryi_storage_destroy(context, &spryi_format_swept, s);
     return status;
 }
 
@@ -58,13 +41,8 @@ const spryi_format spryi_format_swept = {
                       "what the shared memory holds)",
     .predict = spryi_swept_predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = spryi_borrows_no_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = spryi_swept_to_csr,
     .storage_size = sizeof(spryi_swept),
-    .device_sections = device_sections, /* containers keep CSR: a cut suits the GPU that it was made for */
+    .device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
 };

@@ -149,10 +149,9 @@ void spryi_swept_make_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
 int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts);
 /* Sizes that follow from the blocks; SPRY_TOO_LARGE. */
 spry_status spryi_swept_count_all(spryi_swept *s, spry_error *err);
-/* Lists the arrays of s, whose sizes are known; returns how many there are. */
+/* Lists the arrays of a spryi_swept whose sizes are known; returns how many there are. */
 enum { SPRYI_SWEPT_ARRAYS = 7 };
-int spryi_swept_arrays(spryi_swept *s, spryi_section *list);
-int64_t spryi_swept_bytes(const spryi_swept *s);
+int spryi_swept_arrays(void *storage, spryi_section *list);
 void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost);
 
 static inline int64_t spryi_swept_slots(const spryi_swept_sizes *h)

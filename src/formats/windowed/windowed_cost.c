@@ -46,7 +46,7 @@ int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list)
     return SPRYI_WINDOWED_ARRAYS;
 }
 
-int64_t spryi_windowed_array_bytes(const spryi_windowed *s)
+static int64_t array_bytes(const spryi_windowed *s)
 {
     spryi_windowed sizes = *s;
     spryi_section list[SPRYI_WINDOWED_ARRAYS];
@@ -60,7 +60,7 @@ void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
 {
     const int values = s->a.value_type != SPRY_PATTERN;
     *cost = (spryi_cost){
-        .bytes = spryi_windowed_array_bytes(s),
+        .bytes = array_bytes(s),
         .words = 4 * s->window_count + (4 + SPRYI_WINDOWED_LANES) * s->slice_count + 2 * s->page_count +
                  s->numbers / 2 + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz + 2 * s->long_count +
                  s->piece_count,

@@ -14,16 +14,6 @@ static int sections(void *storage, spryi_section *list)
     return count + spryi_windowed_arrays(s, list + count);
 }
 
-static void destroy(spry_context *context, void *storage)
-{
-    spryi_destroy_storage(context, storage, sections, NULL);
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_storage_bytes(storage, sections, NULL);
-}
-
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     spryi_windowed *s = NULL;
@@ -34,13 +24,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     if (status == SPRY_OK)
         *storage = s;
     else
-        destroy(context, s);
+        spryi_storage_destroy(context, &spryi_format_windowed, s);
     return status;
-}
-
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    return ((const spryi_windowed *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
 }
 
 /* The arrays that are there: a pattern has no values. */
@@ -72,12 +57,7 @@ const spryi_format spryi_format_windowed = {
         "columns that windows save)",
     .predict = spryi_windowed_predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = storage_bytes,
     .workspace_bytes = spryi_windowed_workspace,
-    .borrows_values = borrows_values,
-    .arrays = spryi_leading_arrays,
     .to_csr = spryi_windowed_to_csr,
     .storage_size = sizeof(spryi_windowed),
     .device_sections = device_sections,

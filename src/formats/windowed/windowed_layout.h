@@ -202,7 +202,6 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_units(int64_t bytes)
 spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err);
 enum { SPRYI_WINDOWED_ARRAYS = 12 };
 int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list);
-int64_t spryi_windowed_array_bytes(const spryi_windowed *s);
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
 /* The window that is asked for, or suits the matrix, in s->window. Parameters of the format in their order: */
 enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
