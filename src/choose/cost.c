@@ -118,11 +118,14 @@ static const char *why_refused_on_gpu(const spryi_format_rates *r, const spryi_f
 /* 1: the features tell the work of the format on such a device; a table of a user's may have rates of others. */
 static int is_ranked(const char *format, int on_gpu)
 {
-    static const char *const everywhere[] = {"csr", "sell", "hyb", "bsr", "packed", "windowed"};
+    static const char *const everywhere[] = {"csr", "sell", "bsr", "packed", "windowed"};
+    static const char *const on_cpus[] = {"ell", "hyb", "coo", "scoo"};
     for (size_t n = 0; n < sizeof everywhere / sizeof *everywhere; n++)
         if (strcmp(format, everywhere[n]) == 0) return 1;
     if (on_gpu) return strcmp(format, "swept") == 0;
-    return strcmp(format, "ell") == 0 || strcmp(format, "coo") == 0 || strcmp(format, "scoo") == 0;
+    for (size_t n = 0; n < sizeof on_cpus / sizeof *on_cpus; n++)
+        if (strcmp(format, on_cpus[n]) == 0) return 1;
+    return 0;
 }
 
 /* Why a format is not to be taken; NULL: it may be, and times of such matrices are known. */

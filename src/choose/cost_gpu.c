@@ -87,18 +87,6 @@ static spryi_work work_of_scalar(const spryi_features *f)
     return w;
 }
 
-static spryi_work work_of_hyb(const spryi_features *f)
-{
-    const double rows = (double)f->rows, slots = rows * floor(f->lengths.mean + 0.5), rest = f->lengths.beyond_mean;
-    spryi_work w = work_of_rows(f);
-    w.bytes = slots * (f->stored_bytes + f->index_bytes) + 4 * rows + rest * (f->stored_bytes + 2 * f->index_bytes) +
-              vector_bytes(f);
-    w.sectors = f->slot_sectors * (double)f->nnz;
-    w.steps = slots / LANES;
-    w.columns = rest;
-    return w;
-}
-
 static spryi_work work_of_sell(const spryi_features *f)
 {
     const double n = (double)f->nnz;
@@ -197,11 +185,7 @@ spryi_work spryi_work_on_gpu(const spryi_format_rates *r, const spryi_features *
     static const struct {
         const char *format;
         spryi_work (*work)(const spryi_features *f);
-    } works[] = {{"sell", work_of_sell},
-                 {"bsr", work_of_bsr},
-                 {"packed", work_of_packed},
-                 {"hyb", work_of_hyb},
-                 {"swept", work_of_swept}};
+    } works[] = {{"sell", work_of_sell}, {"bsr", work_of_bsr}, {"packed", work_of_packed}, {"swept", work_of_swept}};
     if (strcmp(r->format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
         if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);

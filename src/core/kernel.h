@@ -104,8 +104,7 @@ typedef struct spryi_build_request {
     int shared_bytes;       /* that a block of threads may have; 0: not known */
     int stays;              /* 1: a plan on a CPU runs what is built, and nothing else reads it */
     int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
-    const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
-    int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
+    int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
     int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the kernel that is named; all 0: none is */
     struct spryi_cost *cost; /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;

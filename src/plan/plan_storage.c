@@ -37,7 +37,6 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
         .compute_major = device->major,
         .units = device->driver->massively_parallel ? device->units : 0,
         .shared_bytes = device->shared_bytes,
-        .tuning = &device->context->tuning,
     };
 }
 

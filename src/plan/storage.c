@@ -29,6 +29,7 @@ static spry_status predict(spry_context *context, spry_storage *storage, const s
     request.value_type = A->a.value_type;
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_check_stores(format, request.value_type, err));
+    if (A->a.device > 0 && !format->in_place) request.copied = 1; /* only csr uses arrays where a device has them */
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spry_storage){

@@ -27,7 +27,6 @@ static const struct {
     const char *format;
     spry_op op;
 } cases[] = {
-    {"ell", SPRY_NO_TRANSPOSE},
     {"sell", SPRY_NO_TRANSPOSE},
     {"sell:c=8", SPRY_NO_TRANSPOSE},
     {"sell:c=4:sigma=64", SPRY_NO_TRANSPOSE},
@@ -35,18 +34,7 @@ static const struct {
     {"sell:c=1:sigma=65536", SPRY_NO_TRANSPOSE},
     {"sell:c=256:sigma=512", SPRY_NO_TRANSPOSE},
     {"sell:c=5:sigma=7", SPRY_NO_TRANSPOSE},
-    {"coo", SPRY_NO_TRANSPOSE},
     {"csc", SPRY_TRANSPOSE},
-    {"hyb", SPRY_NO_TRANSPOSE},
-    {"hyb:width=1", SPRY_NO_TRANSPOSE},
-    {"hyb:width=9", SPRY_NO_TRANSPOSE},
-    {"hyb:share=50", SPRY_NO_TRANSPOSE},
-    {"hyb:share=100", SPRY_NO_TRANSPOSE},
-    {"hyb:width=2:share=50", SPRY_NO_TRANSPOSE}, /* refused */
-    {"scoo", SPRY_NO_TRANSPOSE},
-    {"scoo:height=1", SPRY_NO_TRANSPOSE},
-    {"scoo:height=33", SPRY_NO_TRANSPOSE},
-    {"scoo:height=65536", SPRY_NO_TRANSPOSE},
     {"swept", SPRY_NO_TRANSPOSE},
     {"swept:blocks=1", SPRY_NO_TRANSPOSE},
     {"swept:blocks=7", SPRY_NO_TRANSPOSE},
@@ -59,11 +47,6 @@ static const struct {
     {"bsr:block=3", SPRY_NO_TRANSPOSE},
     {"bsr:block=8", SPRY_NO_TRANSPOSE},
     {"bsr:block=13", SPRY_NO_TRANSPOSE},
-    {"csr2", SPRY_NO_TRANSPOSE},
-    {"csr2:srs=7", SPRY_NO_TRANSPOSE},
-    {"csr3", SPRY_NO_TRANSPOSE},
-    {"csr3:srs=5:ssrs=3", SPRY_NO_TRANSPOSE},
-    {"csr3:tuning=volta", SPRY_NO_TRANSPOSE},
     {"packed", SPRY_NO_TRANSPOSE},
     {"windowed", SPRY_NO_TRANSPOSE},
     {"windowed:window=32", SPRY_NO_TRANSPOSE},
@@ -76,8 +59,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 /* Formats that store a pattern as one on GPUs. */
 static int takes_patterns(const char *format)
 {
-    return strncmp(format, "sell", 4) == 0 || strncmp(format, "csr", 3) == 0 || strcmp(format, "packed") == 0 ||
-           strncmp(format, "windowed", 8) == 0;
+    return strncmp(format, "sell", 4) == 0 || strcmp(format, "packed") == 0 || strncmp(format, "windowed", 8) == 0;
 }
 
 #define OK(call)                                                                                                       \

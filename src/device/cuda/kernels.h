@@ -44,16 +44,10 @@
 
 /* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */
 #define SPRY_CUDA_CONVERTERS(CONVERTER)                                                                                \
-    CONVERTER(coo)                                                                                                     \
     CONVERTER(csc)                                                                                                     \
-    CONVERTER(ell)                                                                                                     \
     CONVERTER(sell)                                                                                                    \
-    CONVERTER(hyb)                                                                                                     \
-    CONVERTER(scoo)                                                                                                    \
     CONVERTER(swept)                                                                                                   \
     CONVERTER(bsr)                                                                                                     \
-    CONVERTER(csr2)                                                                                                    \
-    CONVERTER(csr3)                                                                                                    \
     CONVERTER(packed)                                                                                                  \
     CONVERTER(windowed)
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* Sizes of the groups of csr2, csr3 and csr4, and what their pointers take. The CUDA plug-in compiles it too. */
+/* Sizes of the groups of csr2, csr3 and csr4, and what their pointers take. */
 #include "core/error.h"
 #include "core/ordering.h"
 #include "formats/csrk/csrk.h"

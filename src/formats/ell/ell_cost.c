@@ -1,4 +1,4 @@
-/* The bytes that ELL takes for a shape. The CUDA plug-in compiles this file too. */
+/* The bytes that ELL takes for a shape. */
 #include "core/error.h"
 #include "formats/ell/ell.h"
 

@@ -50,12 +50,11 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 }
 
 /*
- * hyb_cost.c: *width as given, or the mean row; *share > 0: the width is to be found by that instead, from rows_of[l],
- * the number of rows of l entries, up to the longest. Then what a width takes that leaves `rest` entries to COO.
+ * hyb_cost.c: *width as given, or the mean row; *share > 0: the width is to be found by that instead. Then what a width
+ * takes that leaves `rest` entries to COO.
  */
 spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
                               spry_error *err);
-int64_t spryi_hyb_width_of_counts(const int64_t *rows_of, int64_t longest, int64_t rows, int64_t share);
 spry_status spryi_hyb_cost(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
 
 /*

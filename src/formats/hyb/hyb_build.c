@@ -86,12 +86,14 @@ spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, cons
                                      spry_error *err)
 {
     const int64_t longest = spryi_longest_row(context, csr);
-    int64_t *rows_of = NULL;
+    const double wanted = (double)share / 100 * (double)csr->rows;
+    int64_t *rows_of = NULL, whole;
     spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
     if (status != SPRY_OK) return status;
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
     spryi_count_row_lengths(csr, rows_of, longest);
-    *width = spryi_hyb_width_of_counts(rows_of, longest, csr->rows, share);
+    *width = 0;
+    for (whole = rows_of[0]; *width < longest && (double)whole < wanted;) whole += rows_of[++*width];
     spryi_release(context, rows_of);
     return SPRY_OK;
 }

@@ -1,4 +1,4 @@
-/* The width of HYB's ELL part, and what both parts take. The CUDA plug-in compiles this file too. */
+/* The width of HYB's ELL part, and what both parts take. */
 #include "core/error.h"
 #include "formats/hyb/hyb.h"
 
@@ -21,14 +21,6 @@ spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_
     *share = parameters[SHARE];
     *width = parameters[WIDTH] > 0 ? parameters[WIDTH] : parameters[WIDTH] == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
     return SPRY_OK;
-}
-
-int64_t spryi_hyb_width_of_counts(const int64_t *rows_of, int64_t longest, int64_t rows, int64_t share)
-{
-    const double wanted = (double)share / 100 * (double)rows;
-    int64_t width = 0, whole = rows_of[0];
-    while (width < longest && (double)whole < wanted) whole += rows_of[++width];
-    return width;
 }
 
 spry_status spryi_hyb_cost(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err)

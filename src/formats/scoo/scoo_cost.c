@@ -1,4 +1,4 @@
-/* The height of SCOO's slices, and the bytes that they take. The CUDA plug-in compiles this file too. */
+/* The height of SCOO's slices, and the bytes that they take. */
 #include "formats/scoo/scoo.h"
 
 #include <stdio.h>
