@@ -516,8 +516,8 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * columns). One column may have any row_stride. A row_stride over 1 needs a plan with row_major, which takes
  * row_stride 1 as well; spry_spmv takes all. x and y have the same number of columns. The data stay the caller's.
  *
- * The bits of a run depend on the number and the layout of its vectors. The values of one column do not change the bits
- * of another.
+ * The bits of a run depend on the number, the layout and the strides of its vectors. The values of one column do not
+ * change the bits of another.
  */
 typedef struct spry_vector {
     void *data;
@@ -668,10 +668,11 @@ typedef struct spry_spmv_options {
      * 1: the plan multiplies in both directions, with op(A) and, where a run says so (spry_run_options.transpose), with
      * its transpose, as first-order solvers of linear programs do in turns. Each direction has a format and a kernel of
      * its own, and a storage. Both share one storage if A is marked symmetric, its values are symmetric, and there are
-     * no scalings. The values are checked on the host; in GPU memory the mark counts only if an earlier check or the
-     * library itself has confirmed it. The matrix is moved to a GPU once for both. If the structure of A looks
-     * symmetric, the second direction has the first's format without an inspection of its own. memory_limit_bytes
-     * covers both directions, and a copy of A that they share on a GPU.
+     * no scalings. The values are checked on the host, entries at one position as their sum in f64. If such entries
+     * cancel, the accuracy bound of transposed runs has |A| + |A^T| in place of |op(A)|. In GPU memory the mark counts
+     * only if an earlier check or the library itself has confirmed it. The matrix is moved to a GPU once for both. If
+     * the structure of A looks symmetric, the second direction has the first's format without an inspection of its own.
+     * memory_limit_bytes covers both directions, and a copy of A that they share on a GPU.
      */
     int both_directions;
 } spry_spmv_options;
@@ -746,7 +747,7 @@ typedef struct spry_update_options {
     /*
      * An array of A's new values, in the order, of the type and in the memory of those A was created with. The plan
      * refers to it from then on; A and other plans of it do not. NULL: the array that it has, changed in place.
-     * SPRY_UNSUPPORTED where the plan reads a container's arrays, whose values do not change.
+     * SPRY_UNSUPPORTED if the plan uses the storage of a format in a container, whose values do not change.
      */
     const void *values;
     void *stream; /* GPU: the stream after whose work the values are read; see section 5 */
@@ -757,8 +758,11 @@ typedef struct spry_update_options {
  * spry_spmv_plan_info.update_us. A plan that reads the caller's values in place (values_in_place) sees a change in
  * place at once, and needs no update. With an ordering A is permuted anew, beside the copy that there is: the plan's
  * set-up without the search for the ordering. options may be NULL. Exclusive use of the plan. On failure the plan
- * multiplies as before; of a plan with both_directions one direction may have the new values already. If one storage
- * serves both directions, new values that are not symmetric are SPRY_INVALID_MATRIX.
+ * multiplies as before; of a plan with both_directions one direction may have the new values already.
+ *
+ * If one storage serves both directions, values_in_place is 0, and each change needs an update, which checks the
+ * symmetry. New values that are not symmetric are SPRY_INVALID_MATRIX. If they were changed in place, the plan may read
+ * them before the update and after its refusal: transposed runs then multiply by A until an update succeeds.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options,
                                                            spry_error *err);
@@ -804,7 +808,7 @@ typedef struct spry_spmv_plan_info {
     const char *reason;      /* ... and one sentence, which names it; the same in every locale */
     int deterministic;       /* 1: the same bits in every run */
     int threads;             /* threads a run may use; 0 on a GPU */
-    int values_in_place;     /* 1: runs read the caller's values where they are */
+    int values_in_place;     /* 1: runs read the caller's values where they are; a change needs no update */
     int64_t storage_bytes;   /* of the format that a run reads, borrowed arrays included */
     int64_t owned_bytes;     /* of it and beside it, what the plan itself allocated */
     int64_t workspace_bytes; /* what a concurrent run must bring */

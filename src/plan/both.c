@@ -41,17 +41,6 @@ static int reads_copy(const spry_spmv_plan *plan, const spry_matrix *copy)
            (s->values && s->values == a->values);
 }
 
-/* The plan refers to `to` where it referred to `from`. */
-static void replace(spry_spmv_plan *plan, const spry_matrix *from, const spry_matrix *to)
-{
-    spry_matrix **const places[] = {&plan->A, plan->order ? &plan->order->given : NULL};
-    for (int n = 0; n < 2; n++) {
-        if (!places[n] || *places[n] != from) continue;
-        *places[n] = spryi_matrix_retain(to);
-        spryi_matrix_release((spry_matrix *)(uintptr_t)from);
-    }
-}
-
 /* ---- making both --------------------------------------------------------------------------------------- */
 
 enum { SAMPLED_ROWS = 64, SAMPLED_ENTRIES = 8, LONGEST_SEARCHED = 4096 };
@@ -207,8 +196,8 @@ static spry_status settle_copy(spry_spmv_plan *plan, const spry_matrix *A, spryi
         plan->shared = spryi_matrix_retain(pairing->copy);
         return SPRY_OK;
     }
-    replace(plan, pairing->copy, given);
-    replace(plan->other, pairing->copy, given);
+    spryi_refer_to(plan, pairing->copy, given);
+    spryi_refer_to(plan->other, pairing->copy, given);
     spryi_list_read(plan);
     spryi_list_read(plan->other);
     spryi_matrix_release(given);

@@ -45,7 +45,7 @@ static int64_t most_for_vectors(const spry_spmv_plan *plan)
     const int64_t columns = o->columns > 1 ? LINE : is_mapped ? (int64_t)plan->number_bytes : 0;
     const int64_t order = plan->order ? (int64_t)sizeof(int32_t) : 0;
     const int64_t copies = spryi_has_copies(plan) ? 2 * (int64_t)plan->number_bytes : 0;
-    const int64_t copy_of_A = plan->order && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0;
+    const int64_t copy_of_A = spryi_has_copy(plan) ? spryi_arrays_bytes(&plan->A->a) : 0;
     if (lines > INT64_MAX / 1024) return INT64_MAX;
     return spryi_add_bytes(FIXED + lines * (columns + copies + order), copy_of_A);
 }

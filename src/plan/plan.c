@@ -336,6 +336,15 @@ static spry_matrix **given_to(spry_spmv_plan *plan)
     return plan->order ? &plan->order->given : &plan->A;
 }
 
+void spryi_refer_to(spry_spmv_plan *plan, const spry_matrix *from, const spry_matrix *to)
+{
+    const bool is_given = plan->order && plan->order->given == from;
+    if (plan->A == from) spryi_replace_matrix(plan, to);
+    if (!is_given) return;
+    spryi_matrix_release(plan->order->given);
+    plan->order->given = spryi_matrix_retain(to);
+}
+
 static void tell_expansion(spry_spmv_plan *plan)
 {
     const size_t used = strlen(plan->reason);
@@ -542,25 +551,16 @@ static spry_status renew(spry_spmv_plan *plan, spry_error *err)
 /* The same with values in another array, which the plan refers to from then on. */
 static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_error *err)
 {
-    spry_matrix **given = given_to(plan), *old = *given, *made;
-    const int borrows = spryi_values_in_place(plan);
+    spry_matrix *old = *given_to(plan), *made;
     if (old->stored)
         return spryi_fail(err, SPRY_UNSUPPORTED, "values", "values: the plan reads a container, whose values stay");
     SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&made, old, values, err));
-    const int same = plan->order && plan->A == old;
-    *given = made;
-    if (same) plan->A = spryi_matrix_retain(made);
-    if (borrows) /* the storage has no copy of them */
-        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->format, plan->stored.storage))->values = values;
-    spry_status status = borrows ? SPRY_OK : renew(plan, err);
-    spry_matrix *dropped = status == SPRY_OK ? old : made;
-    if (status != SPRY_OK) *given = old;
-    if (same && status == SPRY_OK) spryi_matrix_release(old);
-    if (same && status != SPRY_OK) {
-        spryi_matrix_release(plan->A);
-        plan->A = old;
-    }
-    spryi_matrix_release(dropped);
+    old = spryi_matrix_retain(old);
+    spryi_refer_to(plan, old, made);
+    spry_status status = renew(plan, err);
+    if (status != SPRY_OK) spryi_refer_to(plan, made, old);
+    spryi_matrix_release(old);
+    spryi_matrix_release(made);
     spryi_list_read(plan);
     return status;
 }

@@ -142,6 +142,9 @@ spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const s
                            spry_error *err);
 spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
 
+/* Makes the plan refer to `to` where it referred to `from`, a matrix of the same structure. */
+void spryi_refer_to(spry_spmv_plan *plan, const spry_matrix *from, const spry_matrix *to);
+
 /* ---- owned.c ----------------------------------------------------------------------------------------- */
 
 enum { SPRYI_ZERO_BYTES = 64 };
@@ -187,8 +190,11 @@ int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options
 spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);
 void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored);
 
-/* 1: runs read the values of the caller's matrix where they are. */
+/* 1: runs read the values of the caller's matrix where they are, and no update has to check them. */
 int spryi_values_in_place(const spry_spmv_plan *plan);
+
+/* Replaces plan->A by a matrix of the same structure. A storage without values of its own reads those of `to`. */
+void spryi_replace_matrix(spry_spmv_plan *plan, const spry_matrix *to);
 
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
@@ -225,6 +231,9 @@ spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err);
 
 /* Lets go of the permuted copy where the storage borrows nothing of it. */
 void spryi_drop_copy(spry_spmv_plan *plan);
+
+/* Returns whether plan->A has arrays of its own, not those of the caller's matrix. */
+bool spryi_has_copy(const spry_spmv_plan *plan);
 
 /* Puts A's values as they are now into plan->A, in place or as a new copy, which drop_copy takes away again. */
 spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err);

@@ -272,6 +272,11 @@ void spryi_drop_copy(spry_spmv_plan *plan)
     plan->A = spryi_matrix_retain(order->given);
 }
 
+bool spryi_has_copy(const spry_spmv_plan *plan)
+{
+    return plan->order && plan->A->a.offsets != plan->order->given->a.offsets;
+}
+
 static int64_t pointers_of(const spry_ordering *o)
 {
     return o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0);
@@ -287,7 +292,7 @@ int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
     const spryi_plan_order *order = plan->order;
     if (!order) return 0;
     int64_t bytes = order->bytes;
-    if (owned && plan->A != order->given && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
+    if (owned && spryi_has_copy(plan) && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
     if (owned && order->ordering && keeps_groups(plan)) bytes += 8 * pointers_of(order->ordering);
     return bytes;
 }
@@ -368,10 +373,8 @@ spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
     spry_matrix *B = NULL;
     SPRYI_TRY(make_again(plan, &B, err));
     const int64_t bytes = B->a.nnz * (int64_t)spry_type_bytes(B->a.value_type);
-    if (plan->A == plan->order->given) {
-        spryi_matrix_release(plan->A);
-        plan->A = B;
-        B = NULL;
+    if (!spryi_has_copy(plan)) {
+        spryi_replace_matrix(plan, B);
     } else if (plan->A->a.device == 0) { /* the storage has the addresses of these */
         memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)bytes);
     } else if (bytes > 0) {

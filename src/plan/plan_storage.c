@@ -393,9 +393,18 @@ static int borrows_values(const spry_spmv_plan *plan)
 
 int spryi_values_in_place(const spry_spmv_plan *plan)
 {
-    const spry_matrix *A = plan->A;
-    if (A->stored || A->a.triangle != SPRY_ALL_ENTRIES) return 0;
-    return borrows_values(plan) && (!plan->order || A == plan->order->given);
+    const spry_matrix *given = plan->order ? plan->order->given : plan->A;
+    if (given->stored || given->a.triangle != SPRY_ALL_ENTRIES || plan->other == plan) return 0;
+    return plan->A->a.values == given->a.values && borrows_values(plan);
+}
+
+void spryi_replace_matrix(spry_spmv_plan *plan, const spry_matrix *to)
+{
+    spry_matrix *from = plan->A;
+    if (borrows_values(plan))
+        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->format, plan->stored.storage))->values = to->a.values;
+    plan->A = spryi_matrix_retain(to);
+    spryi_matrix_release(from);
 }
 
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)

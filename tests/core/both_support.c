@@ -25,9 +25,7 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
     return plan;
 }
 
-/* y = 1.5*op(A)*x - 0.5*y of host vectors in the plan's direction or the other, `op` in all, compared row by row. */
-static void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op,
-                      int transpose)
+void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op, int transpose)
 {
     const double alpha = 1.5, beta = -0.5;
     const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;

@@ -1,6 +1,15 @@
 /* Plans of both directions on the CPU. */
 #include "both_support.h"
 
+#include "core/matrix.h"
+#include "spry/io.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 /* A kernel by name, a pattern with scalings, an ordering: each direction has them. */
 static void other_options(void **state)
 {
@@ -38,10 +47,130 @@ static void other_options(void **state)
     spry_context_destroy(context);
 }
 
+/* Borrowed CSC. By rows it is A^T, which a plan may multiply with as it is. */
+typedef struct by_columns {
+    spry_matrix *A, *B; /* of values, of others; A may have a false claim */
+    int64_t nnz;
+    double *values, *others;
+} by_columns;
+
+static by_columns by_columns_of(spry_context *context, const spry_matrix *G, spry_symmetry claim)
+{
+    by_columns c = {.nnz = G->a.nnz};
+    spry_arrays a = G->a;
+    c.values = malloc((size_t)c.nnz * 8);
+    c.others = malloc((size_t)c.nnz * 8);
+    for (int64_t k = 0; k < c.nnz; k++) {
+        c.values[k] = 1 + (double)(k % 17);
+        c.others[k] = 3 * c.values[k] - 0.1 * (double)(k % 5);
+    }
+    a.struct_size = sizeof a;
+    a.layout = SPRY_CSC;
+    a.ownership = SPRY_BORROW;
+    a.values = c.others;
+    assert_int_equal(spry_matrix_create(context, &c.B, &a, NULL), SPRY_OK);
+    a.values = c.values;
+    a.symmetry = claim;
+    assert_int_equal(spry_matrix_create(context, &c.A, &a, NULL), SPRY_OK);
+    return c;
+}
+
+static void clear(by_columns *c)
+{
+    spry_matrix_destroy(c->A);
+    spry_matrix_destroy(c->B);
+    free(c->values);
+    free(c->others);
+}
+
+/* An update takes the new array and leaves the first as it is, which the plan reads no more. */
+static void check_update(spry_context *context, by_columns *c, const spry_spmv_options *o)
+{
+    const char *name = o->kernel ? o->kernel : "auto";
+    const spry_op back = o->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_update_options u = SPRY_INIT(spry_update_options);
+    u.values = c->others;
+    if (spry_spmv_plan_create(context, &plan, c->A, o, &err) != SPRY_OK) return; /* the kernel has no such product */
+    if (spry_spmv_plan_update(plan, &u, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
+    for (int64_t k = 0; k < c->nnz; k++) {
+        if (c->values[k] != 1 + (double)(k % 17)) fail_msg("%s: the first array has changed", name);
+        c->values[k] = NAN;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        check_run(context, plan, c->B, o->op, 0);
+        if (o->both_directions) check_run(context, plan, c->B, back, 1);
+        for (int64_t k = 0; k < c->nnz; k++) c->others[k] += pass == 0;
+        assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
+    }
+    spry_spmv_plan_destroy(plan);
+}
+
+static void values_by_columns(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *G = matrix(context, "grid5,x=9,y=7");
+    for (int k = -1; k < spry_kernel_count(); k++)
+        for (int c = 0; c < 8; c++) {
+            spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+            if (k >= 0) assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+            if (k >= 0 && strcmp(kernel.device_kind, "cpu") != 0) continue;
+            by_columns by = by_columns_of(context, G, c & 1 ? SPRY_SKEW_SYMMETRIC : SPRY_GENERAL);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.kernel = kernel.name;
+            o.op = c & 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+            o.both_directions = c / 4;
+            o.policy = k < 0 && !o.both_directions ? "measure" : NULL;
+            o.memory_limit_bytes = INT64_MAX;
+            check_update(context, &by, &o);
+            clear(&by);
+        }
+    spry_matrix_destroy(G);
+    spry_context_destroy(context);
+}
+
+/* The arrays of a container, which are mapped, and count as little in owned_bytes as the caller's. */
+static void a_container_by_columns(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL;
+    by_columns by = by_columns_of(context, G, SPRY_GENERAL);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_update_options u = SPRY_INIT(spry_update_options);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_spmv_plan *plan = NULL;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/spry_both_%d.spry", (int)getpid());
+    assert_int_equal(spry_matrix_write(by.A, path, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_read(context, &A, path, NULL, NULL), SPRY_OK);
+    unlink(path);
+    assert_int_equal(A->a.layout, SPRY_CSC);
+    o.both_directions = 1;
+    o.kernel = "csr_portable_cpu";
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* A is copied by rows */
+    assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
+    for (int t = 0; t < 2; t++) check_run(context, plan, A, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);
+    u.values = by.others;
+    assert_int_equal(spry_spmv_plan_update(plan, &u, NULL), SPRY_OK);
+    for (int t = 0; t < 2; t++) check_run(context, plan, by.B, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(G);
+    clear(&by);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways), cmocka_unit_test(one_storage_of_symmetric),
-                                       cmocka_unit_test(other_values), cmocka_unit_test(limits_and_refusals),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_by_columns), cmocka_unit_test(a_container_by_columns),
+                                       cmocka_unit_test(both_ways),         cmocka_unit_test(one_storage_of_symmetric),
+                                       cmocka_unit_test(other_values),      cmocka_unit_test(limits_and_refusals),
                                        cmocka_unit_test(other_options)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
