@@ -49,9 +49,9 @@ typedef struct spry_read_options {
  * Matrix Market (.mtx) becomes an owned CSR matrix: sorted, duplicates summed, both halves of a symmetric file stored.
  * Values are rounded correctly to value_type, whatever the locale. Zeros of an array file are dropped. A value past the
  * type's range is read as infinity. Entries above the diagonal of a symmetric file are mirrored like those below. An
- * entry and its mirror image in one symmetric file are SPRY_BAD_FILE, unless drop_duplicates is 1. Complex files are
- * SPRY_UNSUPPORTED. Whatever is wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a
- * comment any number.
+ * entry and its mirror image in one symmetric file are SPRY_BAD_FILE, unless drop_duplicates is 1. A skew-symmetric
+ * file that is read as SPRY_PATTERN becomes a symmetric matrix. Complex files are SPRY_UNSUPPORTED. Whatever is wrong
+ * in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a comment any number.
  *
  * Matrix Market and edge lists may be compressed by gzip, bzip2, xz or Zstandard, which the content tells. The last
  * three are read through libarchive, which is loaded at run time; SPRY_UNSUPPORTED if it is missing. The buffers of

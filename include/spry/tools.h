@@ -84,7 +84,8 @@ typedef struct spry_matrix_stats {
     /* rows of length 0; 1; 2..3; 4..7; ... bin b > 0 counts lengths 2^(b-1) .. 2^b - 1 */
     int64_t histogram[SPRY_HISTOGRAM_BINS];
     /* Of square matrices, the share of the entries off the diagonal whose mirror image is stored, from 0 to 1 (1 where
-       there are none); duplicates count once. 0 for others */
+       there are none); duplicates count once. 0 for others. In value_symmetric duplicates count as their sum in f64,
+       and each of a pattern as 1 */
     double pattern_symmetry;
 } spry_matrix_stats;
 
@@ -323,7 +324,11 @@ typedef struct spry_convert_options {
     spry_rounding *rounding;
 } spry_convert_options;
 
-/* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
+/*
+ * Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. B
+ * has A's claim of symmetry, except if duplicates of A are summed into values or kept in another type: their sums may
+ * differ from their images after rounding. A pattern of a skew-symmetric A is claimed symmetric.
+ */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                                          const spry_convert_options *options, spry_error *err);
 

@@ -171,8 +171,9 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
                           o.keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL, &duplicates, err));
     if (is_told) SPRYI_TRY(round_values(context, &a, o.value_type, &told, err));
     int merged = duplicates > 0 && !o.keep_duplicates;
-    /* Sums of the two halves may have been rounded differently: the claim is dropped. */
-    spry_symmetry symmetry = merged && o.value_type != SPRY_PATTERN ? SPRY_GENERAL : A->a.symmetry;
+    /* Duplicates that were rounded, or counted as 1, may have other sums than their images: the claim is dropped. */
+    const spry_type exact = o.keep_duplicates ? A->a.value_type : SPRY_PATTERN;
+    spry_symmetry symmetry = duplicates > 0 && o.value_type != exact ? SPRY_GENERAL : A->a.symmetry;
     if (o.value_type == SPRY_PATTERN && symmetry == SPRY_SKEW_SYMMETRIC) symmetry = SPRY_SYMMETRIC;
     SPRYI_TRY(spryi_compressed_finish(context, B, &a, o.layout, o.offset_type,
                                       duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,

@@ -147,7 +147,7 @@ static spry_status collect(const spry_matrix *A, spry_matrix_stats *stats, spry_
     if (a.rows == a.cols) {
         if (!in_order) {
             if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
-            SPRYI_TRY(spryi_merge(A->context, &made, made.value_type, SPRYI_SUM_ALL, NULL, err));
+            SPRYI_TRY(spryi_merge(A->context, &made, SPRY_F64, SPRYI_SUM_ALL, NULL, err));
             a = spryi_compressed_view(&made);
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));

@@ -77,8 +77,9 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     if (!distinct || value_type != a.value_type)
         SPRYI_TRY(spryi_merge(context, &a, value_type, options->drop_duplicates ? SPRYI_KEEP_FIRST : SPRYI_SUM_ALL,
                               &duplicates, err));
-    status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES, head->symmetry, head->field,
-                                     err);
+    const bool all_ones = value_type == SPRY_PATTERN && head->symmetry != SPRY_GENERAL;
+    status = spryi_compressed_finish(context, A, &a, SPRY_CSR, offset_type, SPRY_KNOWN_YES,
+                                     all_ones ? SPRY_SYMMETRIC : head->symmetry, head->field, err);
     if (status == SPRY_OK) {
         (*A)->symmetry_holds = true;
         (*A)->source.by_row = known(order.by_row);

@@ -207,37 +207,111 @@ static void containers_in_formats(void **state)
         }
 }
 
-/* One storage for both directions takes no values that are not symmetric. */
+/* One storage for both directions takes no values that are not symmetric. It asks for an update if it borrows them. */
 static void updates_of_symmetric(void **state)
 {
     (void)state;
-    small s = small_of(3, (double[MOST][MOST]){{4, 2, 0}, {2, 4, 1}, {0, 1, 4}});
-    spry_matrix *A = matrix_of(&s, SPRY_SYMMETRIC, 0);
-    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
-    double others[7];
-    o.both_directions = 1;
-    o.format = "sell";
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-    memcpy(others, s.values, sizeof others);
-    spry_update_options u = SPRY_INIT(spry_update_options);
-    u.values = others;
-    for (int k = 0; k < 2; k++) {
-        double *values = k ? others : s.values;
-        values[1] = 100;
-        expect_error(spry_spmv_plan_update(plan, k ? &u : NULL, &err), SPRY_INVALID_MATRIX, "values");
-        values[2] = 100;
-        assert_int_equal(spry_spmv_plan_update(plan, k ? &u : NULL, NULL), SPRY_OK);
+    for (int f = 0; f < 2; f++) {
+        small s = small_of(3, (double[MOST][MOST]){{4, 2, 0}, {2, 4, 1}, {0, 1, 4}});
+        spry_matrix *A = matrix_of(&s, SPRY_SYMMETRIC, 0);
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        spry_spmv_plan *plan = NULL;
+        double others[7];
+        o.both_directions = 1;
+        o.format = f ? "csr" : "sell";
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_int_equal(info.values_in_place, 0);
+        memcpy(others, s.values, sizeof others);
+        spry_update_options u = SPRY_INIT(spry_update_options);
+        u.values = others;
+        for (int k = 0; k < 2; k++) {
+            double *values = k ? others : s.values;
+            values[1] = 100;
+            expect_error(spry_spmv_plan_update(plan, k ? &u : NULL, &err), SPRY_INVALID_MATRIX, "values");
+            values[2] = 100;
+            assert_int_equal(spry_spmv_plan_update(plan, k ? &u : NULL, NULL), SPRY_OK);
+        }
+        spry_spmv_plan_destroy(plan);
+        spry_matrix_destroy(A);
     }
-    spry_spmv_plan_destroy(plan);
+}
+
+/* Entries at one position have a symmetric sum, but not after each is rounded, or counts as 1. */
+static void converted_duplicates(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 3, 5}, columns[] = {0, 1, 1, 0, 1};
+    static const double values[] = {4, 16777217, -16777216, 1, 4};
+    small sums[] = {small_of(2, (double[MOST][MOST]){{4, 1}, {1, 4}}),
+                    small_of(2, (double[MOST][MOST]){{4, 0}, {1, 4}}),
+                    small_of(2, (double[MOST][MOST]){{1, 2}, {1, 1}})};
+    static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL, *B = NULL;
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = 2;
+    a.nnz = 5;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.ownership = SPRY_COPY;
+    a.symmetry = SPRY_SYMMETRIC;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
+    for (int k = 0; k < 3; k++) {
+        spry_convert_options c = SPRY_INIT(spry_convert_options);
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        c.keep_duplicates = 1;
+        c.value_type = types[k];
+        o.vector_type = SPRY_F64;
+        assert_int_equal(spry_matrix_convert(context, &B, A, &c, NULL), SPRY_OK);
+        assert_int_equal(spry_matrix_get_arrays(B, &a, NULL), SPRY_OK);
+        assert_int_equal(a.symmetry, k == 0 ? SPRY_SYMMETRIC : SPRY_GENERAL);
+        assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
+        check_both(&sums[k], B, &o, NULL, NULL);
+        spry_matrix_destroy(B);
+    }
     spry_matrix_destroy(A);
+}
+
+/* Both halves of a skew-symmetric file count as 1 in a pattern. */
+static void skew_as_pattern(void **state)
+{
+    (void)state;
+    static const char file[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n";
+    small s = small_of(2, (double[MOST][MOST]){{0, 1}, {1, 0}});
+    spry_read_options r = SPRY_INIT(spry_read_options);
+    spry_convert_options c = SPRY_INIT(spry_convert_options);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A[3] = {NULL};
+    char path[64];
+    r.value_type = SPRY_PATTERN;
+    c.value_type = o.vector_type = SPRY_F64;
+    snprintf(path, sizeof path, "/tmp/spry_symmetry_%d.mtx", (int)getpid());
+    assert_int_equal(spry_matrix_read_memory(context, &A[0], file, sizeof file - 1, "s.mtx", &r, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_convert(context, &A[1], A[0], &c, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_write(A[1], path, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_read(context, &A[2], path, NULL, NULL), SPRY_OK);
+    unlink(path);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(spry_matrix_get_arrays(A[k], &a, NULL), SPRY_OK);
+        assert_int_equal(a.symmetry, SPRY_SYMMETRIC);
+        check_both(&s, A[k], &o, NULL, NULL);
+        spry_matrix_destroy(A[k]);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(scalings_of_symmetric), cmocka_unit_test(written_values),
-                                       cmocka_unit_test(false_claims), cmocka_unit_test(containers_in_formats),
-                                       cmocka_unit_test(updates_of_symmetric)};
+                                       cmocka_unit_test(false_claims),          cmocka_unit_test(containers_in_formats),
+                                       cmocka_unit_test(updates_of_symmetric),  cmocka_unit_test(converted_duplicates),
+                                       cmocka_unit_test(skew_as_pattern)};
     context = make_context(NULL, 2);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
