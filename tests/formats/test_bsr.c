@@ -205,12 +205,46 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
+/* The value of a refusal is a limit that suffices, with the sums of a transposed product counted. */
+static void refused_limits_suffice(void **state)
+{
+    (void)state;
+    enum { MOST = 2000 };
+    static int32_t offsets[MOST + 1], columns[MOST];
+    static float values[MOST];
+    spry_context *context = context_of(2);
+    for (int k = 0; k < 16 * 2 * 2 * 2 * 4; k++) {
+        const int block = k % 16 + 1, scatters = k / 16 % 2, n = (int[]){60, 300, 900, MOST}[k / 128];
+        char format[16];
+        spry_matrix *A = NULL;
+        spry_spmv_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        for (int i = 0; i < n; i++) {
+            offsets[i + 1] = i + 1;
+            columns[i] = scatters ? i * 7919 % n : i;
+        }
+        snprintf(format, sizeof format, "bsr:block=%d", block);
+        o.format = format;
+        o.op = k / 32 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.vector_type = k / 64 % 2 ? SPRY_F64 : SPRY_F32;
+        o.memory_limit_bytes = 1;
+        assert_int_equal(spry_matrix_borrow_csr_f32(context, &A, n, n, offsets, columns, values, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+        o.memory_limit_bytes = err.value;
+        if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK)
+            fail_msg("%d rows, case %d, %s: %lld, then %s", n, k, format, (long long)o.memory_limit_bytes, err.message);
+        spry_spmv_plan_destroy(plan);
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_size_is_found),
-        cmocka_unit_test(fill_meets_inf_and_nan),
-        cmocka_unit_test(explicit_zeros_come_back),
+        cmocka_unit_test(refused_limits_suffice), cmocka_unit_test(the_size_is_found),
+        cmocka_unit_test(fill_meets_inf_and_nan), cmocka_unit_test(explicit_zeros_come_back),
         cmocka_unit_test(damage_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,13 +93,15 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, st
  * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with
  * zeros; of several columns it tells the tail's column alone.
  * cut tells the first block row at or after `part` of `parts` of the work. find_windows resolves parts and windows of a
- * filled storage, on so many threads; window p begins window_at numbers into the workspace.
+ * filled storage, on so many threads; window p begins window_at numbers into the workspace. most_sums bounds the
+ * numbers of all windows.
  */
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
 void spryi_bsr_pad_x(spryi_bsr_job *job);
 int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
 void spryi_bsr_find_windows(const spry_context *context, spryi_bsr *s, int threads);
 int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p);
+int64_t spryi_bsr_most_sums(const spryi_bsr_head *h);
 
 /* NULL where there is no fill. */
 static inline const void *spryi_bsr_masks(const spryi_bsr *s)

@@ -107,6 +107,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *s = (spryi_bsr){.offsets = NULL};
     SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
     spryi_bsr_cost(s, &cost);
+    cost.beside = spryi_bsr_most_sums(&s->head) * (int64_t)spry_type_bytes(request->options->vector_type);
     SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
     SPRYI_TRY(spryi_bsr_check_sums(request, &s->head, A, err));
     s->types = types_of(&s->head);

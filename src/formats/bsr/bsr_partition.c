@@ -112,10 +112,17 @@ static void find_windows(void *job, int64_t begin, int64_t end)
                     &s->head.window_begin[p], &s->head.window_end[p]);
 }
 
+enum { LEAST_VALUES = 4096, SHARE = 4 };
+
+int64_t spryi_bsr_most_sums(const spryi_bsr_head *h)
+{
+    const int64_t share = h->blocks * h->block * h->block / SHARE, of_two = 2 * h->block_cols * h->block;
+    return share > of_two ? share : of_two;
+}
+
 /* Halved until the sums are at most a quarter of the stored values, and parts large enough to start. */
 void spryi_bsr_find_windows(const spry_context *context, spryi_bsr *s, int threads)
 {
-    enum { LEAST_VALUES = 4096, SHARE = 4 };
     spryi_bsr_head *h = &s->head;
     const int64_t values = h->blocks * h->block * h->block;
     h->parts = SPRYI_BSR_PARTS;
