@@ -1,4 +1,4 @@
-/* Whether a sanitizer watches, under which everything takes many times as long. */
+/* How much of a long test runs: less under sanitizers, all of it only in ./check --full. */
 #ifndef TESTS_INSTRUMENTED_H
 #define TESTS_INSTRUMENTED_H
 
@@ -25,5 +25,13 @@
 #ifndef RACES_ALONE
 #define RACES_ALONE 0
 #endif
+
+/* 1: long tests run all of their trials (SPRY_TEST_FULL); 0: they run a sample. */
+#ifndef TEST_FULL
+#define TEST_FULL 0
+#endif
+
+/* 1: the smallest sample, in builds with a sanitizer. */
+#define SAMPLED (RACES_ALONE || (INSTRUMENTED && !TEST_FULL))
 
 #endif

@@ -133,7 +133,7 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
 }
 
 /* Where time is short formats take turns: each meets every third family, every sixth where races are looked for. */
-enum { TURNS = RACES_ALONE ? 6 : INSTRUMENTED ? 3 : 1 };
+enum { TURNS = SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
 {
     return format % TURNS;

@@ -22,7 +22,7 @@
 
 spry_op tested_op;
 const char *tested_device = "cpu";
-int tested_briefly = INSTRUMENTED;
+int tested_briefly = INSTRUMENTED || !TEST_FULL;
 
 /* How many index pairs the device takes: CUDA has no 64-bit columns. */
 static int pairs_there_are(void)
@@ -54,9 +54,9 @@ static int takes_part(const spry_kernel_info *kernel, int k, const material *s, 
     const int type = s->type == SPRY_F64;
     if (!is_own(kernel) || tested_op == SPRY_TRANSPOSE)
         return tested_briefly ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS &&
-                                    (k + number / 4) % (2 + RACES_ALONE) == 0
+                                    (k + number / 4) % (2 + SAMPLED) == 0
                               : (number + 3 * type + pair + h) % FORMS == 0 && (k + number + type + pair) % 2 == 0;
-    if (tested_briefly) return (number + (int)s->type + h + k) % (12 + 12 * RACES_ALONE) == pair;
+    if (tested_briefly) return (number + (int)s->type + h + k) % (12 + 12 * SAMPLED) == pair;
     return !forms[h].brief || (number + 3 * type + h) % FORMS == pair;
 }
 
@@ -71,7 +71,7 @@ static int next_met(int number)
 /* They take a half of the kernels on each, an eighth where time is short, and less where races alone are looked for. */
 static int is_due(int kernel, int number)
 {
-    const int turns = tested_briefly ? 8 + 8 * RACES_ALONE : 2;
+    const int turns = tested_briefly ? 8 + 8 * SAMPLED : 2;
     return (kernel + number / 4) % turns == 0; /* tests choose types by number % 4 */
 }
 
@@ -138,7 +138,7 @@ void every_kernel_on_every_family(void **state)
     }
     for (int number = 0; number < family_count(); number = family_next(number, tested_briefly))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if (tested_briefly && (number + type) % (4 + 4 * RACES_ALONE) != 0) continue;
+            if (tested_briefly && (number + type) % (4 + 4 * SAMPLED) != 0) continue;
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             for (int pair = 0; pair < pairs_there_are(); pair++)
@@ -440,7 +440,7 @@ void columns_row_by_row(void **state)
             spry_kernel_info kernel = kernel_info(context, k);
             const spryi_kernel *descriptor = spryi_find_kernel(kernel.name);
             const int several = (descriptor->several & op) != 0, as_alone = is_as_alone(kernel.name, op);
-            const int turns = tested_briefly ? 17 + 17 * RACES_ALONE : several ? 7 : 17;
+            const int turns = tested_briefly ? 17 + 17 * SAMPLED : several ? 7 : 17;
             if (!is_tested(&kernel) || !kernel.deterministic || (k + number / 2) % turns != 0) continue;
             trial t = {&s.f, how, kernel.name, s.type, number % pairs_there_are(), tested_op};
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);

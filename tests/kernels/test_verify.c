@@ -145,7 +145,7 @@ static void corrupt(product *p)
 }
 
 /* Where races are looked for, a third of the families. */
-enum { SOME = RACES_ALONE ? 3 : 1 };
+enum { SOME = SAMPLED ? 3 : 1 };
 
 static void right_passes_and_wrong_does_not(void **state)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIALS = 150, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };
+enum { TRIALS = TEST_FULL ? 150 : 30, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };
 
 static test_form drawn_form(spry_type type, uint64_t *state)
 {

@@ -71,7 +71,8 @@ static void SPRY_FN(parts)(const spryi_run_args *args, int64_t begin, int64_t en
     const spryi_bsr_head *h = &s->head;
     for (int p = (int)begin; p < (int)end; p++) {
         SPRY_V *t = (SPRY_V *)args->workspace + spryi_bsr_window_at(h, p);
-        memset(t, 0, (size_t)((h->window_end[p] - h->window_begin[p]) * h->block) * sizeof *t);
+        const int64_t sums = (h->window_end[p] - h->window_begin[p]) * h->block;
+        if (sums > 0) memset(t, 0, (size_t)sums * sizeof *t); /* without sums the workspace may be NULL */
         SPRY_FN(part)
         ((const spryi_bsr_job *)args, spryi_bsr_cut(s, p, h->parts), spryi_bsr_cut(s, p + 1, h->parts),
          h->window_begin[p], t);
