@@ -132,7 +132,7 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
     free(right);
 }
 
-/* Where time is short formats take turns: each meets every third family, every sixth where races are looked for. */
+/* Formats take turns: each meets every third family, every sixth if SAMPLED, all of them if TEST_FULL. */
 enum { TURNS = SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
 {

@@ -47,15 +47,15 @@ static int is_own(const spry_kernel_info *kernel)
  * and both types, and in each other form with one pair and one type now and then; the others, which are made of the
  * same CSR whatever the form, in one form and one type each time, which take turns. Where time is short: a quarter of
  * the types, there one form in every other family for the others, a quarter of the forms for the own; fewer yet where
- * races alone are looked for.
+ * SAMPLED.
  */
 static int takes_part(const spry_kernel_info *kernel, int k, const material *s, int number, int pair, int h)
 {
     const int type = s->type == SPRY_F64;
     if (!is_own(kernel) || tested_op == SPRY_TRANSPOSE)
-        return tested_briefly ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS &&
-                                    (k + number / 4) % (2 + SAMPLED) == 0
-                              : (number + 3 * type + pair + h) % FORMS == 0 && (k + number + type + pair) % 2 == 0;
+        return tested_briefly
+                   ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS && (k + number / 4) % (2 + SAMPLED) == 0
+                   : (number + 3 * type + pair + h) % FORMS == 0 && (k + number + type + pair) % 2 == 0;
     if (tested_briefly) return (number + (int)s->type + h + k) % (12 + 12 * SAMPLED) == pair;
     return !forms[h].brief || (number + 3 * type + h) % FORMS == pair;
 }
@@ -68,7 +68,7 @@ static int next_met(int number)
     return number;
 }
 
-/* They take a half of the kernels on each, an eighth where time is short, and less where races alone are looked for. */
+/* They take a half of the kernels on each, an eighth where time is short, and less if SAMPLED. */
 static int is_due(int kernel, int number)
 {
     const int turns = tested_briefly ? 8 + 8 * SAMPLED : 2;
