@@ -104,8 +104,8 @@ static void follow_the_ranks(void **state)
         o.columns = 3;
         plan = plan_of(context, A, o);
         const spry_spmv_plan_info wide = info_of(plan);
-        if (cases[c].more > 0) /* one by one */
-            assert_true(fabs(wide.predicted_us - 3 * info.predicted_us) < 0.01 * wide.predicted_us);
+        if (cases[c].more > 0) /* one by one; less than 3 times if csr's time comes from a low measured bandwidth */
+            assert_true(wide.predicted_us > 1.5 * info.predicted_us && wide.predicted_us < 3.03 * info.predicted_us);
         else /* csr takes them where they are, packed as rows, into which they are brought */
             assert_true(wide.predicted_us > info.predicted_us &&
                         wide.predicted_us < (cases[c].more == 0 ? 2.95 : 4) * info.predicted_us);

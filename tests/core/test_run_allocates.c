@@ -2,13 +2,14 @@
  * What runs allocate: nothing, except that a run on a CPU which overlaps another one of the plan allocates
  * workspace_bytes if that is not 0 and the caller brings no workspace.
  */
+#include "instrumented.h"
 #include "spry/tools.h"
 #include "support.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SIDE = 120, N = SIDE * SIDE, THREADS = 4, RUNS = 60 };
+enum { SIDE = 120, N = SIDE * SIDE, THREADS = 4, RUNS = SAMPLED ? 10 : 60 };
 
 typedef struct runner {
     const spry_spmv_plan *plan;
