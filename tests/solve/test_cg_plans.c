@@ -525,15 +525,14 @@ static void the_same_bits_for_any_threads(void **state)
 {
     (void)state;
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
-        for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++) {
-            if (SAMPLED && (precond + inside) % 2) continue; /* the two take turns */
-            static double first[20 * 20 * 60], x[20 * 20 * 60], b[20 * 20 * 60];
+        for (int inside = SAMPLED && precond % 2; inside <= SPRY_INSIDE_F32; inside += 1 + SAMPLED) {
+            enum { n = 20 * 20 * 60 };
+            static double first[n], x[n], b[n];
             for (int threads = 1; threads <= 4; threads += SAMPLED ? 2 : 1) {
                 spry_context *own = make_context(NULL, threads);
                 spry_matrix *A = NULL;
                 spry_cg_options o = SPRY_INIT(spry_cg_options);
                 spry_error err = {0};
-                const int n = 20 * 20 * 60;
                 assert_int_equal(spry_matrix_generate(own, &A, "laplace7,x=20,y=20,z=60", NULL, NULL), SPRY_OK);
                 for (int i = 0; i < n; i++) b[i] = i % 19 - 7;
                 o.precond = (spry_precond)precond;
