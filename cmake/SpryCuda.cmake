@@ -75,7 +75,7 @@ if(SPRY_HAVE_CUDA)
     list(POP_FRONT module name types kernels)
     list(TRANSFORM module REPLACE "(.+)" "SPRYI_${types}(${kernels}, \\1)" OUTPUT_VARIABLE instances)
     list(JOIN instances " " instances)
-    set(source ${spry_generated}/packed_${name}_cuda.cu)
+    set(source ${spry_generated}/formats/packed/packed_${name}_cuda.cu)
     file(CONFIGURE OUTPUT ${source} CONTENT
          "#define SPRY_INSTANCES ${instances}\n#include \"formats/packed/packed_module_cuda.cu\"\n")
     list(APPEND spry_cuda_sources ${source})
