@@ -163,21 +163,23 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
 {
     const size_t room = (size_t)(e->nnz + e->rows + e->cols + 2) * 8;
     void *offsets = calloc(1, room), *major = calloc(1, room), *minor = calloc(1, room), *values = calloc(1, room);
-    const int csc = form.layout == SPRY_CSC;
-    int64_t majors = csc ? e->cols : e->rows, at = 0;
-    for (int64_t m = 0; m < (form.layout == SPRY_COO ? 1 : majors); m++) {
-        for (int64_t n = 0; n < e->nnz; n++) {
-            int64_t k = form.layout == SPRY_COO ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime */
-            if (form.layout == SPRY_COO && e->nnz % 7919 == 0) k = n;
-            if (form.layout != SPRY_COO && (csc ? e->j[k] : e->i[k]) != m) continue;
-            store(major, form.index_type, at, e->i[k]);
-            store(minor, form.index_type, at, csc ? e->i[k] : e->j[k]);
-            if (form.value_type == SPRY_F32) ((float *)values)[at] = (float)e->value[k];
-            if (form.value_type == SPRY_F64) ((double *)values)[at] = e->value[k];
-            at++;
-        }
-        if (form.layout != SPRY_COO) store(offsets, form.offset_type, m + 1, at);
+    const int csc = form.layout == SPRY_CSC, coo = form.layout == SPRY_COO;
+    const int64_t majors = csc ? e->cols : e->rows, *of = csc ? e->j : e->i;
+    int64_t *next = calloc((size_t)majors + 1, sizeof *next); /* position of the next entry of a row or column */
+    assert_non_null(next);
+    for (int64_t n = 0; n < e->nnz; n++) next[of[n] + 1]++;
+    for (int64_t m = 0; m < majors; m++) next[m + 1] += next[m];
+    for (int64_t m = 0; m <= majors && !coo; m++) store(offsets, form.offset_type, m, next[m]);
+    for (int64_t n = 0; n < e->nnz; n++) {
+        int64_t k = coo ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime */
+        if (coo && e->nnz % 7919 == 0) k = n;
+        const int64_t at = coo ? n : next[of[k]]++;
+        store(major, form.index_type, at, e->i[k]);
+        store(minor, form.index_type, at, csc ? e->i[k] : e->j[k]);
+        if (form.value_type == SPRY_F32) ((float *)values)[at] = (float)e->value[k];
+        if (form.value_type == SPRY_F64) ((double *)values)[at] = e->value[k];
     }
+    free(next);
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = form.layout;
     a.rows = e->rows;
