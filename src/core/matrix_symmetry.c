@@ -11,6 +11,7 @@
 #include "core/float_env.h"
 #include "core/memory.h"
 #include "core/pool.h"
+#include "core/row_lengths.h"
 
 #include <math.h>
 
@@ -19,7 +20,6 @@ typedef struct comparison {
     const spryi_symmetry_test *how;
     double *scales;     /* sqrt(|a_ii|); NULL: the comparison is exact */
     atomic_llong first; /* row that differs */
-    atomic_int falls;   /* 1: columns do not increase in every row */
 } comparison;
 
 /* Returns the index of the entry at (i, j), or -1 if nothing is stored there. */
@@ -74,18 +74,6 @@ static void find_scales(void *job, int64_t begin, int64_t end)
     }
 }
 
-static void find_falls(void *job, int64_t begin, int64_t end)
-{
-    comparison *c = job;
-    int64_t falls = 0;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t last = spryi_offset_of(c->a, i + 1);
-        for (int64_t k = spryi_offset_of(c->a, i) + 1; k < last; k++)
-            falls += spryi_minor_of(c->a, k) <= spryi_minor_of(c->a, k - 1);
-    }
-    if (falls > 0) atomic_store(&c->falls, 1);
-}
-
 spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
                                spry_error *err)
 {
@@ -99,8 +87,7 @@ spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const
     spry_arrays a = entries->a;
     const int threads = spryi_threads(A->context, a.rows + a.nnz);
     c.a = &a;
-    if (a.layout == SPRY_CSR) spryi_loop(A->context, threads, a.rows, 0, find_falls, &c);
-    if (a.layout != SPRY_CSR || c.falls) {
+    if (a.layout != SPRY_CSR || !spryi_rows_rise(A->context, &a)) {
         SPRYI_TRY(spryi_compress(A->context, &made, &entries->a, SPRY_CSR, a.index_type, err));
         SPRYI_TRY(spryi_merge(A->context, &made, SPRY_F64, SPRYI_SUM_ALL, NULL, err));
         a = spryi_compressed_view(&made);

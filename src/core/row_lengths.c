@@ -35,6 +35,43 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
     return j.longest;
 }
 
+/* The types are constants where it is inlined. */
+static inline __attribute__((always_inline)) int falls_in(const spry_arrays *csr, spry_index_type offset_type,
+                                                          spry_index_type index_type, int64_t first, int64_t end)
+{
+    const void *offsets = csr->offsets, *columns = csr->indices;
+    int falls = 0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t last = spryi_index_at(offsets, offset_type, i + 1);
+        for (int64_t k = spryi_index_at(offsets, offset_type, i) + 1; k < last; k++)
+            falls |= spryi_index_at(columns, index_type, k) <= spryi_index_at(columns, index_type, k - 1);
+    }
+    return falls;
+}
+
+typedef struct order_job {
+    spry_arrays csr;
+    atomic_int falls;
+} order_job;
+
+static void find_falls(void *job, int64_t begin, int64_t end)
+{
+    order_job *j = job;
+    const spry_arrays csr = j->csr; /* a copy that no store can change */
+    const int pair = spryi_index_pair(csr.offset_type, csr.index_type);
+    if (pair == 0   ? falls_in(&csr, SPRY_I32, SPRY_I32, begin, end)
+        : pair == 1 ? falls_in(&csr, SPRY_I64, SPRY_I32, begin, end)
+                    : falls_in(&csr, SPRY_I64, SPRY_I64, begin, end))
+        atomic_store(&j->falls, 1);
+}
+
+int spryi_rows_rise(const spry_context *context, const spry_arrays *csr)
+{
+    order_job j = {.csr = *csr};
+    spryi_loop(context, spryi_threads(context, csr->nnz), csr->rows, 4096, find_falls, &j);
+    return !j.falls;
+}
+
 /* type is a constant where it is inlined. */
 static inline __attribute__((always_inline)) int64_t count_of(const void *offsets, spry_index_type type, int64_t first,
                                                               int64_t end, int64_t *rows_of, int64_t most)

@@ -1,4 +1,4 @@
-/* How long the rows of CSR arrays are. */
+/* Lengths of the rows of CSR arrays, and the order of their columns. */
 #ifndef SPRYI_ROW_LENGTHS_H
 #define SPRYI_ROW_LENGTHS_H
 
@@ -6,6 +6,9 @@
 
 /* Entries of the longest row. */
 int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
+
+/* Returns 1 if columns increase in every row, whatever the arrays claim. */
+int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 
 /* rows_of[length]++ for each row, those of `most` entries and more in rows_of[most]; the caller clears it before. */
 void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most);

@@ -25,22 +25,13 @@ static int64_t SPRY_FN(cut_piece)(const spryi_spgemm_job *job, int64_t begin, in
     return pieces;
 }
 
-/* 1: some column of row i is not greater than the one before. */
-static int SPRY_FN(falls)(const spry_arrays *csr, int64_t i)
-{
-    const SPRY_P *restrict offsets = csr->offsets;
-    const SPRY_J *restrict columns = csr->indices;
-    int falls = 0;
-    for (SPRY_P k = offsets[i] + 1; k < offsets[i + 1]; k++) falls |= columns[k] <= columns[k - 1];
-    return falls;
-}
-
 #else
 #include "core/assemble.h"
 #include "core/bisect.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "spgemm/spgemm.h"
 
 #define SPRYI_TEMPLATE "spgemm/cpu/work_pieces.c"
@@ -63,7 +54,7 @@ typedef struct piece_job {
     const spry_arrays *a;
     int64_t work;
     atomic_llong products;
-    atomic_int overflow, falls;
+    atomic_int overflow;
 } piece_job;
 
 static void cut_rows(void *argument, int64_t begin, int64_t end)
@@ -163,22 +154,10 @@ done:
     return status;
 }
 
-static void find_falls(void *argument, int64_t begin, int64_t end)
-{
-    int (*const falls_of[])(const spry_arrays *, int64_t) = {falls_32_32, falls_64_32, falls_64_64};
-    piece_job *j = argument;
-    const int pair = spryi_index_pair(j->a->offset_type, j->a->index_type);
-    int falls = 0;
-    for (int64_t i = begin; i < end; i++) falls |= falls_of[pair](j->a, i);
-    if (falls) atomic_store(&j->falls, 1);
-}
-
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr)
 {
     if (csr->sorted == SPRY_KNOWN_YES && csr->unique == SPRY_KNOWN_YES) return 1;
     if (csr->sorted == SPRY_KNOWN_NO || csr->unique == SPRY_KNOWN_NO) return 0;
-    piece_job j = {.a = csr};
-    spryi_loop(context, spryi_threads(context, csr->nnz), csr->rows, 4096, find_falls, &j);
-    return !j.falls;
+    return spryi_rows_rise(context, csr);
 }
 #endif
