@@ -7,7 +7,6 @@
 
 #include "core/assemble.h"
 #include "core/error.h"
-#include "core/float_env.h"
 #include "core/memory.h"
 #include "core/pool.h"
 #include "io/ordered_handover.h"
@@ -24,16 +23,12 @@ typedef struct part {
     void *rows, *cols, *values;
 } part;
 
-typedef struct worker worker;
-
 typedef struct job {
     spryi_text *text;
     const spryi_edges *edges;
     spry_type type; /* of the weights; SPRY_PATTERN: none */
     _Atomic int64_t next_block;
     _Atomic int stop;
-    worker *workers;
-    spryi_memory_limit *limit; /* the caller's */
     /* belong to the thread that has the next block */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
@@ -120,8 +115,10 @@ static spry_status append(job *work, const spryi_block *block, const spryi_parse
     return SPRY_OK;
 }
 
-static void work_through(job *work, spryi_block *block, spryi_parsed_edges *own)
+static void work_through(void *job_of_text, spryi_block *block, void *parsed)
 {
+    job *work = job_of_text;
+    spryi_parsed_edges *own = parsed;
     while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
         spry_error error = {0};
         part *kept = NULL;
@@ -147,64 +144,32 @@ static void work_through(job *work, spryi_block *block, spryi_parsed_edges *own)
     }
 }
 
-struct worker {
-    spryi_block block;
-    spryi_parsed_edges own;
-};
-
-static void release_worker(spryi_text *text, worker *w)
+static void release_parsed(spry_context *context, void *parsed)
 {
-    spryi_block_destroy(text, &w->block);
-    spryi_release(text->context, w->own.rows);
-    spryi_release(text->context, w->own.cols);
-    spryi_release(text->context, w->own.values);
+    spryi_parsed_edges *own = parsed;
+    spryi_release(context, own->rows);
+    spryi_release(context, own->cols);
+    spryi_release(context, own->values);
 }
 
-static spry_status create_worker(const job *work, worker *w, spry_error *err)
+static spry_status create_parsed(const void *job_of_text, void *parsed, spry_error *err)
 {
+    const job *work = job_of_text;
+    spryi_parsed_edges *own = parsed;
     spry_context *context = work->text->context;
     const int64_t most = (1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES) / (work->type == SPRY_PATTERN ? 4 : 6) + 1;
-    spry_status status = SPRY_OK;
-    *w = (worker){0};
-    SPRYI_TRY(spryi_block_create(work->text, &w->block, err));
-    SPRYI_TRY(SPRYI_NEW(context, &w->own.rows, most, "parsed sources", err));
-    SPRYI_TRY(SPRYI_NEW(context, &w->own.cols, most, "parsed targets", err));
-    if (work->type != SPRY_PATTERN)
-        SPRYI_TRY(spryi_allocate(context, &w->own.values, most, spry_type_bytes(work->type), "parsed weights", err));
-done:
-    if (status != SPRY_OK) release_worker(work->text, w);
-    return status;
-}
-
-/* Each worker takes blocks until there are none. */
-static void work_through_all(void *job, int64_t begin, int64_t end)
-{
-    SPRYI_DEFAULT_FLOATS;
-    struct job *work = job;
-    spryi_memory_limit *before = spryi_set_memory_limit(work->limit);
-    for (worker *w = work->workers + begin; w < work->workers + end; w++) work_through(work, &w->block, &w->own);
-    (void)spryi_set_memory_limit(before);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own->rows, most, "parsed sources", err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own->cols, most, "parsed targets", err));
+    if (work->type == SPRY_PATTERN) return SPRY_OK;
+    return spryi_allocate(context, &own->values, most, spry_type_bytes(work->type), "parsed weights", err);
 }
 
 static spry_status run(job *work, spry_error *err)
 {
-    spry_context *context = work->text->context;
-    const int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
-    int threads = spry_context_threads(context), ready = 0;
-    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
-    worker *workers = NULL;
-    spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
-    if (status != SPRY_OK) return status;
-    for (; ready < threads; ready++) SPRYI_TRY(create_worker(work, &workers[ready], err));
-    work->workers = workers;
-    work->limit = spryi_get_memory_limit();
-    spryi_loop(context, threads, threads, 1, work_through_all, work);
-    status = work->status;
-    if (status != SPRY_OK && err) *err = work->error;
-done:
-    for (int t = 0; t < ready; t++) release_worker(work->text, &workers[t]);
-    spryi_release(context, workers);
-    return status;
+    static const spryi_readers readers = {sizeof(spryi_parsed_edges), create_parsed, release_parsed, work_through};
+    SPRYI_OK_OR_RETURN(spryi_text_share(work->text, &readers, work, err));
+    if (work->status != SPRY_OK && err) *err = work->error;
+    return work->status;
 }
 
 /* ---- together ---------------------------------------------------------------------------------- */

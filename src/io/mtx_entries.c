@@ -7,15 +7,11 @@
  * file order that has one.
  */
 #include "core/error.h"
-#include "core/float_env.h"
 #include "core/memory.h"
-#include "core/pool.h"
 #include "io/mtx_parse.h"
 #include "io/ordered_handover.h"
 
 #include <string.h>
-
-typedef struct worker worker;
 
 typedef struct job {
     spryi_text *text;
@@ -24,8 +20,6 @@ typedef struct job {
     spry_type parsed_type;      /* f64 where values are only checked */
     _Atomic int64_t next_block; /* the one that may append now */
     _Atomic int stop;
-    worker *workers;
-    spryi_memory_limit *limit; /* the caller's */
     /* belong to the thread that has the next block */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
@@ -96,8 +90,10 @@ static void append(const spryi_mtx_entries *entries, const spryi_parsed *from, i
     if (entries->values) memcpy((char *)entries->values + (size_t)at * value_bytes, from->values, count * value_bytes);
 }
 
-static void work_through(job *work, spryi_block *block, spryi_parsed *own)
+static void work_through(void *job_of_text, spryi_block *block, void *parsed)
 {
+    job *work = job_of_text;
+    spryi_parsed *own = parsed;
     while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
         spry_error error = {0};
         int64_t at = 0;
@@ -123,31 +119,29 @@ static void work_through(job *work, spryi_block *block, spryi_parsed *own)
 
 /* ---- the whole --------------------------------------------------------------------------------- */
 
-static void release_parsed(spry_context *context, spryi_parsed *p)
+static void release_parsed(spry_context *context, void *parsed)
 {
+    spryi_parsed *p = parsed;
     spryi_release(context, p->rows);
     spryi_release(context, p->cols);
     spryi_release(context, p->values);
 }
 
-static spry_status create_parsed(const job *work, spryi_parsed *p, spry_error *err)
+static spry_status create_parsed(const void *job_of_text, void *parsed, spry_error *err)
 {
+    const job *work = job_of_text;
+    spryi_parsed *p = parsed;
     spry_context *context = work->text->context;
     size_t index_bytes = spry_index_type_bytes(work->entries->index_type);
     const spryi_mtx *head = work->head;
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2); /* bytes of a line */
     int64_t most = (1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES) / least + 1;
-    spry_status status = SPRY_OK;
-    *p = (spryi_parsed){0};
     if (!head->array) {
-        SPRYI_TRY(spryi_allocate(context, &p->rows, most, index_bytes, "parsed rows", err));
-        SPRYI_TRY(spryi_allocate(context, &p->cols, most, index_bytes, "parsed columns", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &p->rows, most, index_bytes, "parsed rows", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &p->cols, most, index_bytes, "parsed columns", err));
     }
-    if (head->field != SPRYI_FIELD_PATTERN)
-        SPRYI_TRY(spryi_allocate(context, &p->values, most, spry_type_bytes(work->parsed_type), "parsed values", err));
-done:
-    if (status != SPRY_OK) release_parsed(context, p);
-    return status;
+    if (head->field == SPRYI_FIELD_PATTERN) return SPRY_OK;
+    return spryi_allocate(context, &p->values, most, spry_type_bytes(work->parsed_type), "parsed values", err);
 }
 
 static spry_status allocate_entries(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
@@ -171,53 +165,10 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)
     entries->rows = entries->cols = entries->values = NULL;
 }
 
-struct worker {
-    spryi_block block;
-    spryi_parsed own;
-};
-
-/* Each worker takes blocks until there are none. zlib allocates where a worker first inflates. */
-static void work_through_all(void *job, int64_t begin, int64_t end)
-{
-    SPRYI_DEFAULT_FLOATS;
-    struct job *work = job;
-    spryi_memory_limit *before = spryi_set_memory_limit(work->limit);
-    for (worker *w = work->workers + begin; w < work->workers + end; w++) work_through(work, &w->block, &w->own);
-    (void)spryi_set_memory_limit(before);
-}
-
-static spry_status run(job *work, spry_error *err)
-{
-    spry_context *context = work->text->context;
-    int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
-    int threads = spry_context_threads(context), ready = 0;
-    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
-    worker *workers = NULL;
-    spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
-    if (status != SPRY_OK) return status;
-    for (; ready < threads; ready++) {
-        SPRYI_TRY(spryi_block_create(work->text, &workers[ready].block, err));
-        status = create_parsed(work, &workers[ready].own, err);
-        if (status != SPRY_OK) {
-            spryi_block_destroy(work->text, &workers[ready].block);
-            goto done;
-        }
-    }
-    work->workers = workers;
-    work->limit = spryi_get_memory_limit();
-    spryi_loop(context, threads, threads, 1, work_through_all, work);
-done:
-    for (int t = 0; t < ready; t++) {
-        spryi_block_destroy(work->text, &workers[t].block);
-        release_parsed(context, &workers[t].own);
-    }
-    spryi_release(context, workers);
-    return status;
-}
-
 spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err)
 {
+    static const spryi_readers readers = {sizeof(spryi_parsed), create_parsed, release_parsed, work_through};
     spry_context *context = text->context;
     *entries = (spryi_mtx_entries){.index_type = index_type,
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
@@ -233,7 +184,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                 .last_i = -1,
                 .last_j = -1};
     spry_status status = allocate_entries(context, head, entries, err);
-    if (status == SPRY_OK) status = run(&work, err);
+    if (status == SPRY_OK) status = spryi_text_share(text, &readers, &work, err);
     if (status == SPRY_OK && work.status != SPRY_OK) {
         status = work.status;
         if (err) *err = work.error;

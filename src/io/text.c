@@ -2,7 +2,9 @@
 
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
+#include "core/pool.h"
 #include "io/inflater.h"
 
 #include <errno.h>
@@ -259,4 +261,52 @@ void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *f
     } else {
         text->start = text->next = block->offset + (from - block->text);
     }
+}
+
+/* ---- reading by several threads ---------------------------------------------------------------- */
+
+typedef struct reading {
+    const spryi_readers *how;
+    void *job;
+    spryi_block *blocks;       /* one of each reader */
+    char *own;                 /* of how->own_bytes bytes each */
+    spryi_memory_limit *limit; /* the caller's */
+} reading;
+
+/* Each reader takes blocks until there are none. zlib allocates where a reader first inflates. */
+static void read_all(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const reading *r = job;
+    spryi_memory_limit *before = spryi_set_memory_limit(r->limit);
+    for (int64_t t = begin; t < end; t++) r->how->work(r->job, &r->blocks[t], r->own + (size_t)t * r->how->own_bytes);
+    (void)spryi_set_memory_limit(before);
+}
+
+spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *job, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_context *context = text->context;
+    const int64_t blocks = spryi_text_most_left(text) / SPRYI_BLOCK_BYTES + 1;
+    int threads = spry_context_threads(context), made = 0;
+    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
+    reading r = {.how = how, .job = job, .limit = spryi_get_memory_limit()};
+    void *own = NULL;
+    SPRYI_TRY(SPRYI_NEW(context, &r.blocks, threads, "readers", err));
+    SPRYI_TRY(spryi_allocate(context, &own, threads, how->own_bytes, "readers", err));
+    r.own = memset(own, 0, (size_t)threads * how->own_bytes);
+    while (made < threads) {
+        const int t = made++;
+        SPRYI_TRY(spryi_block_create(text, &r.blocks[t], err));
+        SPRYI_TRY(how->create(job, r.own + (size_t)t * how->own_bytes, err));
+    }
+    spryi_loop(context, threads, threads, 1, read_all, &r);
+done:
+    for (int t = 0; t < made; t++) {
+        spryi_block_destroy(text, &r.blocks[t]);
+        how->release(context, r.own + (size_t)t * how->own_bytes);
+    }
+    spryi_release(context, own);
+    spryi_release(context, r.blocks);
+    return status;
 }

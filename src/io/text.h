@@ -79,6 +79,17 @@ void spryi_block_destroy(const spryi_text *text, spryi_block *block);
 /* The next block, also a number of its own when it fails. Thread-safe. */
 spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *err);
 
+/* How threads read a text: each has a block and an array element of own_bytes bytes, cleared, to parse into. */
+typedef struct spryi_readers {
+    size_t own_bytes;
+    spry_status (*create)(const void *job, void *own, spry_error *err); /* release also follows a failure */
+    void (*release)(spry_context *context, void *own);
+    void (*work)(void *job, spryi_block *block, void *own); /* takes blocks until none is left */
+} spryi_readers;
+
+/* Runs how->work on all threads that have two blocks or more to read. */
+spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *job, spry_error *err);
+
 /* Gives back what of the latest block lies from `from` on, a start of a line; numbers begin at 0 again. One thread. */
 void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from);
 
