@@ -44,11 +44,22 @@ static int64_t offset_count(const spry_arrays *a)
     return a->layout == SPRY_CSR ? a->rows + 1 : a->layout == SPRY_CSC ? a->cols + 1 : 0;
 }
 
+void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a)
+{
+    const int64_t indices = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+    list[SPRYI_VALUES] = (spryi_array){a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type)};
+    list[SPRYI_INDICES] = (spryi_array){a->indices, indices};
+    list[SPRYI_ROW_INDICES] = (spryi_array){a->row_indices, a->layout == SPRY_COO ? indices : 0};
+    list[SPRYI_OFFSETS] = (spryi_array){a->offsets, offset_count(a) * (int64_t)spry_index_type_bytes(a->offset_type)};
+}
+
 int64_t spryi_arrays_bytes(const spry_arrays *a)
 {
-    int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
-    if (a->layout == SPRY_COO) entry += (int64_t)spry_index_type_bytes(a->index_type);
-    return a->nnz * entry + offset_count(a) * (int64_t)spry_index_type_bytes(a->offset_type);
+    spryi_array list[SPRYI_ARRAYS];
+    int64_t bytes = 0;
+    spryi_list_arrays(list, a);
+    for (int n = 0; n < SPRYI_ARRAYS; n++) bytes += list[n].bytes;
+    return bytes;
 }
 
 spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,

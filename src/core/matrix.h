@@ -168,7 +168,15 @@ int64_t spryi_major_of(const spry_arrays *a, int64_t k);
 spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err);
 spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err);
 
-/* Bytes of the arrays that hold A: values, indices, offsets. */
+/* The arrays that hold a matrix. A layout that lacks one has 0 bytes of it. */
+enum { SPRYI_VALUES, SPRYI_INDICES, SPRYI_ROW_INDICES, SPRYI_OFFSETS, SPRYI_ARRAYS };
+typedef struct spryi_array {
+    const void *data;
+    int64_t bytes;
+} spryi_array;
+void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a);
+
+/* Returns the bytes of the arrays that hold A. */
 int64_t spryi_arrays_bytes(const spry_arrays *a);
 
 /* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */

@@ -322,25 +322,17 @@ static spry_status check_values(const spry_spgemm_plan *plan, const void *values
 {
     const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->C->a};
     static const char *const names[] = {"A", "B", "C"};
+    static const char *const arrays[] = {"values", "indices", "row indices", "offsets"};
     const int64_t number = (int64_t)spry_type_bytes(plan->job.type), bytes = plan->C->a.nnz * number;
     if ((uintptr_t)values % (uintptr_t)number != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
     for (int m = 0; m < 3; m++) {
-        const spry_arrays *a = read[m];
-        const int64_t index_bytes = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
-        const int64_t lines = a->layout == SPRY_COO ? 0 : (a->layout == SPRY_CSC ? a->cols : a->rows) + 1;
-        const struct {
-            const char *name;
-            const void *array;
-            int64_t bytes;
-        } arrays[] = {{"values", m < 2 ? a->values : NULL, a->nnz * (int64_t)spry_type_bytes(a->value_type)},
-                      {"indices", a->indices, index_bytes},
-                      {"row indices", a->row_indices, index_bytes},
-                      {"offsets", a->offsets, lines * (int64_t)spry_index_type_bytes(a->offset_type)}};
-        for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
-            if (spryi_overlap(values, bytes, arrays[n].array, arrays[n].bytes))
+        spryi_array list[SPRYI_ARRAYS];
+        spryi_list_arrays(list, read[m]);
+        for (int n = m < 2 ? SPRYI_VALUES : SPRYI_INDICES; n < SPRYI_ARRAYS; n++) /* C's values are not read */
+            if (spryi_overlap(values, bytes, list[n].data, list[n].bytes))
                 return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
-                                  "spgemm: values overlap the %s of %s, expected an array of their own", arrays[n].name,
+                                  "spgemm: values overlap the %s of %s, expected an array of their own", arrays[n],
                                   names[m]);
     }
     return SPRY_OK;

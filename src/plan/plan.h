@@ -45,8 +45,7 @@ typedef struct spryi_plan_order {
 /* Bytes that a run reads. */
 typedef struct spryi_span {
     const char *name;
-    const void *data;
-    size_t bytes;
+    spryi_array array;
 } spryi_span;
 
 struct spry_spmv_plan {

@@ -74,19 +74,19 @@ void spryi_list_read(spry_spmv_plan *plan)
 {
     plan->read_count = 0;
     const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
-    const size_t index_bytes = spry_index_type_bytes(a->index_type);
-    const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows;
+    spryi_array list[SPRYI_ARRAYS];
+    spryi_list_arrays(list, a);
     const spryi_span read[] = {
-        {"A's values", a->values, (size_t)a->nnz * spry_type_bytes(a->value_type)},
-        {a->layout == SPRY_CSC ? "A's row indices" : "A's columns", a->indices, (size_t)a->nnz * index_bytes},
-        {"A's row indices", a->row_indices, (size_t)a->nnz * index_bytes},
-        {"A's offsets", a->offsets, (size_t)(lines + 1) * spry_index_type_bytes(a->offset_type)},
-        {"row_scaling", plan->options.row_scaling, (size_t)a->rows * plan->number_bytes},
-        {"column_scaling", plan->options.column_scaling, (size_t)a->cols * plan->number_bytes},
+        {"A's values", list[SPRYI_VALUES]},
+        {a->layout == SPRY_CSC ? "A's row indices" : "A's columns", list[SPRYI_INDICES]},
+        {"A's row indices", list[SPRYI_ROW_INDICES]},
+        {"A's offsets", list[SPRYI_OFFSETS]},
+        {"row_scaling", {plan->options.row_scaling, a->rows * (int64_t)plan->number_bytes}},
+        {"column_scaling", {plan->options.column_scaling, a->cols * (int64_t)plan->number_bytes}},
     };
     _Static_assert(sizeof read == sizeof plan->read, "room for all");
     for (size_t r = 0; r < sizeof read / sizeof *read; r++)
-        if (read[r].data && read[r].bytes > 0) plan->read[plan->read_count++] = read[r];
+        if (read[r].array.data && read[r].array.bytes > 0) plan->read[plan->read_count++] = read[r];
 }
 
 /* y would be written into what the product reads: x, or the plan's list. */
@@ -96,7 +96,7 @@ static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vect
     const size_t y_bytes = span_of(plan, y);
     const char *met = spryi_overlap(y->data, (int64_t)y_bytes, x->data, (int64_t)span_of(plan, x)) ? "x" : NULL;
     for (int r = 0; r < plan->read_count && !met; r++)
-        if (spryi_overlap(y->data, (int64_t)y_bytes, plan->read[r].data, (int64_t)plan->read[r].bytes))
+        if (spryi_overlap(y->data, (int64_t)y_bytes, plan->read[r].array.data, plan->read[r].array.bytes))
             met = plan->read[r].name;
     return met ? spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", met) : SPRY_OK;
 }
