@@ -17,7 +17,7 @@
 static void one_record(void **state)
 {
     (void)state;
-    cJSON *records = records_of("bench gen:grid5,x=30,y=20 --formats csr --json --threads 1", 0);
+    cJSON *records = records_of("bench gen:grid5,x=30,y=20 --formats csr --device cpu --json --threads 1", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
     assert_string_equal(text_of(r, "op"), "spmv");
@@ -49,8 +49,8 @@ static void types_and_indices(void **state)
     static const char *const pairs[] = {"32/32", "64/32", "64/64"};
     for (int p = 0; p < 3; p++) {
         char command[128];
-        snprintf(command, sizeof command, "bench $D/sym.mtx --formats csr,coo --type all --index %s --runs 3 --json",
-                 pairs[p]);
+        snprintf(command, sizeof command,
+                 "bench $D/sym.mtx --formats csr,coo --device cpu --type all --index %s --runs 3 --json", pairs[p]);
         cJSON *records = records_of(command, 0);
         int f32 = 0, f64 = 0;
         const cJSON *r;
@@ -322,7 +322,8 @@ static void mistakes(void **state)
 static void bad_matrix_among_good_ones(void **state)
 {
     (void)state;
-    cJSON *records = records_of("bench $D/small.mtx $D/bad.mtx $D/sym.mtx --formats csr --json 2>$D/err", 2);
+    cJSON *records =
+        records_of("bench $D/small.mtx $D/bad.mtx $D/sym.mtx --formats csr --device cpu --json 2>$D/err", 2);
     assert_int_equal(cJSON_GetArraySize(records), 3);
     assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "status"), "ok");
     assert_string_equal(text_of(cJSON_GetArrayItem(records, 1), "status"), "failed");

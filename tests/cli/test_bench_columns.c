@@ -18,7 +18,7 @@ static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20,
 static void one_count(void **state)
 {
     (void)state;
-    cJSON *records = records_of("bench gen:grid5,x=30,y=20 --op spmm --formats csr --json --threads 1", 0);
+    cJSON *records = records_of("bench gen:grid5,x=30,y=20 --op spmm --formats csr --device cpu --json --threads 1", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
     const double time = number_of(r, "time_us");

@@ -279,7 +279,9 @@ static void names_first(void **state)
     expect("spmv $D/none.mtx --format CSR", 2, NULL, "lower case: \"csr\"");
     expect("spmv $D/none.mtx --format coo --kernel csr_portable_cpu", 2, NULL,
            "works on format csr, but format is coo");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
     expect("spmv $D/none.mtx --device cuda", 1, NULL, "cuda");
+    unsetenv("CUDA_VISIBLE_DEVICES");
     expect("spmv $D/none.mtx --ordering amd", 2, NULL,
            "--ordering is 'amd', expected one of: none, rcm, bandk, degree, bfs");
     expect("spmv gen:grid7,x=4,y=5,z=3 --ordering rcm --format csr 2>/dev/null", 0, "rcm, by the plan", NULL);

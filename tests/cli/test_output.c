@@ -30,7 +30,7 @@ static void json_to_file(void **state)
     (void)state;
     /* People's table stays on standard output, the records are in the file, and nothing else is left. */
     int before = count_files();
-    expect("bench $D/small.mtx --json=$D/out.jsonl 2>/dev/null", 0, "GFLOP/s", NULL);
+    expect("bench $D/small.mtx --device cpu --json=$D/out.jsonl 2>/dev/null", 0, "GFLOP/s", NULL);
     assert_int_equal(count_files(), before + 1);
     char *text = read_file("out.jsonl");
     if (!text) fail();

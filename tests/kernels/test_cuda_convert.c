@@ -42,7 +42,6 @@ static const struct {
     {"swept:blocks=40:sums=64", SPRY_NO_TRANSPOSE},
     {"swept:blocks=30:sums=9", SPRY_NO_TRANSPOSE},
     {"bsr", SPRY_NO_TRANSPOSE},
-    {"bsr", SPRY_TRANSPOSE},
     {"bsr:block=1", SPRY_NO_TRANSPOSE},
     {"bsr:block=3", SPRY_NO_TRANSPOSE},
     {"bsr:block=8", SPRY_NO_TRANSPOSE},
@@ -134,6 +133,14 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
 
+/* Compares messages. Over a memory limit, a plan's number of bytes includes more than the storage. */
+static int is_same_refusal(const spry_error *err, const spry_error *expected)
+{
+    if (strcmp(expected->argument, "memory_limit_bytes") != 0) return strcmp(err->message, expected->message) == 0;
+    return strcmp(err->argument, "memory_limit_bytes") == 0 && err->limit == expected->limit &&
+           err->value >= expected->value;
+}
+
 /* A on the host or on the device in one format: the same storage as `on_host` has, or the same refusal. */
 static void try_format(spry_context *context, const char *what, const spry_matrix *A, const spry_matrix *on_host, int n,
                        int64_t limit)
@@ -149,7 +156,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spryi_cost cost = {0};
     spry_status wanted = build_on_host(context, &host, &format, &cost, on_host, &options, &expected);
     spry_status got = spry_spmv_plan_create(context, &plan, A, &options, &err);
-    if (got != wanted || strcmp(err.message, expected.message) != 0)
+    if (got != wanted || !is_same_refusal(&err, &expected))
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
         if (!plan->stored.made_there) fail_msg("%s: was made on the host", what);
