@@ -1,11 +1,9 @@
 #include "http_server.h"
 
+#include "testing.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

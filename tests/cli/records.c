@@ -2,16 +2,6 @@
 
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* n number, i whole number, s text, b flag; capital: never null when the case is ok */
 static const struct {
     const char *name;

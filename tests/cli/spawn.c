@@ -1,15 +1,7 @@
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +29,6 @@ int count_files(void)
 
 int remove_folder(void **state)
 {
-    (void)state;
     DIR *d = opendir(folder());
     for (struct dirent *e; d && (e = readdir(d));) {
         char path[512];
@@ -217,7 +208,6 @@ cJSON *json_line(const char *text, int line)
 
 int make_matrices(void **state)
 {
-    (void)state;
     write_file("small.mtx", "%%MatrixMarket matrix coordinate real general\n4 5 6\n"
                             "1 1 2.5\n1 5 -1\n2 2 3\n4 1 0.125\n4 3 4\n4 4 1e2\n");
     write_file("sym.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 4\n2 1 -1\n2 2 4\n3 3 4\n");

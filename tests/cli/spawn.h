@@ -2,8 +2,8 @@
 #ifndef SPRY_TESTS_CLI_SPAWN_H
 #define SPRY_TESTS_CLI_SPAWN_H
 
+#include "testing.h"
 #include <cjson/cJSON.h>
-#include <stddef.h>
 
 typedef struct outcome {
     int status;      /* exit status; 128 + signal when it was killed */

@@ -1,15 +1,6 @@
 /* Numbers of nodes and rows, in the base of the file or that of --base, and edge lists of any name. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #define EDGES "0,1\n1,2\n2,0\n0,2\n3,2\n"
 
 static double number(const cJSON *o, const char *name)
@@ -35,7 +26,6 @@ static int make_graph(void **state)
 /* Node 2 of links.csv ranks first, in text and in JSON, whatever the graph went through. */
 static void ranks(void **state)
 {
-    (void)state;
     static const struct {
         const char *file;
         int base;
@@ -58,7 +48,6 @@ static void ranks(void **state)
 
 static void other_commands(void **state)
 {
-    (void)state;
     expect("info $D/links.csv", 0, "max 2 (row 0, counted from 0)", NULL);
     expect("info $D/links.csv --base 1", 2, NULL, "if the first number is 0, read with --base 0");
     expect("info $D/links.spry --base 1 --json", 0, "\"index_base\":1,\"longest_row\":1,", NULL);
@@ -91,7 +80,6 @@ static void other_commands(void **state)
 
 static void edges_of_any_name(void **state)
 {
-    (void)state;
     write_file("links", EDGES);
     expect("pagerank $D/links --input edges --top 1", 0, "nodes count from 0\n                   2", NULL);
     expect("info $D/links --input edges --undirected", 0, "4 x 4, 8 entries", NULL);
@@ -119,7 +107,6 @@ static void edges_of_any_name(void **state)
 /* A column that is not read is told. */
 static void columns(void **state)
 {
-    (void)state;
     write_file("d3.csv", "source,target,value\n0,1,3\n1,0,4\n");
     expect("info $D/d3.csv", 0, "source, target of 3 columns (not read: value), pattern",
            "note: columns are not read: value; a column named weight would be read as weights");

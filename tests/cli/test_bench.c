@@ -1,22 +1,12 @@
 /* spry bench and spry spmv: records, cases, mistakes. */
 #include "records.h"
 #include "spawn.h"
-#include "studies.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static void one_record(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench gen:grid5,x=30,y=20 --formats csr --device cpu --json --threads 1", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
@@ -45,7 +35,6 @@ static void one_record(void **state)
 
 static void types_and_indices(void **state)
 {
-    (void)state;
     static const char *const pairs[] = {"32/32", "64/32", "64/64"};
     for (int p = 0; p < 3; p++) {
         char command[128];
@@ -70,7 +59,6 @@ static void types_and_indices(void **state)
 /* Of structures alone every value is 1, of a peer too; with a GPU plans may be made of arrays in its memory. */
 static void patterns(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench $D/small.mtx --pattern --type all --formats csr,packed,auto --kernels csr_plain "
                                 "--peers --runs 1 --device cpu --json 2>/dev/null",
                                 0);
@@ -95,7 +83,6 @@ static void patterns(void **state)
 /* --formats all is every kernel of the operation that `spry kernels` lists, but for a GPU's where there is none. */
 static void all_kernels(void **state)
 {
-    (void)state;
     outcome o = spry("kernels --json");
     for (int squares = 0; squares < 2; squares++) {
         cJSON *records = records_of(squares ? "bench gen:rmat,scale=8 --op spgemm --formats all --runs 1 --json"
@@ -122,7 +109,6 @@ static void all_kernels(void **state)
 /* Asked for by name, a GPU that is not there is a reason; one that is there multiplies. */
 static void cases_of_a_gpu(void **state)
 {
-    (void)state;
     outcome devices = spry("devices --json");
     cJSON *gpu = json_line(devices.out, 1);
     const int there = gpu && cJSON_IsTrue(cJSON_GetObjectItem(gpu, "available"));
@@ -143,7 +129,6 @@ static void cases_of_a_gpu(void **state)
 /* Peers get the reordered matrix too, and set-up holds what that took. */
 static void orderings(void **state)
 {
-    (void)state;
     static const char *const names[] = {"rcm", "bandk", "degree", "bfs"};
     for (size_t c = 0; c < sizeof names / sizeof *names; c++) {
         char command[160];
@@ -168,7 +153,6 @@ static void orderings(void **state)
 /* Orderings of one format each: without it they are refused, and where it has no kernel the record says so. */
 static void orderings_of_one_format(void **state)
 {
-    (void)state;
     static const mistake cases[] = {{"--formats csr --ordering bandk4",
                                      "--ordering is 'bandk4', which is of csr4 alone, but neither --formats"},
                                     {"--formats csr2,auto --ordering bandk2,bandk3",
@@ -197,7 +181,6 @@ static void orderings_of_one_format(void **state)
 
 static void cold(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench $D/small.mtx --cold --formats csr --json", 0);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
     assert_string_equal(text_of(r, "state"), "cold");
@@ -208,7 +191,6 @@ static void cold(void **state)
 /* Suites are large: of one a matrix that can be had, which is measured, and of a real one the reason why not. */
 static void suites(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench --suite mesh --only grid5,G3_circuit --matrices $D --runs 1 --formats csr "
                                 "--device cpu --json 2>/dev/null",
                                 0);
@@ -245,7 +227,6 @@ static void expect_output(const char *command, const char *expected)
 /* Matrices prepared together; fewer threads beside the run's. */
 static void short_runs(void **state)
 {
-    (void)state;
     expect_output("bench $D/small.mtx gen:grid5,x=40,y=40 gen:banded,rows=900 --at-once 3 --threads 2,1 --runs 3 "
                   "--formats csr --device cpu",
                   "threads  spread\n");
@@ -260,7 +241,6 @@ static void parts_of_suites(void **state)
     outcome o =
         spry("bench gen:grid5,x=9,y=9 gen:banded,rows=90 $D/small.mtx gen:grid5,x=8,y=8 --part 2/2 --formats csr "
              "--device cpu --runs 1");
-    (void)state;
     if (o.status != 0 || !strstr(o.out, "banded,rows=90:") || !strstr(o.out, "grid5,x=8,y=8:"))
         fail_msg("%d\n%s", o.status, o.out);
     if (strstr(o.out, "grid5,x=9,y=9:") || strstr(o.out, "small:")) fail_msg("of another part:\n%s", o.out);
@@ -286,7 +266,6 @@ static void parts_of_suites(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake cases[] = {
         {"", "nothing to measure: name a matrix FILE or a --suite"},
         {"$D/small.mtx --op gemm", "--op is 'gemm', expected one of: spmv, spmv_t, spmm, spmm_t, spgemm"},
@@ -321,7 +300,6 @@ static void mistakes(void **state)
 /* One bad matrix does not stop the others, and the status tells. */
 static void bad_matrix_among_good_ones(void **state)
 {
-    (void)state;
     cJSON *records =
         records_of("bench $D/small.mtx $D/bad.mtx $D/sym.mtx --formats csr --device cpu --json 2>$D/err", 2);
     assert_int_equal(cJSON_GetArraySize(records), 3);
@@ -342,7 +320,6 @@ static void bad_matrix_among_good_ones(void **state)
 
 static void spmv(void **state)
 {
-    (void)state;
     expect("spmv $D/small.mtx 2>/dev/null", 0, "small: 4 x 5, 6 entries, regular", NULL);
     expect("spmv $D/small.mtx --type f32 --index 64/64 2>/dev/null", 0, "f32, indices 64/64", NULL);
     expect("spmv $D/small.mtx --kernel csr_portable_cpu 2>/dev/null", 0, "kernel          csr_portable_cpu", NULL);
@@ -389,7 +366,6 @@ static void spmv(void **state)
 /* The limit takes the place of the padding guard: 131 entries in the longest of 256 rows. */
 static void memory_limits(void **state)
 {
-    (void)state;
     expect("spmv gen:rmat16,scale=8 --format ell", 1, NULL, "refused by the padding guard");
     expect("spmv gen:rmat16,scale=8 --format ell --memory-limit 300K", 1, NULL, "over the limit of 307200");
     expect("spmv gen:rmat16,scale=8 --format ell --memory-limit 500k", 0, "(format ell", NULL);

@@ -2,22 +2,12 @@
 #include "records.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 /* grid5 of 30 x 20: rows, entries, and bytes of CSR in 32/32 and f64 without vectors. */
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20,
                     csr_bytes = 12 * (5 * 600 - 2 * 30 - 2 * 20) + 4 * 601;
 
 static void one_count(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench gen:grid5,x=30,y=20 --op spmm --formats csr --device cpu --json --threads 1", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
@@ -42,7 +32,6 @@ static void one_count(void **state)
 /* small.mtx has more columns than rows, so that one taken for the other is found out. */
 static void counts_layouts_and_types(void **state)
 {
-    (void)state;
     static const int counts[] = {1, 3, 8, 17};
     static const char *const matrices[] = {"$D/small.mtx", "gen:rmat16,scale=8"};
     for (int c = 0; c < 8; c++) {
@@ -71,7 +60,6 @@ static void counts_layouts_and_types(void **state)
 /* What goes with products with a vector goes with several columns, too. */
 static void other_options(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--pattern",
                                           "--cold",
                                           "--policy tree",
@@ -102,7 +90,6 @@ static void other_options(void **state)
 /* Kernels of a GPU that is host memory. */
 static void on_a_gpu(void **state)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);
     snprintf(strrchr(path, '/'), 64, "/tests/libspry-mock-cuda.so");
@@ -131,7 +118,6 @@ static int count_of(const char *text, const char *what)
 
 static void tables(void **state)
 {
-    (void)state;
     outcome o = spry("bench gen:grid5,x=30,y=20 --op spmm_t --columns 1,6 --layout column --formats csr,coo "
                      "--device cpu --runs 1");
     assert_int_equal(o.status, 0);
@@ -151,7 +137,6 @@ static void tables(void **state)
 /* Wrong in one entry of the last column. */
 static void wrong_column_is_found_out(void **state)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);
     snprintf(strrchr(path, '/'), 64, "/tests/peers");
@@ -189,7 +174,6 @@ static void wrong_column_is_found_out(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake cases[] = {
         {"--columns 8", "--columns is of products with several columns, --op is spmv: expected spmm or spmm_t"},
         {"--op spmv_t --columns 8", "--columns is of products with several columns, --op is spmv_t: expected spmm"},
@@ -214,7 +198,6 @@ static void mistakes(void **state)
 /* 4096 columns of 10^9 rows are more than any machine of these tests has. */
 static void too_many_columns(void **state)
 {
-    (void)state;
     write_file("long.mtx", "%%MatrixMarket matrix coordinate real general\n2 1000000000 2\n1 1 1\n2 1000000000 1\n");
     expect("bench $D/long.mtx --op spmm --columns 4096 --formats csr --device cpu --runs 1 2>/dev/null", 1,
            "  failed  ", NULL);

@@ -2,16 +2,6 @@
 #include "records.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Lines of text whose first field has the name; each is handed to see. */
 static int each(const char *text, const char *name, void (*see)(const cJSON *in))
 {
@@ -42,7 +32,6 @@ static void see_choice(const cJSON *in)
 /* The records of a matrix and type, then the choices: five numbers of calls, and the policy tree for many calls. */
 static void lines(void **state)
 {
-    (void)state;
     static const int calls[] = {1, 10, 100, 1000, 0, 0};
     outcome o =
         spry("bench gen:grid5,x=60,y=60 gen:rmat,scale=9 --regret --device cpu --type all --runs 3 --json=$D/r.jsonl");
@@ -91,7 +80,6 @@ static int has_record(const char *text, int before, const cJSON *in)
  */
 static void kernels(void **state)
 {
-    (void)state;
     outcome o = spry("bench gen:grid5,x=40,y=40 --regret --device cpu --runs 1 --json");
     int sell = 0;
     if (o.status != 0) fail_msg("%d\n%s", o.status, o.err);
@@ -118,7 +106,6 @@ static void kernels(void **state)
 
 static void other_policies(void **state)
 {
-    (void)state;
     outcome o = spry("bench gen:grid5,x=30,y=30 --regret --policy tree --device cpu --runs 1 --json");
     assert_int_equal(o.status, 0);
     assert_int_equal(each(o.out, "regret", NULL), 5); /* and no tree beside */
@@ -138,7 +125,6 @@ static void other_policies(void **state)
 /* A folder is the matrices in it, by their names. */
 static void folders(void **state)
 {
-    (void)state;
     outcome o = shell("mkdir $D/many $D/none && cp $D/small.mtx $D/many/b.mtx && cp $D/sym.mtx $D/many/a.mtx && "
                       "gzip <$D/sym.mtx >$D/many/c.mtx.gz && echo x >$D/many/notes.txt");
     assert_int_equal(o.status, 0);
@@ -155,7 +141,6 @@ static void folders(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake cases[] = {
         {"$D/small.mtx --regret --formats csr", "--formats does not go with --regret, which says itself what runs"},
         {"$D/small.mtx --regret --kernels csr_portable_cpu", "--kernels does not go with --regret"},

@@ -2,16 +2,6 @@
 #include "records.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* A system, and a graph with weights and nodes without links out. */
 #define SYSTEM "gen:laplace5,x=30,y=20"
 #define GRAPH "gen:rmat20,scale=9"
@@ -57,7 +47,6 @@ static void check_times(const cJSON *r, double bytes)
 
 static void systems(void **state)
 {
-    (void)state;
     static const char *const types[] = {"f64", "f32"};
     for (int t = 0; t < 2; t++) {
         char command[160];
@@ -83,7 +72,6 @@ static void systems(void **state)
 
 static void graphs(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench " GRAPH " $D/stop.mtx --op pagerank --device cpu --type all --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 8);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
@@ -102,7 +90,6 @@ static void graphs(void **state)
 
 static void kernels_and_options(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench " SYSTEM " --op cg --kernels csr_portable_cpu,ell_portable_cpu --runs 3 "
                                 "--threads 1 --index 64/64 --json",
                                 0);
@@ -139,7 +126,6 @@ static void kernels_and_options(void **state)
 /* A matrix that the method cannot take: every case is skipped, peers too, and says why. */
 static void unsuited_matrices(void **state)
 {
-    (void)state;
     static const struct {
         const char *input, *reason;
     } cases[] = {
@@ -176,7 +162,6 @@ static void unsuited_matrices(void **state)
 
 static void wrong_solutions_are_found_out(void **state)
 {
-    (void)state;
     static const struct {
         const char *op, *kernel, *status, *reason;
     } cases[] = {
@@ -220,7 +205,6 @@ static void wrong_solutions_are_found_out(void **state)
 /* Those whose module is missing, and what is not named of the other method. */
 static void missing_peers_are_skipped(void **state)
 {
-    (void)state;
     static const char *const names[] = {"eigen_cg",    "petsc_cg",       "cusparse_cublas_cg", "cupy_cg",
                                         "gap_pr_spmv", "scipy_pagerank", "cusparse_pagerank"};
     setenv("SPRY_PEER_DIR", folder(), 1);
@@ -244,7 +228,6 @@ static void missing_peers_are_skipped(void **state)
 /* Every peer that was built solves what it takes; those that are skipped lack a library, a GPU, a type or indices. */
 static void peers_solve(void **state)
 {
-    (void)state;
     static const char *const inputs[] = {SYSTEM " --op cg", "gen:laplace7,x=9,y=8,z=7 --op cg", GRAPH " --op pagerank",
                                          "$D/stop.mtx --op pagerank", GRAPH " --op pagerank --pattern"};
     for (int c = 0; c < 10; c++) {
@@ -270,7 +253,6 @@ static void peers_solve(void **state)
 /* On a GPU that is host memory. */
 static void on_a_gpu(void **state)
 {
-    (void)state;
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
     for (int c = 0; c < 2; c++) {
         cJSON *records = records_of(c ? "bench " GRAPH " --op pagerank --formats csr,auto --runs 2 --json"
@@ -289,7 +271,6 @@ static void on_a_gpu(void **state)
 
 static void tables(void **state)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);
     snprintf(strrchr(path, '/'), 64, "/tests/peers");
@@ -306,7 +287,6 @@ static void tables(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake cases[] = {
         {"--op cg --columns 8", "--columns is of products with several columns, --op is cg: expected spmm or spmm_t"},
         {"--op pagerank --layout row", "--layout is of products with several columns, --op is pagerank"},

@@ -1,21 +1,10 @@
 /* --policy measure and the file of its choices: named, taken from the environment, listed, cleared. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #define GRID "gen:grid5,x=60,y=50"
 
 static void remembers(void **state)
 {
-    (void)state;
     expect("spmv " GRID " --policy measure --budget 20s --cache $D/c", 0, " us measured, ", NULL);
     expect("spmv " GRID " --policy measure --cache $D/c", 0, "; remembered from ", NULL);
     expect("explain " GRID " --policy measure --budget 20s --cache $D/c", 0, "measured", NULL);
@@ -37,7 +26,6 @@ static void remembers(void **state)
 /* Processes that share a file lose nothing of it. */
 static void several_processes(void **state)
 {
-    (void)state;
     outcome o = shell("for i in 1 2 3 4; do \"$SPRY\" spmv gen:grid5,x=4$i,y=50 --policy measure --budget 20s "
                       "--cache $D/shared >/dev/null & done; wait; \"$SPRY\" tune --cache $D/shared --list");
     if (!strstr(o.out, "\n4 choices in ")) fail_msg("%s%s", o.out, o.err);
@@ -47,7 +35,6 @@ static void several_processes(void **state)
 /* The runner-up is one of those that were measured, by the measured times. */
 static void runner_up(void **state)
 {
-    (void)state;
     for (int counted = 0; counted < 2; counted++) {
         char next[32] = "", taken[32] = "", measured[80];
         double ratio = 0;
@@ -69,7 +56,6 @@ static void runner_up(void **state)
 
 static void in_json(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"fingerprint", "op", "device", "types", "format", "kernel", "date"};
     static const char *const numbers[] = {"rows", "cols", "nnz", "calls", "measured_us", "predicted_us"};
     outcome o = spry("explain %s --policy measure --budget 20s --cache $D/j --json", GRID);
@@ -103,7 +89,6 @@ static void in_json(void **state)
 
 static void refuses(void **state)
 {
-    (void)state;
     write_file("thesis", "my thesis\n");
     expect("spmv " GRID " --policy measure --cache $D/thesis", 2, NULL, "thesis:1: this is no file of choices");
     expect("tune --cache $D/thesis --list", 2, NULL, "thesis:1: this is no file of choices");

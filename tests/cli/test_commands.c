@@ -1,21 +1,10 @@
 /* Every command: help, what it prints, and the mistakes a user makes. */
-#include "../instrumented.h"
 #include "spawn.h"
-#include "studies.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void help_and_version(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"info", "devices",  "kernels", "spmv",    "bench",  "convert",
                                            "gen",  "pagerank", "solve",   "reorder", "explain"};
     expect("--help", 0, "Usage: spry COMMAND", NULL);
@@ -41,7 +30,6 @@ static void help_and_version(void **state)
 
 static void unknown_words(void **state)
 {
-    (void)state;
     expect("smpv x.mtx", 2, NULL, "unknown command 'smpv'; did you mean 'spmv'?");
     expect("benhc", 2, NULL, "did you mean 'bench'?");
     expect("frobnicate", 2, NULL, "unknown command 'frobnicate'\nTry 'spry --help'.");
@@ -56,7 +44,6 @@ static void unknown_words(void **state)
 
 static void files_that_are_not_there(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"info %s", "spmv %s", "bench %s", "convert %s -o $D/out.mtx"};
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
         static const struct {
@@ -80,7 +67,6 @@ static void files_that_are_not_there(void **state)
 
 static void info(void **state)
 {
-    (void)state;
     expect("info $D/small.mtx", 0, "4 x 5, 6 entries", NULL);
     expect("info $D/small.mtx", 0, "min 0, mean 1.500, max 3 (row 4, counted from 1)", NULL);
     expect("info $D/small.mtx", 0, "csr          17     92 B     100 %", NULL);
@@ -118,7 +104,6 @@ static void info(void **state)
 /* The picture keeps the matrix's proportions and falls back to ASCII. */
 static void picture(void **state)
 {
-    (void)state;
     expect("info gen:diagonal,rows=4", 0, "█", NULL);
     setenv("LC_ALL", "C", 1);
     expect("info gen:diagonal,rows=4", 0, "+----+\n  |#   |\n  | #  |\n  |  # |\n  |   #|\n  +----+\n", NULL);
@@ -127,7 +112,6 @@ static void picture(void **state)
 
 static void empty_matrices(void **state)
 {
-    (void)state;
     write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
     write_file("blank.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
     expect("info $D/empty.mtx", 0, "min 0, mean 0.000, max 0, variance", NULL);
@@ -148,7 +132,6 @@ static void empty_matrices(void **state)
 
 static void devices_and_kernels(void **state)
 {
-    (void)state;
     expect("devices", 0, "cpu: ", NULL);
     expect("devices --threads 1 --measure 2>/dev/null", 0, "GB/s with 1 thread,", NULL);
     expect("devices now", 2, NULL, "takes no arguments, but got 'now'");
@@ -185,7 +168,6 @@ static void devices_and_kernels(void **state)
 /* SPRY_SIMD lowers what may be used; the kernels above it are listed with the reason. */
 static void kernels_of_another_level(void **state)
 {
-    (void)state;
     setenv("SPRY_SIMD", "portable", 1);
     expect("kernels --format csr", 0, "csr_portable_cpu", NULL);
     expect("spmv --format csr $D/small.mtx 2>/dev/null", 0, "csr_portable_cpu", NULL);
@@ -248,7 +230,6 @@ static void check_explanation(const char *command, const char *device)
 
 static void explain(void **state)
 {
-    (void)state;
     check_explanation("explain gen:grid5,x=200,y=200 --device h200", "h200");
     check_explanation("explain gen:grid5,x=200,y=200 --device cuda --type f32 --transpose", "h200");
     check_explanation("explain gen:grid5,x=200,y=200 --device avx512 --threads 2", "avx512");
@@ -271,7 +252,6 @@ static void explain(void **state)
 /* Told before the matrix is read: the file is not even there. */
 static void names_first(void **state)
 {
-    (void)state;
     expect("spmv $D/none.mtx --kernel nope", 2, NULL,
            "no kernel \"nope\" is known" TEST_STUDY(
                "", "; kernels of studies need a build with -DSPRY_STUDIES=ON") "; 'spry kernels' lists them");
@@ -292,7 +272,6 @@ static void names_first(void **state)
 /* A factor that f32 cannot hold is no infinity and no zero. */
 static void factors(void **state)
 {
-    (void)state;
     expect("spmv $D/small.mtx --type f32 --alpha 1e39", 2, NULL,
            "--alpha is 1e+39, past the range of f32: expected 0 or 1.4013e-45 to 3.40282e+38 in size, or --type f64");
     expect("spmv $D/small.mtx --beta -1e39 --type f32", 2, NULL, "--beta is -1e+39, past the range of f32");
@@ -303,7 +282,6 @@ static void factors(void **state)
 
 static void convert(void **state)
 {
-    (void)state;
     expect("convert $D/small.mtx -o -", 0, "%%MatrixMarket matrix coordinate real general\n4 5 6\n1 1 2.5\n", NULL);
     expect("convert $D/sym.mtx -o -", 0, "symmetric\n3 3 4\n1 1 4\n2 1 -1\n", NULL);
     expect("convert $D/sym.mtx --full -o -", 0, "general\n3 3 5\n1 1 4\n1 2 -1\n2 1 -1\n", NULL);
@@ -341,7 +319,6 @@ static void convert(void **state)
 
 static void gen(void **state)
 {
-    (void)state;
     expect("gen --list", 0, "grid7", NULL);
     expect("gen grid5,x=2,y=2 -o - --full", 0, "\n4 4 12\n", NULL);
     expect("gen gen:grid5,x=2,y=2 -o $D/grid.mtx", 0, "grid.mtx: 4 x 4, 12 entries", NULL);
@@ -369,7 +346,6 @@ static void gen(void **state)
 /* Messages of the library name fields of its structs, the program's name options. */
 static void options_are_named(void **state)
 {
-    (void)state;
     write_file("index_base.csv", "0,1\n");
     expect("info $D/index_base.csv --base 1", 2, NULL,
            "index_base.csv:1: source node 0 is below 1, the first number; if the first number is 0, read with --base "
@@ -386,7 +362,6 @@ static void options_are_named(void **state)
 /* What is spread evenly is grey, and what is dense somewhere is dark there. */
 static void shades(void **state)
 {
-    (void)state;
     outcome o =
         shell("awk 'BEGIN { for (i = 0; i < 40000; i++) print i % 1000, (i * 7919 + int(i / 1000) * 13) % 1000 }' "
               ">\"$D/even.txt\"; \"$SPRY\" info \"$D/even.txt\" | sed -n '/where entries/,/blank/p' | sed '$d'");
@@ -399,7 +374,6 @@ static void shades(void **state)
 /* No value of OMP_NUM_THREADS, and no lack of memory for threads' stacks, ends the program or changes its result. */
 static void numbers_of_threads(void **state)
 {
-    (void)state;
     outcome o =
         shell("for n in 99999 0 -1 4,2 garbage 99999999999999999999 '' 64; do "
               "export OMP_NUM_THREADS=\"$n\"; \"$SPRY\" spmv gen:grid5,x=300,y=300 2>&1 | grep -c correct; done");

@@ -1,18 +1,8 @@
 /* Containers on the command line: every command takes them as a FILE, and damage ends with status 2. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 static void there_and_back(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "csc", "coo"};
     for (int f = 0; f < 3; f++) {
         char command[128];
@@ -34,14 +24,12 @@ static void there_and_back(void **state)
 
 static void generated(void **state)
 {
-    (void)state;
     expect("gen grid5,x=3,y=4 -o $D/made.spry", 0, "12 x 12", NULL);
     expect("info $D/made.spry", 0, "12 x 12", NULL);
 }
 
 static void refused(void **state)
 {
-    (void)state;
     write_file("damaged.spry", "\x89SPY\r\n\x1a\n and nothing more");
     expect("info $D/damaged.spry", 2, NULL, "is cut short: 25 bytes, expected a head of 4096 at least");
     write_file("foreign.spry", "\x89XYZ\r\n\x1a\n");

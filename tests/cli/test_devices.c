@@ -4,16 +4,6 @@
  */
 #include "records.h"
 #include "spawn.h"
-#include "studies.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 
 static void expect_reason(const char *plugin, const char *reason)
 {
@@ -40,7 +30,6 @@ static void expect_reason(const char *plugin, const char *reason)
 
 static void plugins_that_cannot_be_used(void **state)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s/none.so", folder());
     expect_reason(path, "no CUDA plug-in: ");
@@ -65,7 +54,6 @@ static int count_good(const cJSON *records)
 /* A GPU that is host memory, and says so: products, transposed ones, squares and solvers are made as on one. */
 static void the_mock_stands_in(void **state)
 {
-    (void)state;
     static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_segmented_cuda",
                                           "scoo_shared_cuda"};
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
@@ -111,7 +99,6 @@ static void the_mock_stands_in(void **state)
 /* Every kernel of a GPU on one matrix: each that has the product is served, and right. */
 static void the_mock_serves_every_kernel(void **state)
 {
-    (void)state;
     const cJSON *r;
     int served = 0;
     setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
@@ -133,7 +120,6 @@ static void the_mock_serves_every_kernel(void **state)
 /* Leaves of the plain tree are kept on a GPU, too: by kernels without atomics. */
 static void the_tree_on_a_gpu(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"gen:grid7,x=20,y=20,z=20 --policy tree", "ell_slots_cuda (format ell, "},
         {"gen:arrow,rows=4000 --policy tree", "hyb_segmented_cuda (format hyb, "},

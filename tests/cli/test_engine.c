@@ -5,20 +5,13 @@
 #include "cli/json.h"
 #include "common/copy_bandwidth.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "testing.h"
 
-#include <cmocka.h>
 #include <float.h>
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 static void statistics(void **state)
 {
-    (void)state;
     double one[] = {7}, two[] = {3, 1}, five[] = {5, 1, 4, 2, 100};
     bench_summary s = bench_summarise(one, 1);
     assert_true(s.median == 7 && s.mean == 7 && s.min == 7 && s.spread == 0);
@@ -32,7 +25,6 @@ static void statistics(void **state)
 
 static void names(void **state)
 {
-    (void)state;
     static const struct {
         const char *path, *name;
     } cases[] = {{"/a/b/G3_circuit.mtx.gz", "G3_circuit"},
@@ -56,7 +48,6 @@ static void names(void **state)
 
 static void names_apart(void **state)
 {
-    (void)state;
     enum { MOST = 4 };
     static const struct {
         const char *paths[MOST], *names[MOST];
@@ -84,7 +75,6 @@ static void names_apart(void **state)
 /* Names are bytes, JSON is UTF-8. */
 static void json_text(void **state)
 {
-    (void)state;
 #define BAD "\xef\xbf\xbd"
     static const struct {
         const char *text, *expected;
@@ -108,7 +98,6 @@ static void json_text(void **state)
 
 static void suites(void **state)
 {
-    (void)state;
     cli_sources s = {.count = 0};
     assert_int_equal(cli_add_suite(&s, "mesh", "/nowhere"), CLI_USAGE); /* there is no such folder */
     assert_int_equal(cli_add_suite(&s, "mesh", "/proc/self/fdinfo"), CLI_GO_ON);
@@ -133,7 +122,6 @@ static void suites(void **state)
 /* The suite has the matrices of its list, in the list's order, and five real ones behind them. */
 static void unstructured(void **state)
 {
-    (void)state;
     cli_sources s = {.count = 0};
     char line[512];
     int count = 0;
@@ -158,7 +146,6 @@ static void unstructured(void **state)
 
 static void files_of_unstructured(void **state)
 {
-    (void)state;
     cli_sources s = {.count = 0};
     char folder[] = "/tmp/spry-suite-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
@@ -179,7 +166,6 @@ static void files_of_unstructured(void **state)
 
 static void records(void **state)
 {
-    (void)state;
     record r;
     record_init(&r);
     cJSON *o = cJSON_CreateObject();
@@ -202,7 +188,6 @@ static void records(void **state)
 
 static void break_even(void **state)
 {
-    (void)state;
     record base, r;
     record_init(&base);
     r = base;
@@ -219,7 +204,6 @@ static void break_even(void **state)
 
 static void random_vectors(void **state)
 {
-    (void)state;
     enum { N = 1000 };
     double x[N], other[N];
     fill_random(x, N, SPRY_F64, 1, 1);
@@ -245,7 +229,6 @@ static void random_vectors(void **state)
 
 static void bandwidth(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
@@ -259,7 +242,6 @@ static void bandwidth(void **state)
 /* Four times the cache each, as far as 1 GB for both and half of what is left allow. */
 static void copy_arrays(void **state)
 {
-    (void)state;
     static const int64_t mib = 1 << 20, plenty = INT64_C(1) << 40;
     assert_int_equal(copy_array_bytes(32 * mib, plenty, 0), 128 * mib);
     assert_int_equal(copy_array_bytes(1 * mib, plenty, 0), 64 * mib);
@@ -297,19 +279,16 @@ static int see(void *user, const record *records, int count)
 
 static void ignore_text(const char *text)
 {
-    (void)text;
 }
 
 static void never(void *user, const spry_error *err, int reading)
 {
-    (void)user, (void)reading;
     fail_msg("%s", err->message);
 }
 
 /* by-format: as the CSR-k study compares; csr2 and csr3 alone stay out of RCM, everybody else of Band-k. */
 static void numberings(void **state)
 {
-    (void)state;
     static char *all[] = {"csr", "csr2", "csr3:srs=16:ssrs=4", "csr4"};
     static const struct {
         char *orderings[3];

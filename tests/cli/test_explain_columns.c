@@ -2,15 +2,6 @@
 #include "records.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 /* grid7 of 60 x 60 x 60: bytes of plain CSR in 32/32 and f64, and of one column of x and y. */
 #define GRID "gen:grid7,x=60,y=60,z=60"
 static const double csr_bytes = 12 * (7 * 216000 - 6 * 3600) + 4 * 216001, vectors = 16 * 216000;
@@ -41,7 +32,6 @@ static double of(const cJSON *line, const char *format, const char *name)
 /* The fields of the bench's records. */
 static void fields(void **state)
 {
-    (void)state;
     static const struct {
         const char *options, *op, *layout;
         int columns;
@@ -68,7 +58,6 @@ static void fields(void **state)
 /* By rows csr reads the matrix once for all columns: it overtakes packed, which is ahead with a vector. */
 static void rows_of_columns(void **state)
 {
-    (void)state;
     cJSON *one = explained(GRID, "--device avx512"), *eight = explained(GRID, "--device avx512 --columns 8");
     assert_string_equal(text_of(one, "format"), "packed");
     assert_string_equal(text_of(eight, "format"), "csr");
@@ -86,7 +75,6 @@ static void rows_of_columns(void **state)
 /* The roof is the time of the bytes of plain CSR and of all columns: roof * predicted_us is that time. */
 static void roof(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--device h200 --columns 8", "--device h200 --columns 8 --layout column"};
     cJSON *one = explained(GRID, "--device h200");
     const double us = of(one, "sell", "roof") * of(one, "sell", "predicted_us");
@@ -104,7 +92,6 @@ static void roof(void **state)
 /* Columns one behind the other: others than csr make as many single products. */
 static void columns_apart(void **state)
 {
-    (void)state;
     cJSON *one = explained(GRID, "--device avx512"),
           *eight = explained(GRID, "--device avx512 --columns 8 --layout column"),
           *by_rows = explained(GRID, "--device avx512 --columns 8 --layout row");
@@ -120,7 +107,6 @@ static void columns_apart(void **state)
 /* The plan of the benchmark takes the same, for the same reason. */
 static void as_the_benchmark(void **state)
 {
-    (void)state;
     static const char *const options[] = {"--columns 2", "--columns 8 --layout column", "--columns 8 --layout row",
                                           "--columns 32 --calls 20"};
     for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
@@ -142,7 +128,6 @@ static void as_the_benchmark(void **state)
 /* A refused format that is predicted to be faster says so in the list. */
 static void refused_in_the_list(void **state)
 {
-    (void)state;
     outcome o = spry("explain gen:grid5,x=100,y=100 --device h100");
     const char *packed = o.out ? strstr(o.out, "\n  packed ") : NULL;
     assert_int_equal(o.status, 0);
@@ -154,7 +139,6 @@ static void refused_in_the_list(void **state)
 
 static void words(void **state)
 {
-    (void)state;
     const char *const on = " --device avx512 --threads 2";
     outcome o = spry("explain %s%s --columns 8", GRID, on);
     assert_int_equal(o.status, 0);
@@ -178,7 +162,6 @@ static void words(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake cases[] = {
         {"--layout row", "--layout is of products with several columns: expected --columns beside it"},
         {"--columns 0", "--columns is 0, expected 1 to 4096"},

@@ -2,15 +2,7 @@
 #include "http_server.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int port;
 
@@ -62,7 +54,6 @@ static void expect_log(const char *text)
 
 static void gets_and_keeps_a_matrix(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n", NULL);
     expect_matrix();
@@ -78,7 +69,6 @@ static void gets_and_keeps_a_matrix(void **state)
 /* The collection has some names in more than one group. */
 static void groups_are_told_apart(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/big Other/big --cache \"$C\""), 0, "/cache/HB/big.mtx.gz\n",
                    NULL);
@@ -99,7 +89,6 @@ static void groups_are_told_apart(void **state)
 /* Earlier versions put NAME.mtx.gz into the folder itself: it is taken only if it says that it is this matrix. */
 static void files_of_earlier_versions_are_verified(void **state)
 {
-    (void)state;
     static const char copy[] = "mkdir -p \"$C\" && gzip -c \"$D/big/big.mtx\" >\"$C/big.mtx.gz\" && \"$SPRY\" fetch %s "
                                "--cache \"$C\"";
     char command[512];
@@ -117,7 +106,6 @@ static void files_of_earlier_versions_are_verified(void **state)
 
 static void folder_follows_the_environment(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "SPRY_MATRIX_DIR=\"$C\" XDG_CACHE_HOME=\"$D/x\" \"$SPRY\" fetch HB/big"), 0,
                    "/cache/HB/big.mtx.gz\n", NULL);
@@ -133,7 +121,6 @@ static void folder_follows_the_environment(void **state)
 
 static void follows_redirections_and_files(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("redirect", "\"$SPRY\" fetch https://sparse.tamu.edu/HB/big --cache \"$C\""), 0,
                    "/cache/HB/big.mtx.gz\n", NULL);
@@ -149,7 +136,6 @@ static void follows_redirections_and_files(void **state)
 
 static void writes_records(void **state)
 {
-    (void)state;
     empty_cache();
     outcome o = fetch("plain", "\"$SPRY\" fetch HB/big HB/none HB/big --cache \"$C\" --json");
     assert_int_equal(o.status, 1);
@@ -184,7 +170,6 @@ static void begin_half(void)
 static void continues_where_it_was_cut(void **state)
 {
     char expected[128];
-    (void)state;
     begin_half();
     outcome half = shell("stat -c %s \"$D/cache/HB/.big.tar.gz.part\"");
     snprintf(expected, sizeof expected, "plain/HB/big.tar.gz bytes=%ld- \"v1\"\n", strtol(half.out, NULL, 10));
@@ -197,7 +182,6 @@ static void continues_where_it_was_cut(void **state)
 
 static void begins_anew_where_it_cannot_continue(void **state)
 {
-    (void)state;
     static const char *const modes[] = {"other", "deaf", "wrong"};
     for (int m = 0; m < 3; m++) {
         begin_half();
@@ -221,7 +205,6 @@ static void begins_anew_where_it_cannot_continue(void **state)
 
 static void interruption_keeps_what_came(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("stall",
                          "\"$SPRY\" fetch HB/big HB/big --cache \"$C\" & "
@@ -234,7 +217,6 @@ static void interruption_keeps_what_came(void **state)
 
 static void one_at_a_time(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("stall", "\"$SPRY\" fetch HB/big --cache \"$C\" 2>/dev/null & "
                                   "while ! [ -s \"$C/HB/.big.tar.gz.part\" ]; do sleep 0.05; done; "
@@ -246,7 +228,6 @@ static void one_at_a_time(void **state)
 
 static void failures_are_told(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "\"$SPRY\" fetch HB/none --cache \"$C\""), 1, NULL,
                    "/plain/HB/none.tar.gz: the server has no such file; https://sparse.tamu.edu lists all matrices");
@@ -271,7 +252,6 @@ static void failures_are_told(void **state)
 /* A limit of the size of files stands for a full disk. */
 static void full_disk_is_told(void **state)
 {
-    (void)state;
     empty_cache();
     expect_outcome(fetch("plain", "trap '' XFSZ; ulimit -f 40; \"$SPRY\" fetch HB/big --cache \"$C\""), 1, NULL,
                    "cannot be written: File too large; ");
@@ -294,7 +274,6 @@ static void mistakes_are_refused(void **state)
         {"", "GROUP/NAME"},
         {"HB/big --timeout never", "--timeout"},
     };
-    (void)state;
     expect_mistakes("fetch", mistakes, sizeof mistakes / sizeof *mistakes);
 }
 
@@ -302,7 +281,6 @@ static void mistakes_are_refused(void **state)
 
 static int make_server(void **state)
 {
-    (void)state;
     static char text[1 << 20];
     int length = snprintf(text, sizeof text,
                           "%%%%MatrixMarket matrix coordinate real general\n%% name: HB/big\n"

@@ -1,13 +1,7 @@
 /* What the benchmark says of records: who counts as another library, and which cases count. */
 #include "cli/bench_tables.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 static record timed(const char *matrix, const char *kernel, int peer, double us)
 {
@@ -61,7 +55,6 @@ static void expect(char *text, const char *has, const char *lacks)
 
 static void textbook_loop_is_no_peer(void **state)
 {
-    (void)state;
     const record alone[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20)};
     expect(printed(print_group, alone, 2), "csr_avx2_cpu is the fastest\n", "peer)");
     expect(printed(print_group, alone, 2), NULL, "2.00");
@@ -79,7 +72,6 @@ static void textbook_loop_is_no_peer(void **state)
 
 static void disturbed_cases_do_not_count(void **state)
 {
-    (void)state;
     record r[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "mkl_csr", 1, 20),
                   timed("b", "csr_avx2_cpu", 0, 10), timed("b", "mkl_csr", 1, 20),
                   timed("c", "csr_avx2_cpu", 0, 10), timed("c", "mkl_csr", 1, 90)};

@@ -1,14 +1,7 @@
 /* Values that peers store in a narrower type are the same numbers, or refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "bench/peers/narrow.c"
-
-#include <math.h>
 
 /* What the 16 bits stand for. */
 static double half_of(uint16_t bits)
@@ -21,7 +14,6 @@ static double half_of(uint16_t bits)
 /* Every finite f16 comes back, and no f32 between two of them is taken. */
 static void every_half(void **state)
 {
-    (void)state;
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         if ((bits >> 10 & 31) == 31) continue;
         const float value = (float)half_of((uint16_t)bits), beside = nextafterf(value, INFINITY);
@@ -37,7 +29,6 @@ static void every_half(void **state)
 
 static void bf16_and_f32(void **state)
 {
-    (void)state;
     const float whole[] = {0, -1, 3.140625f, 1.5e38f}, cut[] = {0.1f, NAN, INFINITY};
     const double wide[] = {0.5, -1e-3, 1e300, NAN};
     uint16_t half;
@@ -49,7 +40,6 @@ static void bf16_and_f32(void **state)
 
 static void of_a_matrix(void **state)
 {
-    (void)state;
     const double values[] = {1, 2, 0.1};
     spry_peer_matrix a = {.rows = 1, .cols = 3, .nnz = 2, .value_bytes = 8, .values = values};
     spry_peer_error error = {""};

@@ -2,18 +2,8 @@
 #include "cli/cli.h"
 #include "spawn.h"
 
-#include "../instrumented.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +17,6 @@ static char *in_folder(const char *name)
 
 static void json_to_file(void **state)
 {
-    (void)state;
     /* People's table stays on standard output, the records are in the file, and nothing else is left. */
     int before = count_files();
     expect("bench $D/small.mtx --device cpu --json=$D/out.jsonl 2>/dev/null", 0, "GFLOP/s", NULL);
@@ -44,7 +33,6 @@ static void json_to_file(void **state)
 
 static void json_to_stdout(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"bench $D/small.mtx --json 2>/dev/null",
                                            "bench $D/small.mtx --json=- 2>/dev/null",
                                            "spmv $D/small.mtx --json 2>/dev/null",
@@ -67,7 +55,6 @@ static void json_to_stdout(void **state)
 
 static void targets_that_cannot_be_written(void **state)
 {
-    (void)state;
     int before = count_files();
     expect("info $D/small.mtx --json=$D/none/out.jsonl", 2, NULL, "none/out.jsonl: cannot be written: No such file");
     expect("info $D/small.mtx --json=$D", 2, NULL, "cannot be written: Is a directory");
@@ -95,7 +82,6 @@ static void targets_that_cannot_be_written(void **state)
 /* An output that is the input under any name is refused before anything is lost. */
 static void targets_that_are_read(void **state)
 {
-    (void)state;
     write_file("in.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     assert_int_equal(symlink("in.mtx", in_folder("soft.mtx")), 0);
     static const char *const commands[] = {
@@ -121,7 +107,6 @@ static void targets_that_are_read(void **state)
 /* A target that exists keeps its rights; a symbolic link stays one; a failed run leaves the old content. */
 static void targets_that_exist(void **state)
 {
-    (void)state;
     struct stat st;
     write_file("old.jsonl", "old\n");
     assert_int_equal(chmod(in_folder("old.jsonl"), 0640), 0);
@@ -147,7 +132,6 @@ static void targets_that_exist(void **state)
 /* Written directly and still there afterwards, as what it was. */
 static void devices_and_fifos(void **state)
 {
-    (void)state;
     struct stat st;
     expect("info $D/small.mtx --json=/dev/null >/dev/null", 0, NULL, NULL);
     assert_int_equal(stat("/dev/null", &st), 0);
@@ -166,7 +150,6 @@ static void devices_and_fifos(void **state)
 
 static void vector_out(void **state)
 {
-    (void)state;
     expect("spmv $D/small.mtx --x ones -o - 2>/dev/null", 0,
            "%%MatrixMarket matrix array real general\n4 1\n1.5\n3\n0\n104.125\n", NULL);
     expect("spmv $D/small.mtx --x ones --alpha 2 --beta -1 -o $D/y.mtx 2>/dev/null", 0, "y written to", NULL);
@@ -190,7 +173,6 @@ static void vector_out(void **state)
 /* What cannot be measured costs no answer. The arrays would take four times what the limit leaves. */
 static void no_memory_to_measure_with(void **state)
 {
-    (void)state;
     static const char few[] = "small.mtx --threads 2 --x ones";
     const char *limited = "ulimit -v 1000000; SPRY_BENCH_COPY_BYTES=2000000000 exec \"$SPRY\"";
     char command[512];
@@ -235,7 +217,6 @@ static void no_memory_to_measure_with(void **state)
 
 static void remembered_bandwidth(void **state)
 {
-    (void)state;
     char path[512];
     outcome o = shell("env -u SPRY_BENCH_COPY_BYTES XDG_CACHE_HOME=$D \"$SPRY\" devices --measure --threads 1");
     const int measured = o.status == 0;
@@ -263,7 +244,6 @@ static void remembered_bandwidth(void **state)
 
 static void messages_do_not_mix(void **state)
 {
-    (void)state;
     /* Nothing but the report: no terminal, so no progress, and no escape sequences. */
     outcome o = spry("spmv $D/small.mtx --time");
     assert_int_equal(o.status, 0);
@@ -279,7 +259,6 @@ static void messages_do_not_mix(void **state)
 /* Whatever a file is called: a message is one line without control characters, JSON is UTF-8. */
 static void strange_names(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"info \"$(printf 'no\\nsuch\\033[2J')\"",
                                            "spmv \"$(printf 'no\\nsuch\\033[2J')\"",
                                            "bench \"$(printf 'no\\nsuch\\033[2J')\"",
@@ -302,7 +281,6 @@ static void strange_names(void **state)
 /* An interrupted command leaves no temporary file. */
 static void interrupted(void **state)
 {
-    (void)state;
     const int before = count_files();
     write_file("never.txt", "old\n");
     pid_t child = fork();
@@ -361,7 +339,6 @@ static int count_records(void)
 /* Whatever ends a benchmark: records of cases that have ended are there, and nothing else is left. */
 static void interrupted_benchmark(void **state)
 {
-    (void)state;
     static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
     const int before = count_files();
     for (int s = 0; s < 4; s++) {
@@ -395,7 +372,6 @@ static void interrupted_benchmark(void **state)
 /* Until nothing can be refused any more, an older file of records is as it was. */
 static void refused_benchmark(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"bench $D/small.mtx --formats crs --json=$D/old.jsonl",
                                            "bench $D/small.mtx --kernels none_cpu --json=$D/old.jsonl",
                                            "bench $D/small.mtx $D/none.mtx --json=$D/old.jsonl",
@@ -441,7 +417,6 @@ static int has_file_open(pid_t process)
 /* Nor does the library, which has no signal handler, where the file system knows files without a name. */
 static void interrupted_in_the_library(void **state)
 {
-    (void)state;
     int nameless = open(folder(), O_WRONLY | O_TMPFILE, 0600), before = count_files();
     if (nameless < 0) skip();
     close(nameless);

@@ -4,15 +4,6 @@
 
 #include "bench/peers/blocks.c" /* part of a module, which a test cannot link */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 static void test_peer_folder(char *path, size_t size)
 {
     snprintf(path, size, "%s", SPRY_CLI);
@@ -22,7 +13,6 @@ static void test_peer_folder(char *path, size_t size)
 
 static void missing_peers_are_skipped(void **state)
 {
-    (void)state;
     setenv("SPRY_PEER_DIR", folder(), 1);
     cJSON *records = records_of("bench $D/small.mtx --peers --json", 0);
     static const char *const names[] = {"csr_plain", "csr5",    "eigen_csr", "mkl_csr", "mkl_csr_optimized",
@@ -76,7 +66,6 @@ static int there_is_a_gpu(void)
 /* Listed where they are asked for; not among all there are, where there is no GPU. */
 static void peers_on_a_gpu(void **state)
 {
-    (void)state;
     setenv("SPRY_PEER_DIR", folder(), 1);
     cJSON *records = records_of("bench $D/small.mtx --peers --kernels cusparse_sell --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
@@ -104,7 +93,6 @@ static void peers_on_a_gpu(void **state)
 
 static void wrong_peer_is_found_out(void **state)
 {
-    (void)state;
     char path[512];
     test_peer_folder(path, sizeof path);
     setenv("SPRY_PEER_DIR", path, 1);
@@ -132,7 +120,6 @@ static void wrong_peer_is_found_out(void **state)
 
 static void peers_beside_the_program(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench gen:grid7,x=9,y=8,z=7 --peers --type all --runs 3 --json", 0);
     const cJSON *r = find(records, "kernel", "csr_plain");
     assert_non_null(r);
@@ -172,7 +159,6 @@ static int is_missing(const cJSON *record)
  */
 static void peers_multiply_both_ways(void **state)
 {
-    (void)state;
     static const char *const matrices[] = {"$D/wide.mtx", "gen:fem3,x=4,y=4,z=3", "gen:rmat20,scale=9"};
     write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 7 3\n2 7 2\n2 1 3\n2 4 -1\n");
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
@@ -214,7 +200,6 @@ static int may_be(const cJSON *record, int narrow)
 /* Several columns in both layouts and both ways, with every peer that was built. */
 static void peers_multiply_columns(void **state)
 {
-    (void)state;
     static const char *const matrices[] = {"$D/wide.mtx", "gen:fem3,x=4,y=4,z=3", "gen:rmat20,scale=9"};
     write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 7 3\n2 7 2\n2 1 3\n2 4 -1\n");
     for (int c = 0; c < 12; c++) {
@@ -243,7 +228,6 @@ static void peers_multiply_columns(void **state)
 /* Blocks of three are found, and stored as such; a grid has none. */
 static void blocks_in_mkl(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench gen:fem3,x=4,y=4,z=3 --peers --kernels mkl_bsr --json", 0);
     const cJSON *r = find(records, "kernel", "mkl_bsr");
     if (!is_missing(r)) {
@@ -271,7 +255,6 @@ static int find_blocks(peer_blocks *blocks, int64_t rows, int64_t cols, const in
 
 static void blocks_are_found(void **state)
 {
-    (void)state;
     peer_blocks blocks;
     /* Two dense blocks of 2 in a 4 x 4: blocks of 4 would store twice the entries. */
     static const int32_t pairs[] = {0, 2, 4, 6, 8}, pair_columns[] = {0, 1, 0, 1, 2, 3, 2, 3};
@@ -300,7 +283,6 @@ static void blocks_are_found(void **state)
 /* Rows over many tiles, empty ones, rows that begin with a tile, tails, more threads than tiles: all checked. */
 static void csr5_is_right(void **state)
 {
-    (void)state;
     static const char *const matrices[] = {"gen:arrow,rows=3000",
                                            "gen:random,rows=5000,cols=4000,density=0.0004",
                                            "gen:random,rows=300,cols=300,density=0.9",

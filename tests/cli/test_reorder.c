@@ -1,15 +1,6 @@
 /* spry reorder as a user types it. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 /* A path 1-4-2-5-3 whose numbers jump: in order its bandwidth is 1. A pattern, symmetric, with its diagonal. */
 static const char path[] = "%%MatrixMarket matrix coordinate pattern symmetric\n"
                            "5 5 9\n1 1\n2 2\n3 3\n4 4\n5 5\n4 1\n4 2\n5 2\n5 3\n";
@@ -23,7 +14,6 @@ static double number(const cJSON *o, const char *name)
 
 static void says_what_it_did(void **state)
 {
-    (void)state;
     write_file("path.mtx", path);
     expect("reorder $D/path.mtx --method rcm", 0, "path: 5 x 5, 13 entries, reordered by rcm", NULL);
     expect("reorder $D/path.mtx --method rcm", 0, "bandwidth                         3                    1", NULL);
@@ -41,7 +31,6 @@ static void says_what_it_did(void **state)
 
 static void writes_what_it_read(void **state)
 {
-    (void)state;
     write_file("path.mtx", path);
     expect("reorder $D/path.mtx -o $D/out.mtx --perm $D/perm.mtx", 0, "reordered", NULL);
     char *out = read_file("out.mtx"), *perm = read_file("perm.mtx");
@@ -71,7 +60,6 @@ static void writes_what_it_read(void **state)
 
 static void json(void **state)
 {
-    (void)state;
     outcome o = spry("reorder gen:grid5,x=60,y=50,shuffle=2 --method bandk --srs 20 --ssrs 4 --threads 2 --json");
     assert_int_equal(o.status, 0);
     assert_int_equal(count_lines(o.out), 1);
@@ -102,7 +90,6 @@ static void json(void **state)
 /* A PNG of the size that was promised, or a message that tells what to install. */
 static void picture(void **state)
 {
-    (void)state;
     outcome o = spry("reorder gen:grid5,x=30,y=30,shuffle=2 --spy $D/spy.png");
     if (o.status == 1) {
         assert_non_null(strstr(o.err, "install libpng-dev"));
@@ -128,7 +115,6 @@ static void picture(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     write_file("path.mtx", path);
     expect("reorder $D/path.mtx --method rmc", 2, NULL, "--method is 'rmc'");
     expect("reorder $D/none.mtx --method rcm", 2, NULL, "none.mtx");

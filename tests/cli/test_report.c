@@ -2,14 +2,6 @@
 #include "cli/report.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Lines of `spry bench` with a time of `csr` each, on 10 matrices, and one that was skipped. */
@@ -55,7 +47,6 @@ static int can_draw(void)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const mistake all[] = {
         {"$D/old.jsonl", "spry report: expected --out OUT.html for the report, or --compare OLD\n"},
         {"-o $D/x.html", "spry report: a FILE of JSON lines is missing\n"},
@@ -83,7 +74,6 @@ static void mistakes(void **state)
 /* What is missing is said with the way to get it, before anything is read. */
 static void what_is_missing(void **state)
 {
-    (void)state;
     static const char *const commands[][2] = {
         {"SPRY_PYTHON=/none/python \"$SPRY\" report /none.jsonl -o -", "/none/python cannot be run: 'apt-get install "
                                                                        "python3-matplotlib'"},
@@ -102,7 +92,6 @@ static void what_is_missing(void **state)
 /* A Python that cannot draw still tells a verdict; so it is asked for here without a page. */
 static void verdicts(void **state)
 {
-    (void)state;
     expect("report $D/same.jsonl --compare $D/old.jsonl", 0, "verdict: no regression: no case is slower", NULL);
     expect("report $D/slow.jsonl --compare $D/old.jsonl", 1, "verdict: regression: ", NULL);
     expect("report $D/old.jsonl --compare $D/slow.jsonl", 0, "10 faster", NULL);
@@ -110,7 +99,6 @@ static void verdicts(void **state)
 
 static void as_json(void **state)
 {
-    (void)state;
     outcome o = spry("report $D/slow.jsonl --compare $D/old.jsonl --json");
     assert_int_equal(o.status, CLI_UNSUCCESSFUL);
     assert_int_equal(count_lines(o.out), 1);
@@ -128,7 +116,6 @@ static void as_json(void **state)
 
 static void pages(void **state)
 {
-    (void)state;
     if (!can_draw()) skip();
     const int before = count_files();
     expect("report $D/old.jsonl -o $D/page.html", 0, "page.html: 11 cases of 10 matrices, 1 of them skipped, 0 wrong",
@@ -157,7 +144,6 @@ static void pages(void **state)
 /* A matrix is found in the folder, and drawn; one that is another is told. */
 static void pictures(void **state)
 {
-    (void)state;
     if (!can_draw()) skip();
     outcome bench = spry("bench $D/sym.mtx gen:grid5,x=9,y=9 --runs 3 --json=$D/bench.jsonl");
     assert_int_equal(bench.status, CLI_OK);
@@ -180,7 +166,6 @@ static void pictures(void **state)
 /* What the benchmark calls; SPRY_REPORT_DIR, since this program lies elsewhere. */
 static void for_the_benchmark(void **state)
 {
-    (void)state;
     char html[512], records[512], none[512];
     snprintf(html, sizeof html, "%s/called.html", folder());
     snprintf(records, sizeof records, "%s/old.jsonl", folder());

@@ -1,16 +1,6 @@
 /* spry solve and spry pagerank: what they print, write and refuse. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 static int make_files(void **state)
 {
     make_matrices(state);
@@ -63,7 +53,6 @@ static const char *word(const cJSON *o, const char *name)
 
 static void solve(void **state)
 {
-    (void)state;
     static const char *const ways[] = {"", "--precond jacobi", "--type f32 --tol 1e-6", "--threads 1 --method cg"};
     for (int w = 0; w < 4; w++) {
         char command[128];
@@ -132,7 +121,6 @@ static void check_floor(const char *command, int rows, int wanted, int bytes)
 
 static void iterations_against_their_floor(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"solve gen:laplace5,x=9,y=9", "pagerank $D/cycle.mtx"};
     check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1", 40000, 9, 8);
     check_floor("solve gen:laplace5,x=200,y=200 --tol 0.1 --type f32", 40000, 9, 4);
@@ -173,7 +161,6 @@ static void iterations_against_their_floor(void **state)
 /* Numbers whose squares no f64 holds, and the tolerance that each type has by default. */
 static void solve_extremes(void **state)
 {
-    (void)state;
     static const struct {
         const char *b;
         double size;
@@ -210,7 +197,6 @@ static void solve_extremes(void **state)
 
 static void solve_verdicts(void **state)
 {
-    (void)state;
     static const struct {
         const char *command, *verdict;
     } cases[] = {{"$D/skewed.mtx", "not symmetric"},
@@ -238,7 +224,6 @@ static void solve_verdicts(void **state)
 /* After a refusal there is nothing but the message: no kernel, no residual, no x. */
 static void solve_refusals(void **state)
 {
-    (void)state;
     static const char *const commands[][2] =
         {{"$D/skewed.mtx", "not symmetric"},
          {"$D/infinite.mtx", "the entry of A at (1, 2), counted from 1, is inf"},
@@ -267,7 +252,6 @@ static void solve_refusals(void **state)
 /* Symmetry up to rounding, and a claim that skips the check. */
 static void solve_near_symmetric(void **state)
 {
-    (void)state;
     expect("solve $D/near.mtx", 0, "converged", NULL);
     expect("solve $D/skewed.mtx >/dev/null", 1, NULL,
            "up to 1000 eps: --symmetry-tol allows larger differences, --symmetric skips the check");
@@ -277,7 +261,6 @@ static void solve_near_symmetric(void **state)
 
 static void solve_mistakes(void **state)
 {
-    (void)state;
     expect("solve $D/sym.mtx --symmetry-tol -1", 2, NULL, "--symmetry-tol is -1, expected 0 or more");
     expect("solve $D/small.mtx", 2, NULL, "small.mtx: the matrix is 4 x 5, expected a square one");
     expect("solve $D/bad.mtx", 2, NULL, "bad.mtx:4");
@@ -305,7 +288,6 @@ static void solve_mistakes(void **state)
 /* A graph file as it is: 1 -> {2, 3}, 2 -> 3, 3 -> {1, 4}, and 4, which links nowhere, to all. */
 static void pagerank_of_a_file(void **state)
 {
-    (void)state;
     double x[4], explicit[4];
     expect("pagerank $D/links.mtx --tol 1e-14 -o $D/x.mtx", 0,
            "row-to-column (assumed): entry (i, j) is a link from i to j", NULL);
@@ -342,7 +324,6 @@ static void pagerank_of_a_file(void **state)
 /* The same graph: all that follows no link goes to nodes 2 and 4, one part in four to the first of them. */
 static void pagerank_personalised(void **state)
 {
-    (void)state;
     double x[4], again[4];
     write_file("mine.mtx", "%%MatrixMarket matrix array real general\n4 1\n0\n1\n0\n3\n");
     write_file("none.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 0\n");
@@ -399,7 +380,6 @@ static void expect_table(const char *name, const char *head, int base, int rows)
 /* Vectors follow the ending of their file; unknown ones are refused before the matrix is read. */
 static void tables(void **state)
 {
-    (void)state;
     static const char *const commands[] = {"pagerank", "solve", "spmv"};
     char command[120];
     expect("pagerank $D/links.mtx -o $D/ranks.csv", 0, "ranks.csv", NULL);
@@ -421,7 +401,6 @@ static void tables(void **state)
 /* A node by its number, in the base of the file. */
 static void pagerank_of_node(void **state)
 {
-    (void)state;
     double x[4], y[4];
     write_file("third.mtx", "%%MatrixMarket matrix coordinate real general\n4 1 1\n3 1 1\n");
     write_file("from0.csv", "0,1\n1,2\n");
@@ -440,7 +419,6 @@ static void pagerank_of_node(void **state)
 /* The steps of the tutorial, of a matrix that stands for B itself. */
 static void pagerank(void **state)
 {
-    (void)state;
     double x[3], y[3];
     expect("pagerank $D/cycle.mtx --edges column-to-row --zero-columns abort -o $D/x.mtx", 0,
            "verdict         converged after ", NULL);
@@ -469,7 +447,6 @@ static void pagerank(void **state)
 
 static void pagerank_records(void **state)
 {
-    (void)state;
     outcome o = spry("pagerank $D/sink.mtx --edges column-to-row --zero-columns drop --json --top 2");
     assert_int_equal(o.status, 0);
     cJSON *line = json_line(o.out, 0), *top = cJSON_GetObjectItem(line, "top");
@@ -507,7 +484,6 @@ static void pagerank_records(void **state)
 /* With their weights, which are no ones, and without. */
 static void pagerank_of_generated_graphs(void **state)
 {
-    (void)state;
     static const char *const graphs[] = {"rmat,scale=8", "rmat:d,scale=8", "uni18,rows=2000",  "road,side=30",
                                          "rgg,scale=9",  "rgg21p,scale=9", "debruijn,length=9"};
     for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
@@ -529,7 +505,6 @@ static void pagerank_of_generated_graphs(void **state)
 /* --top N against all ranks. */
 static void highest_ranks(void **state)
 {
-    (void)state;
     enum { N = 40, TOP = 7 };
     char text[8192] = "";
     size_t used = (size_t)snprintf(text, sizeof text, "%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n",
@@ -558,7 +533,6 @@ static void highest_ranks(void **state)
 
 static void pagerank_mistakes(void **state)
 {
-    (void)state;
     static const char *const alphas[] = {"0", "1", "-0.5", "1.5"};
     for (int a = 0; a < 4; a++) {
         char command[64], message[96];

@@ -1,16 +1,6 @@
 /* spry spgemm, and spry bench --op spgemm, as a user types them. */
-#include "instrumented.h"
 #include "records.h"
 #include "spawn.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 
 /* P is 2 x 3, Q 3 x 2: P*Q = [12 0; 0 5], whose 0 in row 1 is 1*2 - 2*1 and whose other one has no products. */
 static int make_factors(void **state)
@@ -25,7 +15,6 @@ static int make_factors(void **state)
 /* The symbolic phase's workspace, a bit a column, is more than C and the numeric phase's: the peak is no sum. */
 static void tells_bytes(void **state)
 {
-    (void)state;
     write_file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1\n2 1 2\n3 1 3\n");
     write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000000 1\n1 77777777 1\n");
     expect("spgemm $D/tall.mtx $D/wide.mtx --threads 1", 0, "inputs 72 B, C 52 B, workspace 12.7 MB", NULL);
@@ -44,7 +33,6 @@ static void expect_file(const char *command, const char *text)
 
 static void writes_the_product(void **state)
 {
-    (void)state;
     static const char head[] = "%%MatrixMarket matrix coordinate real general\n";
     char text[256];
     snprintf(text, sizeof text, "%s2 2 3\n1 1 4\n2 1 18\n2 2 16\n", head);
@@ -75,7 +63,6 @@ static void writes_the_product(void **state)
 
 static void reads_standard_input(void **state)
 {
-    (void)state;
     outcome o = spry_with_input("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n2 1\n",
                                 "spgemm - $D/square.mtx -o -");
     assert_int_equal(o.status, 0);
@@ -85,7 +72,6 @@ static void reads_standard_input(void **state)
 
 static void says_what_it_did(void **state)
 {
-    (void)state;
     expect("spgemm gen:grid5,x=20,y=20", 0, "C = A*A, f64, indices 32/32", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --type f32 --index 64/64", 0, "C = A*A, f32, indices 64/64", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --alpha 3 --transpose-b", 0, "C = 3 A*A^T, f64", NULL);
@@ -103,7 +89,6 @@ static void says_what_it_did(void **state)
 /* One kernel after the other, each with what it says of itself. */
 static void kernels_by_name(void **state)
 {
-    (void)state;
     outcome o = spry("kernels --json");
     int found = 0;
     assert_int_equal(o.status, 0);
@@ -136,7 +121,6 @@ static cJSON *json_of(const char *command, int status)
 
 static void estimates(void **state)
 {
-    (void)state;
     expect("spgemm gen:grid5,x=10,y=10 --estimate", 0, "least limit", NULL);
     cJSON *e = json_of("spgemm gen:grid5,x=10,y=10 --device cpu --estimate --json", 0);
     cJSON *c = json_of("spgemm gen:grid5,x=10,y=10 --device cpu --json", 0);
@@ -156,7 +140,6 @@ static void estimates(void **state)
 /* The least limit is enough, a byte less is not; and what is refused leaves no file. */
 static void keeps_a_memory_limit(void **state)
 {
-    (void)state;
     cJSON *e = json_of("spgemm gen:rmat,scale=9 --device cpu --estimate --json", 0);
     const long long least = (long long)number_of(e, "least_bytes");
     char command[200], needed[100];
@@ -195,7 +178,6 @@ static void keeps_a_memory_limit(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     static const struct {
         const char *command, *message;
     } cases[] = {
@@ -245,7 +227,6 @@ static void mistakes(void **state)
 
 static void benchmark_records(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench gen:grid5,x=10,y=10 --op spgemm --device cpu --type all --json", 0);
     const cJSON *r;
     assert_int_equal(cJSON_GetArraySize(records), 2);
@@ -287,7 +268,6 @@ static double stage_of(const cJSON *record, const char *name)
 /* Reading is that of a file; a conversion is told where the product itself is skipped, too. */
 static void stages_of_records(void **state)
 {
-    (void)state;
     cJSON *records = records_of("bench $D/square.mtx --op spgemm --device cpu --runs 2 --json --kernels "
                                 "spgemm_smmp_cpu,spgemm_seed_dot_cpu",
                                 0);
@@ -315,7 +295,6 @@ static void stages_of_records(void **state)
 
 static void wrong_peers_are_found_out(void **state)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", SPRY_CLI);
     char *slash = strrchr(path, '/');
@@ -353,7 +332,6 @@ static void wrong_peers_are_found_out(void **state)
 /* Those that were built, on matrices with empty rows, dense ones and long ones; interpreters may be missing. */
 static void peers_multiply_matrices(void **state)
 {
-    (void)state;
     static const char *const matrices[] = {"gen:rmat,scale=7", "gen:fem3,x=3,y=3,z=3", "gen:arrow,rows=50",
                                            "gen:empty,rows=9,cols=9"};
     setenv("SPRY_PYTHON", "/nowhere/python", 1);
@@ -378,7 +356,6 @@ static void peers_multiply_matrices(void **state)
 /* A star: its square is full. */
 static void large_results_are_refused(void **state)
 {
-    (void)state;
     if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
     static const char star[] =
         "awk 'BEGIN { for (i = 1; i < 4000; i++) print \"0,\" i \"\\n\" i \",0\" }' >\"$D/star.csv\"; "

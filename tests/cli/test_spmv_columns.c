@@ -2,15 +2,6 @@
 #include "records.h"
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Of a 4 x 5 matrix, and of vectors, in whole numbers, so that every kernel gives the same. */
 static const char matrix[] = "%%MatrixMarket matrix coordinate real general\n4 5 6\n"
                              "1 1 1\n1 2 2\n2 3 3\n4 1 4\n4 4 5\n4 5 -1\n";
@@ -33,7 +24,6 @@ static void expect_file(const char *command, const char *expected)
 /* Both ways, whatever the format, the type and the order of a plan. */
 static void several_columns(void **state)
 {
-    (void)state;
     static const char *const options[] = {"",
                                           "--format sell",
                                           "--format csc",
@@ -63,7 +53,6 @@ static void several_columns(void **state)
 /* A result goes back in as x. */
 static void there_and_back(void **state)
 {
-    (void)state;
     expect("spmv $D/a.mtx --x $D/x.mtx -o $D/y.mtx 2>/dev/null", 0, "y = A x, 2 columns, f64", NULL);
     char *written = read_file("y.mtx");
     assert_non_null(written);
@@ -77,7 +66,6 @@ static void there_and_back(void **state)
 
 static void records(void **state)
 {
-    (void)state;
     cJSON *all = records_of("spmv $D/a.mtx --x $D/x.mtx --json", 0);
     const cJSON *r = cJSON_GetArrayItem(all, 0);
     assert_string_equal(text_of(r, "op"), "spmm");
@@ -100,7 +88,6 @@ static void records(void **state)
 
 static void mistakes(void **state)
 {
-    (void)state;
     write_file("short.mtx", "%%MatrixMarket matrix array real general\n4 2\n1\n2\n3\n");
     static const mistake cases[] =
         {{"--x $D/xt.mtx", "xt.mtx: the array is 4 x 3, expected 5 rows, as many as the matrix has columns"},

@@ -1,17 +1,5 @@
 /* Twins of the CSR-k study: the figures that its table prints, and every kind on a smaller scale. */
-#include "spry/io.h"
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "testing.h"
 
 enum { SCALE = 128, SMALL = 3090000 }; /* smaller ones are made in full size */
 enum { MATRICES = 64 };
@@ -32,7 +20,6 @@ static int read_study(void **state)
 {
     FILE *list = popen("python3 " SPRY_TEST_ROOT "/study/seed001/suite.py", "r");
     int count = 0;
-    (void)state;
     for (study_matrix *m = study; list && count < MATRICES; m++, count++)
         if (fscanf(list, "%7s %63s %lld %lld %lld %d %15s %d %d %255s", m->id, m->name, &m->rows, &m->entries,
                    &m->longest, &m->symmetry, m->kind, &m->diagonal, &m->dof, m->spec) != 10)
@@ -107,7 +94,6 @@ static void every_twin(void **state)
 {
     spry_context *context = NULL;
     const int large = getenv("SPRY_TEST_LARGE") != NULL;
-    (void)state;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int t = 0; t < MATRICES; t++) {
         study_matrix m = study[t];
@@ -137,7 +123,6 @@ static void figures(void **state)
         {"circuit5M", 5.56, 59.52, 10.71},   {"nlpkkt80", 1.06, 28.19, 26.54},      {"wiki-Talk", 2.39, 5.02, 2.10},
         {"soc-Pokec", 1.63, 30.62, 18.75},   {"vas_stokes_1M", 1.09, 34.77, 31.88},
     };
-    (void)state;
     for (size_t p = 0; p < sizeof printed / sizeof *printed; p++) {
         const study_matrix *m = study;
         while (m < study + MATRICES && strcmp(m->name, printed[p].name) != 0) m++;
@@ -152,7 +137,6 @@ static void figures(void **state)
 /* What a run takes for a matrix that is not at hand. */
 static void specs(void **state)
 {
-    (void)state;
     for (int m = 0; m < MATRICES; m++) assert_int_equal(strncmp(study[m].spec, "gen:twin,rows=", 14), 0);
     assert_string_equal(study[10].name, "G3_circuit");
     assert_string_equal(study[10].spec, "gen:twin,rows=1586700,entries=7663300,longest=6,kind=mesh2,symmetry=100,"

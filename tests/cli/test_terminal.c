@@ -1,18 +1,10 @@
 /* What a terminal sees: progress once a command has taken a second, and no trace of it in anything else. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -164,7 +156,6 @@ static void assert_gone_before(const char *all, const char *text)
 /* A step that is begun in the first second is shown when the second has passed, and gone before the report. */
 static void long_step(void **state)
 {
-    (void)state;
     static terminal t;
     const int pipe = open_pipe();
     start(&t, "pipe", 1);
@@ -176,7 +167,6 @@ static void long_step(void **state)
 
 static void before_a_message(void **state)
 {
-    (void)state;
     static terminal t;
     const int pipe = open_pipe();
     start(&t, "pipe", 1);
@@ -189,7 +179,6 @@ static void before_a_message(void **state)
 /* In less than a second nothing is shown. */
 static void short_step(void **state)
 {
-    (void)state;
     static terminal t;
     start(&t, "small.mtx", 1);
     assert_int_equal(finish(&t), 0);
@@ -200,7 +189,6 @@ static void short_step(void **state)
 /* Nor where standard error is no terminal. */
 static void error_in_a_file(void **state)
 {
-    (void)state;
     static terminal t;
     const int pipe = open_pipe();
     start(&t, "pipe", 0);
@@ -216,7 +204,6 @@ static void error_in_a_file(void **state)
 /* A step that lasts tells for how long. */
 static void seconds(void **state)
 {
-    (void)state;
     static terminal t;
     const int pipe = open_pipe();
     start(&t, "pipe", 1);
@@ -251,7 +238,6 @@ static int longest_line(const char *text)
 /* No line is wider than the terminal; a wide one shows more columns. */
 static void widths(void **state)
 {
-    (void)state;
     static terminal t;
     static const char *const commands[] = {
         "$SPRY kernels",
@@ -288,7 +274,6 @@ static void widths(void **state)
 /* The fastest is bold where that can be seen, marked everywhere, and nothing steers what is no terminal. */
 static void bold(void **state)
 {
-    (void)state;
     static terminal t;
     static const char bench[] = "$SPRY bench gen:grid5,x=50,y=50 --formats csr,coo --device cpu --runs 2 2>/dev/null";
     start_on(&t, bench, "xterm", 80);
@@ -307,7 +292,6 @@ static void bold(void **state)
 /* A benchmark of one matrix tells the time that is left. */
 static void time_left(void **state)
 {
-    (void)state;
     static terminal t;
     start_on(&t, "exec $SPRY bench gen:grid5,x=300,y=300 --formats all", "dumb", 80);
     for (int wait = 0; wait < 600 && !strstr(t.text, "left"); wait++) listen_for(&t, 100);
@@ -321,7 +305,6 @@ static void time_left(void **state)
 /* Whatever a command waits for, Ctrl-C ends it by the signal, and it says what is kept. */
 static void interrupts(void **state)
 {
-    (void)state;
     static terminal t;
     static const char *const commands[] = {
         "info $D/pipe",           "spmv $D/pipe -o $D/y.mtx",    "spgemm $D/pipe -o $D/c.mtx",  "pagerank $D/pipe",

@@ -1,22 +1,10 @@
 /* spry tune: what is fitted to known best sizes, and the command. */
 #include "spawn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "cli/tune_fit.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static void sizes(void **state)
 {
-    (void)state;
     tune_trial trials[TUNE_MOST_SIZES];
     assert_int_equal(tune_cpu_sizes(trials, 2), 18);
     assert_int_equal(trials[0].srs, 8);
@@ -31,7 +19,6 @@ static void sizes(void **state)
 
 static void best(void **state)
 {
-    (void)state;
     /* 4 and 16 are within 1 % of the fastest; what has no time does not count. */
     const tune_trial trials[] = {{4, 2, 100}, {8, 2, 120}, {16, 8, 100.5}, {32, 1, NAN}, {64, 1, 0}};
     tune_point p = {0};
@@ -45,7 +32,6 @@ static void best(void **state)
 /* Times that are least at the sizes of a known formula: the search finds them, and what it misses is told. */
 static void search(void **state)
 {
-    (void)state;
     static const double densities[] = {3, 5, 7, 9, 13, 20, 27, 40, 76};
     enum { MATRICES = sizeof densities / sizeof *densities };
     static tune_trial trials[MATRICES][TUNE_MOST_SIZES];
@@ -75,7 +61,6 @@ static void search(void **state)
 
 static void command(void **state)
 {
-    (void)state;
     expect("tune --accept-disturbed gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --what sizes --format csr2 -o "
            "$D/t.tuning --json",
            0, "\"levels\":2", "wrote ");
@@ -109,7 +94,6 @@ static void command(void **state)
 /* Rates of this machine, and of records of spry bench: tables that are taken. */
 static void rates(void **state)
 {
-    (void)state;
     char name[512];
     expect("tune --accept-disturbed gen:grid5,x=40,y=40 gen:rgg,scale=10 --threads 1 --what rates --runs 2 -o "
            "$D/r.tuning",

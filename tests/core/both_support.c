@@ -2,9 +2,6 @@
 
 #include "core/matrix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int both_device = SPRY_CPU;
 
 static spry_spmv_options both_options(spry_op op, const char *format)
@@ -63,7 +60,6 @@ static const char *const formats[] = {NULL, "csr", "packed", "sell"};
 
 void both_ways(void **state)
 {
-    (void)state;
     for (int n = 0; n < 4; n++) {
         spry_context *context = make_context(NULL, 1 + n % 2);
         spry_matrix *A = matrix(context, matrices[n]);
@@ -87,7 +83,6 @@ void both_ways(void **state)
 
 void one_storage_of_symmetric(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = matrix(context, "laplace5,x=60,y=50");
     const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "packed");
@@ -110,7 +105,6 @@ void one_storage_of_symmetric(void **state)
 /* Values changed in place, then another array. */
 void other_values(void **state)
 {
-    (void)state;
     for (int f = 0; f < 4; f++) {
         spry_context *context = make_context(NULL, 1);
         spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL, *B = NULL;
@@ -151,7 +145,6 @@ void other_values(void **state)
 
 void limits_and_refusals(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = matrix(context, "rmat,scale=10");
     spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "sell");

@@ -1,16 +1,12 @@
 #include "choices_support.h"
 #include "core/matrix.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 char folder[64], path[96];
 
 int make_folder(void **state)
 {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/spry-choices-XXXXXX");
     if (!mkdtemp(folder)) return -1;
     snprintf(path, sizeof path, "%s/choices", folder);
@@ -19,7 +15,6 @@ int make_folder(void **state)
 
 int remove_folder(void **state)
 {
-    (void)state;
     (void)unlink(path);
     return rmdir(folder);
 }

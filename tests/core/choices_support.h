@@ -2,7 +2,6 @@
 #ifndef TESTS_CORE_CHOICES_SUPPORT_H
 #define TESTS_CORE_CHOICES_SUPPORT_H
 
-#include "spry/tools.h"
 #include "support.h"
 
 /* us, enough for all formats, also where a sanitizer watches. */

@@ -2,9 +2,7 @@
 #ifndef TESTS_CORE_EXPECT_H
 #define TESTS_CORE_EXPECT_H
 
-#include "spry/spry.h"
-
-#include <stdio.h>
+#include "testing.h"
 
 static spry_error fault = SPRY_ERROR_INIT; /* that calls are given, for the message */
 

@@ -2,8 +2,6 @@
 #include "choose/choose.h"
 #include "core/matrix.h"
 
-#include <string.h>
-
 const looked looked_at[] = {
     {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls of some 30 levels */
     {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* rows of one length */

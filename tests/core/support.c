@@ -1,9 +1,5 @@
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void *hook_allocate(void *user, size_t bytes, size_t alignment)
 {
     hooks *h = user;

@@ -2,16 +2,7 @@
 #ifndef TESTS_CORE_SUPPORT_H
 #define TESTS_CORE_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "spry/spry.h"
-
-#include <stdatomic.h>
+#include "testing.h"
 
 /* Hooks that count, check sizes and alignment, and fail on demand. */
 typedef struct hooks {

@@ -1,10 +1,5 @@
 /* The public functions of matrices, plans and lists: every bad argument, and what is promised of good ones. */
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 static sample small;
@@ -14,7 +9,6 @@ static void *const mark = (void *)(uintptr_t)1;
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     small = sample_make(40, 30);
     return 0;
@@ -22,7 +16,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     int leaked = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     sample_free(&small);
@@ -33,7 +26,6 @@ static int tear_down(void **state)
 
 static void texts_and_sizes(void **state)
 {
-    (void)state;
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR, SPRY_VERSION_PATCH);
     assert_string_equal(spry_version(), version);
@@ -66,21 +58,14 @@ static void texts_and_sizes(void **state)
 
 static void *some_allocate(void *user, size_t bytes, size_t alignment)
 {
-    (void)user;
-    (void)bytes;
-    (void)alignment;
     return NULL;
 }
 static void some_release(void *user, void *pointer, size_t bytes)
 {
-    (void)user;
-    (void)pointer;
-    (void)bytes;
 }
 
 static void contexts(void **state)
 {
-    (void)state;
     spry_context_options o = SPRY_INIT(spry_context_options);
     spry_context *made = mark;
     expect_error(spry_context_create(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
@@ -130,7 +115,6 @@ static void refuse_matrix(spry_arrays bad, spry_status wanted, const char *argum
 
 static void bad_arrays(void **state)
 {
-    (void)state;
     const spry_arrays csr = sample_arrays(&small, 0), coo = sample_arrays(&small, 1), csc = sample_arrays(&small, 3);
     spry_matrix *A = mark;
     spry_arrays a = csr;
@@ -195,7 +179,6 @@ static void bad_arrays(void **state)
 
 static void bad_one_liners(void **state)
 {
-    (void)state;
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1}, late[] = {1, 1, 2};
     const double f64[] = {2, 3};
     const float f32[] = {2, 3};
@@ -244,7 +227,6 @@ static spry_status create_csr(spry_layout layout, const void *offsets, spry_inde
 /* Offsets of 64 bits given as 32 and the reverse are refused before anything behind the array is read. */
 static void offsets_of_another_width(void **state)
 {
-    (void)state;
     static const double values[16] = {0};
     static const int32_t columns[16] = {0};
     for (int64_t lines = 1; lines <= 9; lines++)
@@ -284,7 +266,6 @@ static void offsets_of_another_width(void **state)
 
 static void arrays_are_shown(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++)
         for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
             spry_arrays a = sample_arrays(&small, input), shown = SPRY_INIT(spry_arrays);
@@ -322,7 +303,6 @@ static void arrays_are_shown(void **state)
 /* Handles go in any order, the context first; the last one takes it along. */
 static void handles_in_any_order(void **state)
 {
-    (void)state;
     for (int order = 0; order < 8; order++) {
         hooks h = {0};
         spry_context *own = make_context(&h, 1);
@@ -381,7 +361,6 @@ static void is_sentence(const char *text)
 
 static void devices(void **state)
 {
-    (void)state;
     assert_int_equal(spry_device_count(NULL), 0);
     int count = spry_device_count(context);
     assert_true(count >= 1);
@@ -402,7 +381,6 @@ static void devices(void **state)
 
 static void formats(void **state)
 {
-    (void)state;
     int count = spry_format_count(), kernels = 0;
     for (int f = 0; f < count; f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
@@ -420,7 +398,6 @@ static void formats(void **state)
 
 static void kernels(void **state)
 {
-    (void)state;
     int count = spry_kernel_count();
     for (int k = 0; k < count; k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
@@ -452,7 +429,6 @@ static void kernels(void **state)
 /* At a lower SPRY_SIMD the kernels above it are listed with the reason, and refused by name. */
 static void kernels_above_the_level(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("SPRY_SIMD", "portable", 1), 0);
     spry_context *portable = make_context(NULL, 1);
     assert_int_equal(unsetenv("SPRY_SIMD"), 0);

@@ -1,18 +1,8 @@
 /* What a process can still take: the machine's memory, limits of control groups, limits of its own. */
 #include "core/available_memory.h"
 #include "core/cpu_features.h"
-#include "spry/tools.h"
+#include "testing.h"
 
-#include "../instrumented.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,7 +60,6 @@ static int64_t available_with(const system_file *files, uint64_t address_limit, 
 
 static void control_groups(void **state)
 {
-    (void)state;
     static const struct {
         const char *what;
         system_file files[MOST_FILES];
@@ -145,7 +134,6 @@ static void control_groups(void **state)
 /* 1000 pages of address space are used, and 300 of data. */
 static void limits(void **state)
 {
-    (void)state;
     const system_file files[MOST_FILES] = {{"proc/meminfo", MEMINFO}, {"proc/self/statm", "1000 500 90 7 0 300 0\n"}};
     const int64_t page = sysconf(_SC_PAGESIZE);
     assert_int_equal(available_with(files, UINT64_MAX, UINT64_MAX), machine);
@@ -159,7 +147,6 @@ static void limits(void **state)
 /* The process's own: a refusal tells what is really left. */
 static void this_process(void **state)
 {
-    (void)state;
     enum { ROOM = 256 << 20 };
     const int64_t all = spry_available_memory_bytes();
     assert_true(all > 0 && all <= spryi_memory_bytes());

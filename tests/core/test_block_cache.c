@@ -1,12 +1,8 @@
 /* Large blocks that stay with their context, and that nothing else changes by it. */
-#include "spry/io.h"
 #include "support.h"
 
 #include "core/context.h"
 #include "core/memory.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { MB = 1 << 20 };
 
@@ -31,7 +27,6 @@ static int keeps(void)
 
 static void a_block_serves_again(void **state)
 {
-    (void)state;
     if (!keeps()) skip();
     spry_context *context = make_context(NULL, 1);
     void *first = take(context, 16 * MB);
@@ -52,7 +47,6 @@ static void a_block_serves_again(void **state)
 
 static void others_are_fresh(void **state)
 {
-    (void)state;
     if (!keeps()) skip();
     spry_context *context = make_context(NULL, 1);
     void *large = take(context, 32 * MB), *beside = take(context, 32 * MB);
@@ -79,7 +73,6 @@ static int is_within_peak(const spry_context *context)
 
 static void never_more_than_the_peak(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     void *blocks[24];
     for (int round = 0; round < 6; round++) {
@@ -100,7 +93,6 @@ static void never_more_than_the_peak(void **state)
 
 static void hooks_get_every_block_back(void **state)
 {
-    (void)state;
     hooks h = {0};
     spry_context *context = make_context(&h, 1);
     void *first = take(context, 16 * MB);
@@ -115,7 +107,6 @@ static void hooks_get_every_block_back(void **state)
 
 static void counted(void **state)
 {
-    (void)state;
     if (!keeps()) skip();
     spry_context *context = make_context(NULL, 1);
     assert_int_equal(spry_context_cached_bytes(context), 0);
@@ -133,7 +124,6 @@ static void counted(void **state)
 
 static void switched_off(void **state)
 {
-    (void)state;
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
     options.no_caches = 1;
@@ -152,7 +142,6 @@ static void switched_off(void **state)
 /* A plan in memory that another left behind is the same plan. */
 static void plans_in_used_memory(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = NULL;
     spry_error err = {0};
@@ -189,7 +178,6 @@ static void plans_in_used_memory(void **state)
 /* Address space that is reserved counts for what is used of it, and a spare of it serves again. */
 static void reserved_blocks(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     const int64_t used[] = {0, 100, 7 * MB};
     const int64_t reserved[] = {1 * MB, 64 * MB};

@@ -2,18 +2,12 @@
 #include "both_support.h"
 
 #include "core/matrix.h"
-#include "spry/io.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* A kernel by name, a pattern with scalings, an ordering: each direction has them. */
 static void other_options(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = matrix(context, "rmat,scale=9");
     static const char *const kernels[] = {"csr_portable_cpu", "packed_portable_cpu", "ell_portable_cpu"};
@@ -109,7 +103,6 @@ static void check_update(spry_context *context, by_columns *c, const spry_spmv_o
 
 static void values_by_columns(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *G = matrix(context, "grid5,x=9,y=7");
     for (int k = -1; k < spry_kernel_count(); k++)
@@ -134,7 +127,6 @@ static void values_by_columns(void **state)
 /* The arrays of a container, which are mapped, and count as little in owned_bytes as the caller's. */
 static void a_container_by_columns(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL;
     by_columns by = by_columns_of(context, G, SPRY_GENERAL);

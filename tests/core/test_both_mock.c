@@ -3,13 +3,11 @@
 
 #include "mock/mock.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 /* Memory refused at every step: an error, and nothing left. */
 static void without_memory(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = matrix(context, "rmat,scale=9");
     const int64_t blocks = mock.blocks, held = spry_context_bytes(context);
@@ -39,7 +37,6 @@ static void without_memory(void **state)
 /* A container's values are read from its CSR arrays, which the plan made. */
 static void update_of_a_container(void **state)
 {
-    (void)state;
     char path[] = "/tmp/spry-both-XXXXXX.spry";
     const int file = mkstemps(path, 5);
     spry_context *context = make_context(NULL, 1);

@@ -1,14 +1,10 @@
 /* The policy "measure": what is measured, what is remembered, and for which matrices. */
-#include "../instrumented.h"
 #include "choices_support.h"
 #include "core/choices.h"
 #include "core/context.h"
 #include "core/matrix.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,7 +12,6 @@
 
 static void within_a_context(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID);
     const int64_t bytes = spry_context_bytes(context);
@@ -60,7 +55,6 @@ static void within_a_context(void **state)
 /* Whatever a plan tells of its parameters is taken from memory again: hyb of rows with few entries has width 0. */
 static void without_width(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, "uniform,rows=3000,degree=1");
     const spry_spmv_options o = measuring(PLENTY);
@@ -82,7 +76,6 @@ static void least_limit(void **state)
 {
     static const char *const policies[] = {"measure", "tree", "tree:unpredictable", "cost"};
     static const char *const specs[] = {GRID, "grid7,x=30,y=30,z=30", "uniform,rows=3000,degree=1"};
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         spry_matrix *A = matrix(context, specs[s]);
@@ -109,7 +102,6 @@ static void least_limit(void **state)
 /* Without memory for the vectors of a trial the plan is that of cost, which needs none. */
 static void no_vectors(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
@@ -142,7 +134,6 @@ static void too_many_columns(void **state)
     enum { ROWS = 3000, EACH = 8 };
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static double values[ROWS * EACH];
-    (void)state;
     if (INSTRUMENTED) skip(); /* sanitizers need the addresses */
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = make_context(NULL, 2);
@@ -192,7 +183,6 @@ static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_ind
 
 static void fingerprints(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID);
     spry_spmv_options o = measuring(PLENTY);
@@ -259,7 +249,6 @@ static spry_matrix *one_row(spry_context *context)
 
 static void little_time(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"dense,rows=40", "diagonal,rows=1", GRID, "rmat,scale=9", "arrow,rows=3000"};
     enum { SPECS = sizeof specs / sizeof *specs };
     spry_context *context = make_context(NULL, 2);
@@ -282,7 +271,6 @@ static void little_time(void **state)
 
 static void nothing_to_measure(void **state)
 {
-    (void)state;
     static const int32_t offsets[4] = {0}, columns[1];
     static const double values[1];
     spry_context *context = make_context(NULL, 2);
@@ -318,7 +306,6 @@ static void nothing_to_measure(void **state)
 /* What is remembered and refused makes way for what "cost" takes. */
 static void refused(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, "arrow,rows=3000");
@@ -354,7 +341,6 @@ static void refused(void **state)
 /* Each allocation refused in turn: the plan is made and right, or it is SPRY_OUT_OF_MEMORY; nothing is left. */
 static void refused_memory(void **state)
 {
-    (void)state;
     spry_context *other = make_context(NULL, 1);
     spry_matrix *A = matrix(other, "grid5,x=12,y=10");
     for (int onwards = 0; onwards < 2; onwards++)
@@ -417,7 +403,6 @@ static void *plan_all(void *argument)
 /* Each matrix is measured once, whoever comes first. */
 static void at_once(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *const A[MATRICES] = {matrix(context, GRID), matrix(context, "grid5,x=50,y=60")};
     planner p[PLANNERS];
@@ -447,7 +432,6 @@ static void at_once(void **state)
 
 static void explained(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID);
     spry_spmv_options spmv = measuring(PLENTY);

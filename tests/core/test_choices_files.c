@@ -3,15 +3,11 @@
 #include "core/choices.h"
 #include "core/context.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static void over_contexts(void **state)
 {
-    (void)state;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *one = make_context(NULL, 2), *other = make_context(NULL, 2);
     spry_matrix *A = matrix(one, GRID), *B = matrix(one, "grid5,x=50,y=60");
@@ -74,7 +70,6 @@ static void check_refused(spry_context *context, const char *text, int line, con
 
 static void bad_files(void **state)
 {
-    (void)state;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
@@ -127,7 +122,6 @@ static void bad_files(void **state)
 
 static void clearing(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     static const char old[] = "spry-choices 0.0.1\nsomething\n", foreign[] = "my thesis\n";
     write_text(foreign, strlen(foreign));
@@ -149,7 +143,6 @@ static void clearing(void **state)
 /* Lines that are intact by themselves: one is there twice, or is missing. */
 static void repeated(void **state)
 {
-    (void)state;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID);
@@ -172,7 +165,6 @@ static void repeated(void **state)
 /* What a link leads to is made, and the link stays. */
 static void behind_links(void **state)
 {
-    (void)state;
     char link[128], farther[128], target[128], there[128];
     struct stat facts;
     const spry_spmv_options o = measuring(PLENTY);
@@ -208,7 +200,6 @@ static int become(uid_t user)
 
 static void read_alone(void **state)
 {
-    (void)state;
     const uid_t me = geteuid(), other = me == 0 ? 65534 : me;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
@@ -244,7 +235,6 @@ static void read_alone(void **state)
 /* A choice that cannot be written is told, and remembered all the same. */
 static void unwritten(void **state)
 {
-    (void)state;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
@@ -269,7 +259,6 @@ static void unwritten(void **state)
 
 static void oldest_make_way(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
     for (int n = 0; n < SPRYI_MOST_CHOICES + 10; n++) {

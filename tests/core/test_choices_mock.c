@@ -5,8 +5,6 @@
 #include "core/matrix.h"
 #include "mock/mock.h"
 
-#include <string.h>
-
 /* Plans B, whose product is that of A. With vectors in the mock's memory nothing is run but the trial. */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
                                   int vectors_there)
@@ -31,7 +29,6 @@ static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, c
 
 static void on_a_device(void **state)
 {
-    (void)state;
     for (int converts = 0; converts < 2; converts++) {
         spry_context *context = make_context(NULL, 2);
         spry_matrix *A = matrix(context, GRID);
@@ -65,7 +62,6 @@ static void on_a_device(void **state)
 /* The device's allocations refused in turn: the plan is right, or SPRY_OUT_OF_MEMORY, and nothing is left. */
 static void refused_there(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = matrix(context, "grid5,x=12,y=10");
     for (int64_t n = 1, more = 1; more; n++) {
@@ -95,7 +91,6 @@ static void refused_there(void **state)
 /* For few products a kernel of csr is taken by the rows, wherever the arrays are. */
 static void few_products_of_device_arrays(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec, *kernel;
     } cases[] = {{"gen:grid5,x=200,y=200", "csr_vector_cuda"}, {"gen:arrow,rows=100000", "csr_merge_cuda"}};

@@ -2,11 +2,6 @@
 #include "support.h"
 
 #include "mock/mock.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { COLUMNS = 3, GAP = 2 };
 
@@ -15,7 +10,6 @@ static sample s;
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     s = sample_make(70, 40);
     return 0;
@@ -23,7 +17,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     sample_free(&s);
     spry_context_destroy(context);
     return mock.blocks != 0;
@@ -63,7 +56,6 @@ static void multiply(const spry_spmv_plan *plan, int row_major, double alpha, do
 
 static void both_orders(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "sell", "coo"};
     for (int device = 0; device < 2; device++)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
@@ -88,7 +80,6 @@ static void both_orders(void **state)
 
 static void with_an_ordering(void **state)
 {
-    (void)state;
     sample square = sample_make(40, 40), rows = s;
     s = square;
     for (int device = 0; device < 2; device++) {
@@ -111,7 +102,6 @@ static void with_an_ordering(void **state)
 /* alpha and beta, and the vectors, in the device's memory. */
 static void in_device_memory(void **state)
 {
-    (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_run_options run = SPRY_INIT(spry_run_options);
     spry_matrix *A = sample_matrix(context, &s, 0);
@@ -149,7 +139,6 @@ static void in_device_memory(void **state)
 
 static void refused_strides(void **state)
 {
-    (void)state;
     double x[512] = {0}, y[512] = {0};
     spry_matrix *A = sample_matrix(context, &s, 0);
     spry_spmv_plan *plan = NULL;
@@ -218,7 +207,6 @@ static void product_is(const spry_spmv_plan *plan, double factor)
 /* Another array of values, of which the plan remembers the last; a failure leaves it with the one before. */
 static void values_in_another_array(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "sell", "ell", "coo"};
     double *twice = malloc((size_t)s.nnz * sizeof *twice), *thrice = malloc((size_t)s.nnz * sizeof *thrice);
     assert_true(twice && thrice);
@@ -265,7 +253,6 @@ static void values_in_another_array(void **state)
 /* x has one entry a column, so that its columns lie side by side as those of rows do; y's lie one behind the other. */
 static void one_entry_a_column(void **state)
 {
-    (void)state;
     enum { ROWS = 4 };
     static const char *const formats[] = {"csr", "sell", "bsr", "packed", "coo", NULL};
     const int32_t offsets[ROWS + 1] = {0, 1, 2, 3, 4}, columns[ROWS] = {0};
@@ -298,7 +285,6 @@ static void one_entry_a_column(void **state)
 /* With alpha 0 neither A, x nor their scalings are looked at, however y lies. */
 static void nothing_of_a_scaled_pattern(void **state)
 {
-    (void)state;
     enum { N = 2 };
     const int32_t offsets[N + 1] = {0, 1, 2}, columns[N] = {0, 1};
     const double scaling[N] = {NAN, -2}, alpha = 0;

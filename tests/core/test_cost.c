@@ -1,10 +1,7 @@
 /* What plans tell of their cost: predictions and break-even, bytes and limits, conversions that updates repeat. */
-#include "spry/tools.h"
 #include "support.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
 {
@@ -41,7 +38,6 @@ static spry_matrix *generated(spry_context *context, const char *spec)
    make the call fail. */
 static void only_when_asked(void **state)
 {
-    (void)state;
     hooks h = {0};
     spry_context *context = make_context(&h, 2);
     spry_matrix *A = generated(context, "grid5,x=60,y=60");
@@ -75,7 +71,6 @@ static void only_when_asked(void **state)
 
 static void follow_the_ranks(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = generated(context, "grid5,x=300,y=300");
     static const struct {
@@ -134,7 +129,6 @@ static void *ask(void *plan)
 /* Three threads have not been measured yet. */
 static void by_several_threads(void **state)
 {
-    (void)state;
     enum { THREADS = 4 };
     spry_context *context = make_context(NULL, 3);
     spry_matrix *A = generated(context, "grid5,x=300,y=300");
@@ -160,7 +154,6 @@ static void by_several_threads(void **state)
 /* A limit of what a plan owns is enough, a byte less is not, whatever the format and the layout; nothing is left. */
 static void limits_are_what_plans_own(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 2);
     sample s = sample_make(900, 300);
     for (int input = 0; input < INPUTS; input++)
@@ -231,7 +224,6 @@ static spry_reason reason_with(spry_context *context, const spry_matrix *A, int6
 
 static void updates_repeat_conversions(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = generated(context, "grid7,x=20,y=20,z=20");
     const spry_reason many = reason_with(context, A, 0, 0);
@@ -250,7 +242,6 @@ static void updates_repeat_conversions(void **state)
 /* Of one triangle the baseline is csr of both. */
 static void of_both_triangles(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};
     static const double values[] = {4, -1, 4, -1, 4, -1, 4};
     spry_context *context = make_context(NULL, 1);

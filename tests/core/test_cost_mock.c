@@ -1,9 +1,6 @@
 /* The same of plans on a device with memory of its own: all that is copied there is owned, and the bus is counted. */
 #include "mock/mock.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <string.h>
 
 static spry_spmv_plan_info info_with(spry_context *context, const spry_matrix *A, spry_spmv_options o)
 {
@@ -18,7 +15,6 @@ static spry_spmv_plan_info info_with(spry_context *context, const spry_matrix *A
 
 static void on_a_device(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "coo", "csr2", "ell", "sell"};
     spry_context *context = make_context(NULL, 1);
     spry_matrix *A = NULL;
@@ -72,7 +68,6 @@ static const void *on_the_device(spry_context *context, const void *host, int64_
 /* Arrays that are on the device already are the caller's in csr, and copied by what is built of them. */
 static void arrays_there(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     sample s = sample_make(300, 200);
     spry_arrays a = sample_arrays(&s, 0);

@@ -1,12 +1,8 @@
 /* Memory hooks for devices: all of it comes from them and goes back, idle, of its size; on the mock device. */
 #include "mock/mock.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 256, SIDE = 12, N = SIDE * SIDE };
 
@@ -75,7 +71,6 @@ static spry_context *hooked_context(given *g)
 
 static void both_or_none(void **state)
 {
-    (void)state;
     spry_context *mark = (spry_context *)(uintptr_t)1, *context = mark;
     spry_context_options options = SPRY_INIT(spry_context_options);
     options.device_allocate = hook_allocate;
@@ -111,7 +106,6 @@ static spry_status plan_and_run(spry_context *context, spry_matrix *A, const cha
 
 static spry_status sparse_product(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
 {
-    (void)format;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_matrix *C = NULL;
     options.device = options.result_device = 1;
@@ -122,7 +116,6 @@ static spry_status sparse_product(spry_context *context, spry_matrix *A, const c
 
 static spry_status solve(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
 {
-    (void)format;
     spry_cg_options options = SPRY_INIT(spry_cg_options);
     double x[N], b[N];
     for (int i = 0; i < N; i++) b[i] = 1;
@@ -133,7 +126,6 @@ static spry_status solve(spry_context *context, spry_matrix *A, const char *form
 
 static spry_status vectors(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
 {
-    (void)A, (void)format;
     spry_vector v = {0};
     void *data = NULL, *none = NULL;
     spry_status status = spry_vector_create(context, &v, 100, SPRY_F64, 1, err);
@@ -176,7 +168,6 @@ static void check(work w, const char *format)
 
 static void all_of_it(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "csc", "coo", "ell", "sell", "hyb", "bsr", "packed"};
     for (mock.converts = 0; mock.converts < 2; mock.converts++)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) check(plan_and_run, formats[f]);
@@ -189,7 +180,6 @@ static void all_of_it(void **state)
 /* What a caller never gives back stays the caller's, and nothing of the library's is left. */
 static void left_behind(void **state)
 {
-    (void)state;
     given g = {0};
     void *data = NULL;
     spry_context *context = hooked_context(&g);
@@ -203,7 +193,6 @@ static void left_behind(void **state)
 /* The copy of A that both directions are made of is given back: y may be written where the copy was. */
 static void y_where_the_copy_was(void **state)
 {
-    (void)state;
     given g = {.keeps = true};
     spry_context *context = hooked_context(&g);
     spry_matrix *A = NULL;

@@ -3,16 +3,9 @@
  * threads and must not wait for them, so each child has an alarm.
  */
 #include "expect.h"
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,7 +88,6 @@ static void make_matrix(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     make_matrix();
     assert_in_range(spry_format_count(), 1, MOST_PLANS / 2);
@@ -123,7 +115,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     for (int p = 0; p < plan_count; p++) {
         spry_spmv_plan_destroy(plans[p]);
         free(products[p]);
@@ -289,7 +280,6 @@ static void parent_goes_on(void)
 
 static void products_of_vectors(void **state)
 {
-    (void)state;
     assert_true(in_child(child_multiplies));
     parent_goes_on();
     assert_true(in_child(child_has_a_context));
@@ -297,7 +287,6 @@ static void products_of_vectors(void **state)
 
 static void products_of_matrices(void **state)
 {
-    (void)state;
     assert_int_equal(spry_spgemm_plan_create(context, &parents_product, A, A, NULL, &fault), SPRY_OK);
     assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, &fault), SPRY_OK);
     assert_true(in_child(child_multiplies_matrices));
@@ -307,32 +296,27 @@ static void products_of_matrices(void **state)
 
 static void files(void **state)
 {
-    (void)state;
     assert_true(in_child(child_reads_and_writes));
 }
 
 static void orderings(void **state)
 {
-    (void)state;
     assert_true(in_child(child_orders));
 }
 
 static void solvers(void **state)
 {
-    (void)state;
     assert_true(in_child(child_solves));
 }
 
 static void children_of_children(void **state)
 {
-    (void)state;
     assert_true(in_child(grandchild));
     parent_goes_on();
 }
 
 static void threads_of_children(void **state)
 {
-    (void)state;
     if (WATCHED) skip(); /* it ends a child that starts threads */
     assert_true(in_child(child_starts_a_thread));
 }
@@ -352,7 +336,6 @@ static int has_a_team(void)
 /* A process of one thread has no team to lose: its children, daemons say, have the context's. Before any other test. */
 static void children_of_one_thread(void **state)
 {
-    (void)state;
     if (WATCHED) skip();
     assert_true(in_child(has_a_team));
 }

@@ -3,12 +3,7 @@
  * after any update, and a refusal reports the caller's limit and a limit that suffices.
  */
 #include "mock/mock.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TRIALS = 120, UPDATES = 3 };
 
@@ -102,7 +97,6 @@ static spry_spmv_plan *plan_within(spry_context *context, const spry_matrix *A, 
 
 static void updates_and_refusals(void **state)
 {
-    (void)state;
     int made = 0;
     for (uint64_t t = 0; t < TRIALS; t++) {
         uint64_t seed = t * 7919 + 13;
@@ -141,7 +135,6 @@ static void updates_and_refusals(void **state)
 /* Slices of packed share equal values. The limit counts them as distinct. */
 static void shared_values(void **state)
 {
-    (void)state;
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
         spry_context *context = make_context(NULL, 1);
         spry_read_options ones = SPRY_INIT(spry_read_options);
@@ -169,7 +162,6 @@ static void shared_values(void **state)
 /* A matrix whose storage cannot fit is refused before its entries are sorted, or anything is made for them. */
 static void refused_before_work(void **state)
 {
-    (void)state;
     enum { ROWS = 64, NNZ = 1 << 25 };
     spry_context *context = make_context(NULL, 1);
     int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* pages that nothing touches */
@@ -195,7 +187,6 @@ static void refused_before_work(void **state)
 /* bsr finds blocks of few entries in very many columns with little memory, and the same blocks as ever. */
 static void wide_matrices(void **state)
 {
-    (void)state;
     enum { ROWS = 200, EACH = 8, WIDE = 1 << 21 };
     spry_context *context = make_context(NULL, 2);
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];

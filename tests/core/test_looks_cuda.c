@@ -5,7 +5,6 @@ enum { SKIPPED = 77 };
 
 static void as_on_the_host(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 0);
     for (int n = 0; n < looked_at_count; n++) {
         both_places both = in_both_places(context, looked_at[n].spec);

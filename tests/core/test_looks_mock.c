@@ -27,7 +27,6 @@ static void look(spry_context *context, const looked *l)
 
 static void as_on_the_host(void **state)
 {
-    (void)state;
     for (int n = 0; n < looked_at_count; n++) {
         spry_context *context = make_context(NULL, 1 + 2 * (n % 2));
         look(context, &looked_at[n]);
@@ -38,7 +37,6 @@ static void as_on_the_host(void **state)
 /* Few columns are copied whole: a gather takes longer. */
 static void small_ones_are_copied(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     both_places both = in_both_places(context, "grid5,x=100,y=100");
     const int64_t calls = mock.gathers;
@@ -51,7 +49,6 @@ static void small_ones_are_copied(void **state)
 /* Memory refused at every step: an error and nothing left, or the answer. */
 static void without_memory(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     both_places both = in_both_places(context, "grid5,x=400,y=400");
     const int64_t held = spry_context_bytes(context);

@@ -1,10 +1,5 @@
 /* Each allocation refused in turn: exactly SPRY_OUT_OF_MEMORY, outputs as they were, nothing kept. */
-#include "../instrumented.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct job {
     const sample *s;
@@ -164,7 +159,6 @@ static double *room_for_y;
 
 static int make_sample(void **state)
 {
-    (void)state;
     sample_of_memory = sample_make(60, 40000);
     room_for_y = calloc(60, sizeof *room_for_y);
     return room_for_y == NULL;
@@ -172,7 +166,6 @@ static int make_sample(void **state)
 
 static int free_sample(void **state)
 {
-    (void)state;
     sample_free(&sample_of_memory);
     free(room_for_y);
     return 0;
@@ -180,7 +173,6 @@ static int free_sample(void **state)
 
 static void context_itself(void **state)
 {
-    (void)state;
     hooks h = {0};
     spry_context *made = make_context(&h, 1); /* shows the hooks that are set */
     spry_context_destroy(made);
@@ -190,7 +182,6 @@ static void context_itself(void **state)
 
 static void copying_a_matrix(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++) {
         job j = {.s = &sample_of_memory, .input = input};
         assert_int_equal(refuse_each(create_copy, &j), input == 4 ? 3 : 4); /* handle and arrays */
@@ -199,7 +190,6 @@ static void copying_a_matrix(void **state)
 
 static void every_kernels_plan(void **state)
 {
-    (void)state;
     spry_context *context = make_context(NULL, 1);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
@@ -215,7 +205,6 @@ static void every_kernels_plan(void **state)
 
 static void one_shots(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
         refuse_each(one_shot, &j);
@@ -224,7 +213,6 @@ static void one_shots(void **state)
 
 static void verification(void **state)
 {
-    (void)state;
     int64_t refused = 0; /* rows of CSR are judged one by one, without memory */
     for (int input = 0; input < 4; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
@@ -235,7 +223,6 @@ static void verification(void **state)
 
 static void conversion(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
             job j = {&sample_of_memory, input, NULL, (spry_layout)layout, room_for_y};
@@ -246,7 +233,6 @@ static void conversion(void **state)
 /* The plan's info and product before are those after, whatever is refused in an update. */
 static void update_of_values(void **state)
 {
-    (void)state;
     const sample *s = &sample_of_memory;
     for (int input = 0; input < 4; input++)
         for (int64_t n = 1;; n++) {
@@ -279,7 +265,6 @@ static void update_of_values(void **state)
 
 static void measuring(void **state)
 {
-    (void)state;
     sample s = sample_make(30, 20);
     hooks h = {0};
     spry_context *context = make_context(&h, 1);
@@ -315,7 +300,6 @@ static void measuring(void **state)
 /* Running asks the hooks for nothing, with the plan's workspace or another. */
 static void running_allocates_nothing(void **state)
 {
-    (void)state;
     const sample *s = &sample_of_memory;
     hooks h = {0};
     spry_context *context = make_context(&h, 2);
@@ -351,21 +335,16 @@ static void running_allocates_nothing(void **state)
 /* A context whose own block is refused. */
 static void *refuse(void *user, size_t bytes, size_t alignment)
 {
-    (void)bytes;
-    (void)alignment;
     ++*(int *)user;
     return NULL;
 }
 static void never(void *user, void *pointer, size_t bytes)
 {
-    (void)pointer;
-    (void)bytes;
     *(int *)user = -1000;
 }
 
 static void context_refused(void **state)
 {
-    (void)state;
     int calls = 0;
     spry_context_options options = SPRY_INIT(spry_context_options);
     options.allocate = refuse;

@@ -3,17 +3,12 @@
  * hands each pthread_create of the library and of this program to __wrap_pthread_create.
  */
 #include "expect.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { THREADS = 4, MOST_BITS = 256 };
@@ -202,7 +197,6 @@ static void do_all(int threads)
 
 static void everything_works_with_fewer_threads(void **state)
 {
-    (void)state;
     uint64_t expected[MOST_BITS];
     assert_non_null(mkdtemp(folder));
     do_all(1);
@@ -224,7 +218,6 @@ static void everything_works_with_fewer_threads(void **state)
 /* A context asks OMP_NUM_THREADS for its number; what is no number of threads is as if it were not set. */
 static void any_value_of_the_variable(void **state)
 {
-    (void)state;
     static const struct {
         const char *value;
         int threads; /* 0: the default */

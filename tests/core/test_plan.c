@@ -1,11 +1,7 @@
 /* Plans: what is refused, what they tell of themselves, concurrent runs, updates, lifetime, measuring. */
-#include "spry/tools.h"
 #include "support.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 static sample small, pieces; /* pieces: with a row that is cut, so that runs need a workspace */
@@ -15,7 +11,6 @@ static void *const mark = (void *)(uintptr_t)1;
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     small = sample_make(40, 30);
     pieces = sample_make(3000, 100001);
@@ -25,7 +20,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     spry_matrix_destroy(A);
     int leaked = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
@@ -78,7 +72,6 @@ static void refuse_plan(spry_spmv_options o, spry_status wanted, const char *arg
 
 static void bad_options(void **state)
 {
-    (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = mark;
     expect_error(spry_spmv_plan_create(NULL, &plan, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
@@ -115,7 +108,6 @@ static void bad_options(void **state)
 
 static void good_options(void **state)
 {
-    (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.device = SPRY_CPU;
     o.format = "auto";
@@ -143,7 +135,6 @@ static void good_options(void **state)
 /* Borrowed where the header says so: CSR costs no copy, other layouts own what they convert. */
 static void what_plans_cost(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++)
         for (int f = 0; f < 2; f++) {
             static const char *const formats[] = {"csr", "coo"};
@@ -172,7 +163,6 @@ static void what_plans_cost(void **state)
 /* expected_calls 1 saves the analysis; the product is the same. */
 static void expected_calls(void **state)
 {
-    (void)state;
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     spry_matrix *B = sample_matrix(context, &pieces, 0);
     int64_t storage[2];
@@ -196,7 +186,6 @@ static void expected_calls(void **state)
 /* A row without entries gets alpha*0, which is NaN where alpha is not finite, from every kernel. */
 static void alpha_not_finite(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 1, 1}, columns[] = {0};
     static const double values[] = {2}, x[] = {3}, alphas[] = {NAN, INFINITY};
     spry_context *context = NULL;
@@ -226,7 +215,6 @@ static void alpha_not_finite(void **state)
 
 static void bad_info(void **state)
 {
-    (void)state;
     spry_spmv_plan *plan = plan_of(A, NULL);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     info.kernel = mark;
@@ -255,7 +243,6 @@ typedef struct attempt {
 
 static void bad_vectors(void **state)
 {
-    (void)state;
     double x[200] = {0}, y[200];
     float x_f32[40] = {0};
     for (int i = 0; i < 200; i++) y[i] = 77;
@@ -314,7 +301,6 @@ static void bad_vectors(void **state)
 /* Whatever A lies in, wherever y begins or ends in it: refused by name, and not written to. */
 static void y_in_the_matrix(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "sell"}; /* that use the arrays, and that copied them */
     for (int input = 0; input < INPUTS; input++)
         for (int f = 0; f < 2; f++) {
@@ -368,7 +354,6 @@ static void y_in_the_matrix(void **state)
 
 static void bad_workspaces(void **state)
 {
-    (void)state;
     spry_matrix *B = sample_matrix(context, &pieces, 0);
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     y[0] = 77;
@@ -444,7 +429,6 @@ static void *run_often(void *user)
 /* Four threads on one plan with a workspace each; two plans in two threads; four on one with nothing of their own. */
 static void concurrent_runs(void **state)
 {
-    (void)state;
     spry_matrix *B = sample_matrix(context, &pieces, 0);
     for (int own = 0; own < 3; own++) {
         enum { MOST = 4 };
@@ -471,7 +455,6 @@ static void concurrent_runs(void **state)
 
 static void plan_outlives_matrix(void **state)
 {
-    (void)state;
     double y[40];
     for (int input = 0; input < INPUTS; input++)
         for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
@@ -501,7 +484,6 @@ static void plan_outlives_matrix(void **state)
 /* Values changed in place are seen after an update, whatever was borrowed or converted; the old bits before none. */
 static void updates(void **state)
 {
-    (void)state;
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     int tried = 0;
     for (int input = 0; input < 4; input++)
@@ -538,7 +520,6 @@ static void updates(void **state)
 
 static void one_shot(void **state)
 {
-    (void)state;
     double y[40];
     const double alpha = 2, beta = -1;
     spry_vector x = spry_vector_f64(small.x, small.cols), into = spry_vector_f64(y, small.rows);
@@ -565,7 +546,6 @@ static void one_shot(void **state)
 
 static void measuring(void **state)
 {
-    (void)state;
     for (int n = 0; n < 2; n++) {
         const sample *s = n ? &pieces : &small;
         spry_matrix *B = sample_matrix(context, s, n);
@@ -590,7 +570,6 @@ static void measuring(void **state)
 /* Nothing to multiply is no special case for the caller. */
 static void measuring_nothing(void **state)
 {
-    (void)state;
     const int32_t offsets[] = {0};
     spry_matrix *B = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 0, 0, offsets, NULL, NULL, NULL), SPRY_OK);

@@ -1,10 +1,6 @@
 /* A CUDA plug-in that is not there or cannot be used: told in one readable sentence, and the CPU goes on. */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
     const char *path;    /* after the folder of the tests' plug-ins; with a slash in front as it is */
     const char *text[3]; /* in the reason */
@@ -92,7 +88,6 @@ static void check(spry_context *context, const char *const *texts, int count)
 
 static void given_to_the_context(void **state)
 {
-    (void)state;
     for (int c = 0; c < CASES; c++) {
         spry_context *context = context_with(path_of(c));
         check(context, cases[c].text, 3);
@@ -102,7 +97,6 @@ static void given_to_the_context(void **state)
 
 static void given_by_the_environment(void **state)
 {
-    (void)state;
     static const char *const bare[] = {"plug-in \"libspry-cuda.so\"", "expected a path with a slash"};
     for (int c = 0; c <= CASES; c++) {
         setenv("SPRY_CUDA_PLUGIN", c < CASES ? path_of(c) : "libspry-cuda.so", 1);
@@ -119,7 +113,6 @@ static void given_by_the_environment(void **state)
 /* The context's own path comes first. */
 static void both_given(void **state)
 {
-    (void)state;
     setenv("SPRY_CUDA_PLUGIN", path_of(0), 1);
     spry_context *context = context_with(path_of(CASES - 1));
     check(context, cases[CASES - 1].text, 3);
@@ -130,7 +123,6 @@ static void both_given(void **state)
 /* Nothing lies beside this program. */
 static void none_given(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"no CUDA plug-in", "libspry-cuda.so"};
     unsetenv("SPRY_CUDA_PLUGIN");
     spry_context *context = context_with(NULL);
@@ -141,7 +133,6 @@ static void none_given(void **state)
 /* A path that is refused before it is tried. */
 static void too_long(void **state)
 {
-    (void)state;
     static char path[2048];
     memset(path, '/', sizeof path - 1);
     spry_context_options options = SPRY_INIT(spry_context_options);
@@ -155,7 +146,6 @@ static void too_long(void **state)
 /* The plug-in of this build loads anywhere; where CUDA hides all devices, or has no driver, the reason is CUDA's. */
 static void real_plugin_without_devices(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"CUDA"};
     setenv("CUDA_VISIBLE_DEVICES", "", 1); /* CUDA reads it at its first call, which is below */
     spry_context *context = context_with(SPRY_REAL_PLUGIN);

@@ -1,8 +1,5 @@
 /* The pool: every task and item once whoever comes, the caller's own threads, forks, ends, and equal bits. */
 #include "expect.h"
-#include "instrumented.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/clock.h"
@@ -10,9 +7,6 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,7 +62,6 @@ static int each_once(spryi_pool *pool, int tasks)
 
 static void every_task_once(void **state)
 {
-    (void)state;
     static const int counts[] = {0, 1, 2, 3, 2, 63, 64, 65, 5, 130, INSTRUMENTED ? 4 : MOST};
     for (int threading = SPRY_THREADING_POOL; threading <= SPRY_THREADING_OPENMP; threading++) {
         spry_context *context = context_with(2, (spry_threading)threading);
@@ -82,7 +75,6 @@ static void every_task_once(void **state)
 
 static void tasks_within_tasks(void **state)
 {
-    (void)state;
     spry_context *context = context_with(4, SPRY_THREADING_DEFAULT);
     for (int round = 0; round < 200; round++) {
         tally t = {.caller = pthread_self(), .pool = &context->pool};
@@ -95,7 +87,6 @@ static void tasks_within_tasks(void **state)
 
 static void without_threads_the_caller_does_all(void **state)
 {
-    (void)state;
     spry_context *context = context_with(4, SPRY_THREADING_POOL);
     context->pool.most = 0; /* the system has none left */
     for (int round = 0; round < 3; round++) {
@@ -110,7 +101,6 @@ static void without_threads_the_caller_does_all(void **state)
 /* As long as a thread takes that has lost its processor. */
 static void a_late_thread_is_not_asked_again_at_once(void **state)
 {
-    (void)state;
     spry_context *context = context_with(2, SPRY_THREADING_POOL);
     tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
     spryi_parallel(&context->pool, 2, do_task, &late);
@@ -137,7 +127,6 @@ static void *call_often(void *pool)
 
 static void many_callers_at_once(void **state)
 {
-    (void)state;
     enum { CALLERS = 6 };
     spry_context *context = context_with(3, SPRY_THREADING_POOL);
     pthread_t callers[CALLERS];
@@ -170,7 +159,6 @@ static void follow(const void *argument, int64_t begin, int64_t end)
 
 static void every_block_once_either_way(void **state)
 {
-    (void)state;
     static const int threads[] = {2, 3, 64, 65, 100}, blocks[] = {0, 1, 2, 63, 64, 65, MOST};
     spry_context *context = context_with(2, SPRY_THREADING_POOL);
     for (int c = 0; c < 5 * 7 * 2; c++) {
@@ -210,7 +198,6 @@ static void visit_in_part(void *job, int64_t begin, int64_t end, int part)
 
 static void every_item_once(void **state)
 {
-    (void)state;
     static const int threads[] = {1, 2, 7, 65, MOST}, items[] = {0, 1, 63, 64, 65, MOST * 10},
                      grains[] = {0, 1, 7, MOST};
     spry_context *context = context_with(3, SPRY_THREADING_POOL);
@@ -301,7 +288,6 @@ static int runs_alike(spry_context *context)
 
 static void the_same_bits_on_all(void **state)
 {
-    (void)state;
     spry_context *alone = context_with(1, SPRY_THREADING_DEFAULT);
     assert_true(runs(alone, &first));
     for (int threading = SPRY_THREADING_DEFAULT; threading <= SPRY_THREADING_OPENMP; threading++)
@@ -340,7 +326,6 @@ static int threads_told(spry_context *context, const char *grid, int asked)
 
 static void small_products_have_one_thread_unless_asked(void **state)
 {
-    (void)state;
     spry_context *context = context_with(2, SPRY_THREADING_DEFAULT);
     assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 0), 1);
     assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 3), 3);
@@ -351,7 +336,6 @@ static void small_products_have_one_thread_unless_asked(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     static const int bad[] = {-1, 4097};
     double x[1] = {1}, y[1];
     spry_context *made = NULL, *context = context_with(1, SPRY_THREADING_DEFAULT);
@@ -419,7 +403,6 @@ static void forked(spry_context *context)
 
 static void forks(void **state)
 {
-    (void)state;
     spry_context *context = context_with(3, SPRY_THREADING_POOL);
     forked(context); /* before it has threads */
     assert_true(context->pool.started > 0);
@@ -446,7 +429,6 @@ static int comes_to(int count)
 
 static void contexts_end_with_their_threads(void **state)
 {
-    (void)state;
     enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
     int before = 0; /* a sanitizer has a thread of its own from the first one on */
     for (int round = 0; round < ROUNDS; round++) {
@@ -462,7 +444,6 @@ static void contexts_end_with_their_threads(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(first.c);
     return 0;
 }

@@ -1,5 +1,4 @@
 /* Threads that help a caller round and treat denormal numbers as it does; those of others stay as they were. */
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/clock.h"
@@ -7,8 +6,6 @@
 
 #include <fenv.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -83,7 +80,6 @@ static int kept_own = 1;
 static void execute(void *user, int tasks, void (*task)(void *argument, int index), void *argument)
 {
     own_thread own[TASKS];
-    (void)user;
     assert_int_equal(tasks, TASKS);
     for (int t = 0; t < TASKS; t++) {
         own[t] = (own_thread){.task = task, .argument = argument, .index = t};
@@ -110,7 +106,6 @@ static spry_context *context_with(int own)
 /* The threads are there before the environment changes, and see it change and change back. */
 static void as_the_caller(void **state)
 {
-    (void)state;
     for (int own = 0; own < 2; own++) {
         spry_context *context = context_with(own);
         static const int order[] = {0, 1, 0, 2, 1, 2, 0};
@@ -135,7 +130,6 @@ static void as_the_caller(void **state)
 /* Both halves of y are denormal, or both are 0. */
 static void products(void **state)
 {
-    (void)state;
     enum { N = 600000 };
     int32_t *offsets = malloc((N + 1) * sizeof *offsets), *columns = malloc(N * sizeof *columns);
     double *values = malloc(N * sizeof *values), *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);

@@ -1,9 +1,5 @@
 /* What is refused, and that the message names it alone. */
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <string.h>
 
 static spry_context *context;
 static spry_matrix *A;
@@ -11,7 +7,6 @@ static sample small;
 
 static int begin(void **state)
 {
-    (void)state;
     context = make_context(NULL, 1);
     small = sample_make(20, 30);
     A = sample_matrix(context, &small, 0);
@@ -20,7 +15,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     spry_matrix_destroy(A);
     sample_free(&small);
     spry_context_destroy(context);
@@ -30,7 +24,6 @@ static int end(void **state)
 /* Storage is predicted of what a plan would take, and of nothing else. */
 static void bad_predictions(void **state)
 {
-    (void)state;
     spry_storage storage = SPRY_INIT(spry_storage);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "csr";
@@ -45,7 +38,6 @@ static void bad_predictions(void **state)
 /* A message names what is wrong, and no other argument or device. */
 static void messages_name_what_is_wrong(void **state)
 {
-    (void)state;
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -68,7 +60,6 @@ static void messages_name_what_is_wrong(void **state)
 
 static void unknown_index_types(void **state)
 {
-    (void)state;
     spry_matrix *B = NULL;
     spry_read_options o = SPRY_INIT(spry_read_options);
     o.offset_type = (spry_index_type)9;

@@ -2,12 +2,9 @@
  * What runs allocate: nothing, except that a run on a CPU which overlaps another one of the plan allocates
  * workspace_bytes if that is not 0 and the caller brings no workspace.
  */
-#include "instrumented.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 enum { SIDE = 120, N = SIDE * SIDE, THREADS = 4, RUNS = SAMPLED ? 10 : 60 };
 
@@ -70,7 +67,6 @@ static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, i
 
 static void runs_allocate_as_told(void **state)
 {
-    (void)state;
     int64_t overlapping = 0;
     hooks h = {0};
     spry_context *context = make_context(&h, 1);

@@ -3,17 +3,10 @@
  * products, orderings, files and solvers take no more than spry.h tells.
  */
 #include "expect.h"
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Instrumented code, and code that is not optimised, puts several times as much on the stack. */
@@ -240,14 +233,12 @@ static int solves(spry_matrix *A)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
     return 0;
@@ -321,7 +312,6 @@ static void with_executor(int (*work)(spry_matrix *A), int stack_kb)
 /* Sparse products have the most on the stack: less than half of it, so that a larger frame is seen. */
 static void threads_of_executor(void **state)
 {
-    (void)state;
     with_executor(all, STACK_KB);
     with_executor(sparse_products, STACK_KB * 3 / 8);
 }

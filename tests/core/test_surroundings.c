@@ -1,15 +1,9 @@
 /* What the caller's thread brings along: numbers are read, written and told alike in every floating-point environment
    and every locale, and both are the caller's again afterwards. */
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <fenv.h>
 #include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -103,7 +97,6 @@ static void check_same(const spry_matrix *A, const spry_matrix *B, const char *w
 
 static void reading_knows_no_environment(void **state)
 {
-    (void)state;
     char *text = long_text();
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
         enter(0);
@@ -131,7 +124,6 @@ static void reading_knows_no_environment(void **state)
 /* Duplicates are summed, in f64, and random values rounded to f32. */
 static void sums_and_generators_know_none(void **state)
 {
-    (void)state;
     static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 0.1\n1 1 0.2\n1 1 0.7\n"
                                "2 2 1e-310\n2 2 3e-310\n";
     spry_context *context = odd_context(2);
@@ -173,7 +165,6 @@ static char *slurp(const char *path)
 /* Denormal numbers count where a claim of symmetry is looked at. */
 static void claims_know_no_environment(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
     static const double values[] = {1e-310, 2e-310};
     spry_context *context = make_context(NULL, 1);
@@ -200,7 +191,6 @@ static void claims_know_no_environment(void **state)
 
 static void writing_knows_no_environment(void **state)
 {
-    (void)state;
     char *text = long_text(), folder[] = "/tmp/spry-surroundings-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/a.mtx", folder);
@@ -271,7 +261,6 @@ static void assert_reads_well(const char *reason)
 
 static void messages_know_no_locale(void **state)
 {
-    (void)state;
     static const char skew[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 0.25\n";
     char folder[] = "/tmp/spry-locale-XXXXXX", text[32];
     const int taken = with_comma(folder);

@@ -1,13 +1,6 @@
 /* Claims of symmetry: results are right whether a claim is true or false, whoever made it. */
 #include "support.h"
 
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static spry_context *context;
@@ -89,7 +82,6 @@ static void check_both(const small *s, const spry_matrix *A, const spry_spmv_opt
 
 static void scalings_of_symmetric(void **state)
 {
-    (void)state;
     static const double r[] = {1, 10, 100}, c[] = {2, 3, 5};
     static const char *const orderings[] = {NULL, "rcm", "degree"};
     small s = small_of(3, (double[MOST][MOST]){{0, 1, 0}, {1, 0, 1}, {0, 1, 1}});
@@ -108,7 +100,6 @@ static void scalings_of_symmetric(void **state)
 /* Values that are written after a file has claimed symmetry. */
 static void written_values(void **state)
 {
-    (void)state;
     static const char file[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n"
                                "1 1 4\n2 1 1\n2 2 4\n3 2 1\n3 3 4\n";
     spry_matrix *A = NULL, *B = NULL;
@@ -156,7 +147,6 @@ static spry_matrix *through_container(const spry_matrix *A, const char *format)
 /* False claims of a creator, a converted matrix and a container. */
 static void false_claims(void **state)
 {
-    (void)state;
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
     spry_matrix *A[3] = {matrix_of(&s, SPRY_SYMMETRIC, 0)};
     A[1] = through_container(A[0], NULL);
@@ -184,7 +174,6 @@ static void false_claims(void **state)
 /* Containers whose plans need CSR arrays, which nobody has made yet. */
 static void containers_in_formats(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"bsr", "ell", "hyb", "scoo", "sell", "packed", "coo", "csc", "csr"};
     small matrices[] = {small_of(3, (double[MOST][MOST]){{0, 1, 0}, {-1, 0, 2}, {0, -2, 0}}),
                         small_of(3, (double[MOST][MOST]){{2, 1, 0}, {1, 0, 7}, {0, 7, 0}}),
@@ -210,7 +199,6 @@ static void containers_in_formats(void **state)
 /* One storage for both directions takes no values that are not symmetric. It asks for an update if it borrows them. */
 static void updates_of_symmetric(void **state)
 {
-    (void)state;
     for (int f = 0; f < 2; f++) {
         small s = small_of(3, (double[MOST][MOST]){{4, 2, 0}, {2, 4, 1}, {0, 1, 4}});
         spry_matrix *A = matrix_of(&s, SPRY_SYMMETRIC, 0);
@@ -241,7 +229,6 @@ static void updates_of_symmetric(void **state)
 /* Entries at one position have a symmetric sum, but not after each is rounded, or counts as 1. */
 static void converted_duplicates(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 3, 5}, columns[] = {0, 1, 1, 0, 1};
     static const double values[] = {4, 16777217, -16777216, 1, 4};
     small sums[] = {small_of(2, (double[MOST][MOST]){{4, 1}, {1, 4}}),
@@ -281,7 +268,6 @@ static void converted_duplicates(void **state)
 /* Both halves of a skew-symmetric file count as 1 in a pattern. */
 static void skew_as_pattern(void **state)
 {
-    (void)state;
     static const char file[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n";
     small s = small_of(2, (double[MOST][MOST]){{0, 1}, {1, 0}});
     spry_read_options r = SPRY_INIT(spry_read_options);

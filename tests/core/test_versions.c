@@ -1,18 +1,12 @@
 /* Structs of programs that were compiled against an earlier or a later header; what a matrix tells of itself. */
 #include "support.h"
 
-#include "spry/tools.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 static spry_context *context;
 static sample s;
 static spry_matrix *A;
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     s = sample_make(40, 40);
     A = sample_matrix(context, &s, 0);
@@ -21,7 +15,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     spry_matrix_destroy(A);
     const int leaked = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
@@ -42,7 +35,6 @@ static void *of_size(const void *from, size_t known, size_t size)
 /* The options as a program knows them whose header ends with `format` ... */
 static void earlier_options(void **state)
 {
-    (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL;
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -65,7 +57,6 @@ static void earlier_options(void **state)
 /* ... and one that knows more: what this library lacks must not be set. */
 static void later_options(void **state)
 {
-    (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL;
     unsigned char *later = of_size(&o, sizeof o, sizeof o + 24);
@@ -144,7 +135,6 @@ static spry_status fill_report(void *to)
 
 static void earlier_and_later_outputs(void **state)
 {
-    (void)state;
     assert_int_equal(spry_spmv_plan_create(context, &shown, A, NULL, NULL), SPRY_OK);
 #define FILLED(type, fill)                                                                                             \
     do {                                                                                                               \
@@ -166,7 +156,6 @@ static void earlier_and_later_outputs(void **state)
 
 static void sizes_and_diagonal(void **state)
 {
-    (void)state;
     assert_int_equal(spry_matrix_rows(A), s.rows);
     assert_int_equal(spry_matrix_cols(A), s.cols);
     assert_int_equal(spry_matrix_nnz(A), s.nnz);
@@ -186,7 +175,6 @@ static void sizes_and_diagonal(void **state)
 /* Arrays that count from 1, borrowed and copied: the same matrix, of the caller's values. */
 static void counted_from_one(void **state)
 {
-    (void)state;
     for (int input = 0; input < INPUTS; input++)
         for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
             spry_arrays a = sample_arrays(&s, input), shown = SPRY_INIT(spry_arrays);
@@ -232,7 +220,6 @@ static void counted_from_one(void **state)
 /* Owned values are written where they are; plans are told. Borrowed ones are the caller's. */
 static void values_that_are_owned(void **state)
 {
-    (void)state;
     spry_matrix *owned = NULL;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);

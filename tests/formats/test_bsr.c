@@ -1,23 +1,10 @@
 /* BSR: the size of blocks resolved, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
 #include "core/matrix.h"
 #include "formats/bsr/bsr.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context_of(int threads)
 {
@@ -45,7 +32,6 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
 
 static void the_size_is_found(void **state)
 {
-    (void)state;
     static const struct {
         const char *matrix, *resolved;
     } cases[] = {
@@ -101,7 +87,6 @@ static int same(double a, double b)
 /* With Inf and NaN in x: rows that use them become what CSR's loop gives, others must not see them. */
 static void fill_meets_inf_and_nan(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     int32_t offsets[M + 1], columns[ROW * M];
     double values[ROW * M], x[N], y[N], exact[N];
@@ -146,7 +131,6 @@ static void fill_meets_inf_and_nan(void **state)
 
 static void explicit_zeros_come_back(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     int32_t offsets[M + 1], columns[ROW * M];
     double values[ROW * M];
@@ -171,7 +155,6 @@ static void explicit_zeros_come_back(void **state)
 /* Each damage to a restored storage is seen. */
 static void damage_is_seen(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     int32_t offsets[M + 1], columns[ROW * M];
     double values[ROW * M];
@@ -208,7 +191,6 @@ static void damage_is_seen(void **state)
 /* The value of a refusal is a limit that suffices, with the sums of a transposed product counted. */
 static void refused_limits_suffice(void **state)
 {
-    (void)state;
     enum { MOST = 2000 };
     static int32_t offsets[MOST + 1], columns[MOST];
     static float values[MOST];

@@ -1,21 +1,8 @@
 /* What "auto" takes; on a GPU, which needs none: the host chooses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "../instrumented.h"
 #include "../kernels/in_blocks.h"
 #include "choose/choose.h"
 #include "core/context.h"
 #include "core/matrix.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <string.h>
 
 typedef struct choice_case {
     const char *spec, *format, *why;
@@ -67,7 +54,6 @@ typedef struct block_case {
 
 static void choices_of_blocks(void **state)
 {
-    (void)state;
     enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
     static const block_case cases[] = {
         {"rgg20,scale=14", 3, 0, "cuda", "bsr", "us a product predicted"},
@@ -106,7 +92,6 @@ static void choices_of_blocks(void **state)
 
 static void choices_on_a_gpu(void **state)
 {
-    (void)state;
     static const choice_case cases[] = {
         {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
@@ -128,7 +113,6 @@ static void choices_on_a_gpu(void **state)
 /* Without a look: the kernel of csr that suits few products, by what it prepares and how it bears long rows. */
 static void kernels_for_few_calls(void **state)
 {
-    (void)state;
     static const choice_case cases[] = {
         {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
         {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* products count more than set-up */
@@ -143,7 +127,6 @@ static void kernels_for_few_calls(void **state)
 
 static void choices_on_a_cpu(void **state)
 {
-    (void)state;
     static const choice_case avx512[] = {
         {"rgg20,scale=15", "packed", "csr ", 0},
         {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours that are numbered anyhow */
@@ -174,7 +157,6 @@ static void choices_on_a_cpu(void **state)
 /* Several columns: row by row csr reads the matrix once for all; column by column they are as many single products. */
 static void choices_for_columns(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec, *device;
         int64_t columns;
@@ -215,7 +197,6 @@ static void choices_for_columns(void **state)
 /* The plain tree: a matrix for each of its leaves, and what the caller says of it. */
 static void choices_of_the_tree(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec, *policy, *format, *why;
         spry_op op;
@@ -264,7 +245,6 @@ static void choices_of_the_tree(void **state)
  */
 static void refused_choices(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"fem3,x=8,y=8,z=8", "grid5,x=60,y=60", "banded,rows=900", "rmat,scale=9"};
     spry_context *context = NULL;
     int instead = 0;

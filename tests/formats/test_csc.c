@@ -1,22 +1,9 @@
 /* What is particular to csc and to the scattered products: the transposition, borrowing, phases, windows, patterns. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/memory.h"
 #include "formats/csc/csc.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context_of(int threads)
 {
@@ -62,7 +49,6 @@ static void check_transposed(const family *f, const given *g, const spry_arrays 
 
 static void transposition(void **state)
 {
-    (void)state;
     static const int threads[] = {1, 2, 5};
     for (int c = 0; c < 3; c++) {
         spry_context *context = context_of(threads[c]);
@@ -90,7 +76,6 @@ static void transposition(void **state)
 /* Arrays of a CSC matrix are used where they lie. */
 static void csc_is_borrowed(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 2, 3, 4, 5}, rows[] = {0, 2, 1, 0, 2};
     static const double values[] = {1, 4, 3, 2, 5}, x[] = {1, 10, 100, 1000}, wanted[] = {201, 30, 5004};
     spry_context *context = context_of(2);
@@ -162,7 +147,6 @@ static void check_phases(const spryi_csr *s)
 /* Meshes go in phases with enough chunks for several threads, graphs through windows within their share. */
 static void phases_and_windows(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int phases;
@@ -193,7 +177,6 @@ static void phases_and_windows(void **state)
 /* A pattern takes no value array in either format. */
 static void patterns_have_no_values(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = NULL, *P = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=50,y=40", NULL, NULL), SPRY_OK);

@@ -1,18 +1,9 @@
 /* What is particular to csr: the spans that kernels with AVX-512 load x by. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "core/context.h"
 #include "formats/csr/csr.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-
-#include <string.h>
 
 enum { ROWS = 96, MOST = 32 };
 
@@ -61,7 +52,6 @@ static spry_context *context_with_avx512(void)
 /* A span ends before its sixteenth neighbour, and before a column that is not right of the last. */
 static void test_spans_of_rows(void **state)
 {
-    (void)state;
     const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     spry_context *context = context_with_avx512();
     spry_spmv_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
@@ -81,7 +71,6 @@ static void test_spans_of_rows(void **state)
 /* Shared rows have one list a group, of spans without gaps. */
 static void test_spans_of_groups(void **state)
 {
-    (void)state;
     int32_t columns[MOST];
     for (int e = 0; e < 20; e++) columns[e] = 100 + e;
     for (int e = 20; e < 26; e++) columns[e] = 101 + e;
@@ -102,7 +91,6 @@ static void test_spans_of_groups(void **state)
 /* None where columns lie far apart, nor for a plan that will not be run often enough. */
 static void test_no_spans(void **state)
 {
-    (void)state;
     const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
     spry_context *context = context_with_avx512();
     spry_spmv_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
@@ -120,7 +108,6 @@ static void test_no_spans(void **state)
  */
 static void test_auto_on_bands(void **state)
 {
-    (void)state;
     enum { N = 50000, LENGTH = 3 };
     static int32_t offsets[N + 1], columns[N * LENGTH];
     static double values[N * LENGTH];

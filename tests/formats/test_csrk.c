@@ -7,17 +7,7 @@
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 static spry_context *context_of(int threads)
 {
@@ -75,7 +65,6 @@ static spry_matrix *matrix_of(spry_context *context, int32_t rows, int32_t cols,
 
 static void test_pointers(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *parameters;
         int32_t rows;
@@ -115,7 +104,6 @@ static void test_pointers(void **state)
 /* Groups of more rows than a block of csr ever has. */
 static void test_large_groups(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr2:srs=32768", "csr3:srs=32768:ssrs=32768"};
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
@@ -144,7 +132,6 @@ static void test_large_groups(void **state)
 
 static void test_parameters(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"csr2:srs=0",
                                         "csr2:ssrs=4",
                                         "csr3:srs=-1",
@@ -174,7 +161,6 @@ static void test_parameters(void **state)
 /* The table of the seeds' readings, and the edges of the cases. */
 static void test_formulas(void **state)
 {
-    (void)state;
     static const struct {
         int64_t rows, nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
         int which;
@@ -205,7 +191,6 @@ static void test_formulas(void **state)
 /* The other reading of the paper's "SRSS" makes case 2 another, and no other case. */
 static void test_other_reading(void **state)
 {
-    (void)state;
     static const struct {
         int64_t nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
     } cases[] = {
@@ -227,7 +212,6 @@ static void test_other_reading(void **state)
 /* Hopper's: whole eights, and at most 32 of them. */
 static void test_hopper(void **state)
 {
-    (void)state;
     static const struct {
         int64_t rows, nnz, ssrs, srs;
     } cases[] = {
@@ -248,7 +232,6 @@ static void test_hopper(void **state)
 /* Builds for a GPU, which need none: sizes by the GPU's age, device arrays, nothing that is the CPU's. */
 static void test_for_gpu(void **state)
 {
-    (void)state;
     static const struct {
         const spryi_format *format;
         int major, sections;
@@ -303,7 +286,6 @@ static void test_for_gpu(void **state)
 /* Which of csr3's two kernels a GPU gets: density 8 is still GPUSpMV-3's. */
 static void test_choice_of_kernel(void **state)
 {
-    (void)state;
     static const int64_t mean[SPRYI_PARAMETERS];
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
@@ -325,7 +307,6 @@ static void test_choice_of_kernel(void **state)
  */
 static void test_by_longest(void **state)
 {
-    (void)state;
     static const struct {
         int32_t longest;
         int which;
@@ -362,7 +343,6 @@ static void test_by_longest(void **state)
 /* Powers of two up to the mean row length. */
 static void test_lanes(void **state)
 {
-    (void)state;
     static const int64_t nnz[] = {0, 39, 40, 79, 80, 159, 160, 319, 320, 100000};
     static const int lanes[] = {2, 2, 4, 4, 8, 8, 16, 16, 32, 32};
     for (int n = 0; n < 10; n++) assert_int_equal(lanes[n], spryi_csr2_lanes(10, nnz[n]));
@@ -372,7 +352,6 @@ static void test_lanes(void **state)
 /* A row of many super-rows' work: right, and the same bits for any number of threads and any sizes of groups. */
 static void test_giant_row(void **state)
 {
-    (void)state;
     enum { M = 2000, N = 50000 };
     static const char *const formats[] = {"csr2", "csr2:srs=1", "csr3", "csr3:srs=7:ssrs=3", "csr3:srs=4096"};
     static double x[N], y[M], first[5][M];
@@ -402,7 +381,6 @@ static void test_giant_row(void **state)
 /* Updates make groups anew where values are copied, also when the caller has let go of the ordering. */
 static void test_kept_groups(void **state)
 {
-    (void)state;
     enum { N = 400 };
     static double x[N], y[N], expected[N];
     for (int j = 0; j < N; j++) x[j] = (double)(j % 13) - 6.25;
@@ -442,7 +420,6 @@ static void test_kept_groups(void **state)
 /* Rows of columns that lie close: with AVX-512 they are loaded by spans, as in csr, and have the same bits. */
 static void test_spans(void **state)
 {
-    (void)state;
     enum { M = 960, LENGTH = 10, N = 3 * M + LENGTH + 1 };
     static const char *const formats[] = {"csr", "csr2", "csr3", "csr2"};
     static int32_t offsets[M + 1], columns[M * LENGTH];

@@ -2,16 +2,7 @@
 #include "core/context.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 enum { SKIPPED = 77, GPU = 1, MOST = 4096 };
 

@@ -6,17 +6,7 @@
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
-#include "studies.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 enum { MOCK = 1 }; /* its number */
 
@@ -74,7 +64,6 @@ static spry_groups figure_1(void)
 
 static void test_figure_1(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr2", "csr3"};
     spry_context *context = context_of(2);
     spry_matrix *A = generate(context, "grid9,x=3,y=3");
@@ -120,7 +109,6 @@ static void test_figure_1(void **state)
 /* The longest row decides on a device too, also where the plan's matrix is there. */
 static void test_by_longest(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = generate(context, "arrow,rows=200,width=1");
     for (int by = 0; by < 2; by++) {
@@ -142,7 +130,6 @@ static void test_by_longest(void **state)
 /* One field of figure 1's groups is wrong. */
 static void test_refusals(void **state)
 {
-    (void)state;
     static const int64_t begins[] = {1, 2, 5, 7, 9}, falls[] = {0, 5, 5, 7, 9}, ends[] = {0, 2, 5, 7, 8},
                          all[] = {0, 2}, past[] = {0, 1, 0};
     const struct {
@@ -202,7 +189,6 @@ static void test_refusals(void **state)
 
 static void test_csr4(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *parameters;
         int64_t sr_count, ssr_count, sssr_count, sssr[4];
@@ -247,7 +233,6 @@ static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64
 /* Band-k of four levels, of the library and in a plan, whose groups csr4 takes. */
 static void test_bandk_4(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = generate(context, "rgg20,scale=12,shuffle=5"), *B = NULL;
     spry_ordering *ordering = NULL;
@@ -296,7 +281,6 @@ static void test_bandk_4(void **state)
 /* Each super-row is a block and each outermost group a unit. */
 static void test_units(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *kernel;
         int64_t units, blocks;
@@ -333,7 +317,6 @@ static void test_units(void **state)
 /* Super-rows that the caller draws, most of the rows in one: every listing takes them, by any number of threads. */
 static void test_uneven_groups(void **state)
 {
-    (void)state;
     static const int64_t sr[] = {0, 1, 2, 1000, 1003, 1024}, ssr[] = {0, 1, 5}, sssr[] = {0, 2};
     static const char *const kernels[] = {TEST_STUDY("csr2_listing_cpu", "csr2_listing_portable_cpu"),
                                           TEST_STUDY("csr3_listing_cpu", "csr3_listing_portable_cpu"),

@@ -1,17 +1,8 @@
 /* Format ELL: the layout as it is drawn, word counts of Sparse Methods, strided runs, storages that are damaged. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "formats/ell/ell.h"
 #include "plan/plan.h"
-
-#include <math.h>
-#include <string.h>
 
 /* The matrix drawn in ell.h, with x whose entries are all used. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
@@ -31,7 +22,6 @@ static spry_spmv_plan *plan_of(spry_context *context, spry_matrix **A, const cha
 
 static void layout(void **state)
 {
-    (void)state;
     static const double values[] = {1, 3, 4, 2, 0, 5};
     static const int32_t columns[] = {0, 1, 0, 2, 1, 3}, lengths[] = {2, 1, 2};
     spry_context *context = NULL;
@@ -57,7 +47,6 @@ static void layout(void **state)
 /* Row 1's padding names column 1: an infinite x there reaches y once, and 0*Inf nowhere. */
 static void padding_is_not_multiplied(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
@@ -77,7 +66,6 @@ static void padding_is_not_multiplied(void **state)
 /* A grid has strided runs; where one is claimed that is none, check sees it, as it sees other damage. */
 static void check_sees_damage(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);

@@ -1,19 +1,5 @@
 /* What spry_spmv_explain tells of the choice: its candidates, features and refusals, for devices that are not here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
+#include "testing.h"
 
 static spry_matrix *generated(spry_context *context, const char *spec)
 {
@@ -452,7 +438,6 @@ static void errors_are_told(void **state)
 /* A plan of a transposed product decides by A, and again by A^T that it makes: to the same, which is what is told. */
 static void transposed_as_planned(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"random,rows=40000,cols=20,density=0.05",
                                         "random,rows=20,cols=40000,density=0.05", "grid5,x=60,y=60", "rmat,scale=10"};
     static const int64_t calls[] = {0, 30, 100, 300, 1000, 10000};

@@ -1,11 +1,4 @@
 /* What every format promises: from CSR and back, figures predicted, sections that restore it, no wasteful padding. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "catalogue/catalogue.h"
 #include "catalogue/families.h"
 #include "core/assemble.h"
@@ -15,13 +8,6 @@
 #include "kernels/arrays.h"
 #include "kernels/families.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const int64_t limit = (int64_t)64 << 20; /* in place of the padding guard */
 
@@ -147,7 +133,6 @@ static int next_family(int number, int haste)
 
 static void back_to_the_same_csr(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int f = 0; f < spry_format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
@@ -216,7 +201,6 @@ static int64_t section_bytes(const spryi_format *format, void *storage)
 
 static void figures_come_true(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int f = 0; f < spry_format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
@@ -267,7 +251,6 @@ static int64_t borrowed_bytes(const spry_spmv_plan *plan)
 /* Of every layout, order and index pair, with values and without. */
 static void figures_of_all_layouts(void **state)
 {
-    (void)state;
     static const form forms[] = {
         {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0},
         {"COO, sorted", SPRY_COO, SPRY_KNOWN_YES, 0, ON_HEAP, 0, 0},
@@ -333,7 +316,6 @@ static void *restore(spry_context *context, const spryi_format *format, void *fr
 
 static void sections_restore(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int f = 0; f < spry_format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
@@ -365,7 +347,6 @@ static void sections_restore(void **state)
 /* One row of 20 000 entries among as many of one: no padded format may be built, and a limit in bytes lifts that. */
 static void padding_is_refused(void **state)
 {
-    (void)state;
     enum { M = 20000 };
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
@@ -404,7 +385,6 @@ static void padding_is_refused(void **state)
 
 static void parameters_are_checked(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL), SPRY_OK);
@@ -462,7 +442,6 @@ static void nothing_is_left_out(void **state)
     static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 #undef FAMILY
     int formats = 0, kernels = 0, listed = 0;
-    (void)state;
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         for (int n = 0; families[f]->formats && families[f]->formats[n]; n++) formats++;
         kernels += count_list(families[f]->kernels);

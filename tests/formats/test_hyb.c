@@ -1,16 +1,8 @@
 /* Format HYB: widths by number and by rule, figures, and alpha that is not finite. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "formats/hyb/hyb.h"
 #include "plan/plan.h"
-
-#include <math.h>
 
 /* The matrix drawn in hyb.h. */
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
@@ -18,7 +10,6 @@ static const double Ax[] = {1, 2, 3, 4, 5};
 
 static void widths(void **state)
 {
-    (void)state;
     static const struct {
         const char *format;
         int64_t width, rest;
@@ -59,7 +50,6 @@ static void widths(void **state)
 /* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. */
 static void alpha_is_infinite(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
@@ -81,7 +71,6 @@ static void alpha_is_infinite(void **state)
 /* Rows of the rest that fall, are out of range, or whose ELL part is not full. */
 static void check_sees_damage(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;

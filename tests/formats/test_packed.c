@@ -1,22 +1,11 @@
 /* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
 #include "core/columns.h"
 #include "core/context.h"
 #include "formats/packed/packed_reader.h"
 #include "plan/plan.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A matrix under construction, row by row; values count the entries from 1. */
 typedef struct sketch {
@@ -151,7 +140,6 @@ static void expect_kinds(const sketch *k, int64_t count, const uint32_t *kinds)
 /* The matrix drawn in packed.h. */
 static void layout(void **state)
 {
-    (void)state;
     static const int32_t distances[] = {-1, 0, 1};
     static const uint8_t masks[32] = {6, 7, 7, 7};
     static const double values[] = {3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
@@ -200,7 +188,6 @@ static void layout(void **state)
 /* 32 rows whose columns are no common distances and span 65 535, then 65 536. */
 static void edge_of_16_bits(void **state)
 {
-    (void)state;
     for (int64_t span = 65534; span <= 65537; span++) {
         sketch k = sketch_of(64, 3 + span);
         for (int64_t i = 0; i < 32; i++) {
@@ -234,7 +221,6 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
 
 static void steps_and_holes(void **state)
 {
-    (void)state;
     const uint32_t full = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_DIAGONALS;
     const uint32_t padded = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_PADDED;
     check_band(96, -1, full, full);
@@ -249,7 +235,6 @@ static void steps_and_holes(void **state)
 /* Rows of 4 entries that lie at 6 distances are strided, at 7 they would take too many slots. */
 static void too_many_steps(void **state)
 {
-    (void)state;
     for (int64_t more = 3; more <= 4; more++) {
         sketch k = sketch_of(32, 40);
         for (int64_t i = 0; i < 32; i++) {
@@ -286,7 +271,6 @@ static void check_blocks(int b, int64_t count, int broken, int64_t expected)
 
 static void blocks(void **state)
 {
-    (void)state;
     static const int found[] = {0, 1, 2, 3, 4, 5, 3, 1, 4};
     for (int b = 2; b <= 8; b++) {
         check_blocks(b, 32, 0, found[b]);
@@ -299,7 +283,6 @@ static void blocks(void **state)
 
 static void long_rows(void **state)
 {
-    (void)state;
     static const int64_t lengths[] = {64, 65, 254, 255, 1024, 1025, 5000};
     for (int n = 0; n < 7; n++) {
         sketch k = sketch_of(100, 6000);
@@ -317,7 +300,6 @@ static void long_rows(void **state)
 /* Rows of 1 and 20 entries in turns: sorted, but not where they step. */
 static void sorting(void **state)
 {
-    (void)state;
     for (int steps = 0; steps < 2; steps++) {
         sketch k = sketch_of(1100, 5000);
         for (int64_t i = 0; i < 1100; i++)
@@ -342,7 +324,6 @@ static void sorting(void **state)
 
 static void empty(void **state)
 {
-    (void)state;
     static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2000, 3}};
     for (int n = 0; n < 5; n++) {
         sketch k = sketch_of(sizes[n][0], sizes[n][1]);
@@ -358,7 +339,6 @@ static void empty(void **state)
 /* Bytes an entry, as issue 6 wants them of grids and finite elements. */
 static void bytes(void **state)
 {
-    (void)state;
     static const char *const names[] = {"grid5,x=400,y=300", "grid7,x=60,y=50,z=40", "grid27,x=40,y=40,z=40",
                                         "fem3,x=24,y=24,z=24"};
     spry_context *context = NULL;
@@ -386,7 +366,6 @@ static void bytes(void **state)
 /* auto takes packed for large grids where AVX-512 is, and enough products are to come for a look. */
 static void automatic(void **state)
 {
-    (void)state;
     static const char *const names[] = {"grid5,x=1000,y=1000", "rgg21,scale=14", "grid5,x=300,y=300"};
     static const int64_t calls[] = {0, 3, 256};
     spry_context *context = NULL;
@@ -425,7 +404,6 @@ static void automatic(void **state)
 /* Values change, their places do not. */
 static void new_values(void **state)
 {
-    (void)state;
     sketch k = sketch_of(70, 80);
     for (int64_t i = 0; i < 70; i++)
         for (int64_t j = 0; j < 4 + i % 3; j++) put(&k, i, i + j * (1 + (i == 5)));
@@ -506,7 +484,6 @@ static void multiply_more(const sketch *k, packed_plan *p)
  */
 static void shared_values(void **state)
 {
-    (void)state;
     for (int near = 0; near < 2; near++) {
         sketch k = repeating(3000, near);
         double *old = malloc((size_t)k.nnz * 8);

@@ -1,19 +1,8 @@
 /* What a plan tells of its format's parameters is taken as a format again, and gives the same parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
-#include "spry/io.h"
-#include "spry/spry.h"
-#include "spry/tools.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_ROWS = 3000, MOST_NNZ = 9000 };
@@ -111,7 +100,6 @@ static void check(spry_context *context, const spry_matrix *A, const char *forma
 static void formats_come_back(void **state)
 {
     static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
-    (void)state;
     spry_context *context = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -135,7 +123,6 @@ static void formats_come_back(void **state)
 /* A width of 0 is one that was asked for, and no default. */
 static void no_width(void **state)
 {
-    (void)state;
     static const shape full = {"full rows", 300, 20, 300, 20};
     spry_context *context = NULL;
     spry_error err = SPRY_ERROR_INIT;
@@ -166,7 +153,6 @@ static void no_width(void **state)
 /* A container in hyb tells its width of 0 as the plan did that it came from. */
 static void in_containers(void **state)
 {
-    (void)state;
     char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
     spry_context *context = NULL;
     spry_matrix *read = NULL;
@@ -217,7 +203,6 @@ static void parameters_of_kernels(void **state)
         {"csr_scalar_cuda:lanes=2", SPRY_UNKNOWN_NAME, {0}, "expected none"},
         {"csr_vector:lanes=2", SPRY_UNKNOWN_NAME, {0}, "no kernel \"csr_vector\" is known"},
     };
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_error err = SPRY_ERROR_INIT;
         const spryi_kernel *kernel = NULL;

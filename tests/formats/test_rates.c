@@ -1,19 +1,6 @@
 /* Tables of rates: printed, read, fitted, and what they change in what "auto" takes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
-
-#include "spry/io.h"
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = 1 << 16 };
@@ -194,7 +181,6 @@ static void forget(observations *o)
 static void fits_follow_times(void **state)
 {
     static const char *const classes[] = {"h200", "avx512"};
-    (void)state;
     for (int n = 0; n < 2; n++) {
         spry_context *context = NULL;
         assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
@@ -373,7 +359,6 @@ static void wrong_observations_are_refused(void **state)
 static void absurd_tables_are_borne(void **state)
 {
     static const double numbers[][2] = {{1e15, 1}, {1, 1e15}, {1e15, 1e15}, {0, 1e15}};
-    (void)state;
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         spry_context *context = NULL;
         char *text = NULL, *line, *at;

@@ -1,15 +1,8 @@
 /* What the choice learns of rows before it looks at columns: one of the longest, by halving, and sets of numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "core/number_set.h"
 #include "core/row_lengths.h"
-
-#include <stdlib.h>
 
 static spry_arrays rows_of(int64_t *offsets, int64_t rows, int64_t usual, int64_t at, int64_t longest)
 {
@@ -25,7 +18,6 @@ static spry_arrays rows_of(int64_t *offsets, int64_t rows, int64_t usual, int64_
 /* A long row is found wherever it is, as long as it has more than its neighbours together differ by. */
 static void long_row_is_found(void **state)
 {
-    (void)state;
     enum { ROWS = 100000 };
     int64_t *offsets = malloc((ROWS + 1) * sizeof *offsets);
     assert_non_null(offsets);
@@ -40,7 +32,6 @@ static void long_row_is_found(void **state)
 
 static void few_rows(void **state)
 {
-    (void)state;
     int64_t offsets[8];
     for (int64_t rows = 1; rows <= 7; rows++)
         for (int64_t at = 0; at < rows; at++) {
@@ -54,7 +45,6 @@ static void few_rows(void **state)
 /* Ranges cover all rows, one behind the other, also where rows * ranges passes 64 bits. */
 static void ranges_of_rows(void **state)
 {
-    (void)state;
     const int64_t sizes[] = {1, 63, 64, 65, 1000003, INT64_MAX};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int64_t before = spryi_range_of_rows(sizes[s], 0, 64);
@@ -71,7 +61,6 @@ static void ranges_of_rows(void **state)
 /* A number is new once between two emptyings; a set that is three quarters full takes nothing. */
 static void sets_of_numbers(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spryi_number_set set;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);

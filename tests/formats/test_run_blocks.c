@@ -1,15 +1,8 @@
 /* The driver of CPU kernels: every block once, steps in order, whatever the threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "core/pool.h"
 #include "formats/shared/run_blocks.h"
-
-#include <stdatomic.h>
 
 enum { MOST_BLOCKS = 500 };
 
@@ -17,7 +10,6 @@ static atomic_int first[MOST_BLOCKS], second[MOST_BLOCKS], missing;
 
 static void do_first(const spryi_run_args *args, int64_t begin, int64_t end)
 {
-    (void)args;
     for (int64_t b = begin; b < end; b++) first[b]++;
 }
 
@@ -33,7 +25,6 @@ static void do_second(const spryi_run_args *args, int64_t begin, int64_t end)
 
 static void every_block_once_and_steps_in_order(void **state)
 {
-    (void)state;
     static spryi_pool pool;
     static pthread_t room[SPRYI_MOST_THREADS];
     const spry_context_options defaults = SPRY_INIT(spry_context_options);
@@ -64,7 +55,6 @@ static void every_block_once_and_steps_in_order(void **state)
 
 static void note_share(const spryi_run_args *args, int64_t begin, int64_t end)
 {
-    (void)args;
     for (int64_t b = begin; b < end; b++) {
         first[b]++;
         second[b] = (int)(end - begin);
@@ -73,7 +63,6 @@ static void note_share(const spryi_run_args *args, int64_t begin, int64_t end)
 
 static void shares_are_equal(void **state)
 {
-    (void)state;
     static spryi_pool pool;
     static pthread_t room[SPRYI_MOST_THREADS];
     static const int64_t sizes[] = {0, 1, 2, 7, 64, 65, MOST_BLOCKS};

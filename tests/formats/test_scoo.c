@@ -1,19 +1,8 @@
 /* SCOO: slices, the order in them, heights, damaged storage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "formats/scoo/scoo.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static spry_context *context_of(int threads)
 {
@@ -51,7 +40,6 @@ static spry_matrix *drawn(spry_context *context)
 
 static void slices_are_as_drawn(void **state)
 {
-    (void)state;
     static const int32_t slices[] = {0, 4, 6}, ordered[] = {0, 1, 1, 2, 0, 3};
     static const uint16_t rows[] = {0, 1, 1, 0, 0, 0};
     static const double stored[] = {1, 3, 4, 2, 6, 5};
@@ -73,7 +61,6 @@ static void slices_are_as_drawn(void **state)
 /* Columns of one, two and three digits of the sort; x in small integers, so that sums are exact in any order. */
 static void heights_give_the_same(void **state)
 {
-    (void)state;
     static const char *const matrices[] = {"uni18,rows=900,degree=7", "uni18,rows=70000,degree=3",
                                            "uni18,rows=70000,degree=9"};
     static const char *const formats[] = {"scoo", "scoo:height=1", "scoo:height=999", "scoo:height=65536"};
@@ -124,7 +111,6 @@ static void heights_give_the_same(void **state)
 /* Each damage to a restored storage is seen. */
 static void damage_is_seen(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = drawn(context);
     spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
@@ -170,7 +156,6 @@ static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const 
 /* A slice for each of 132 multiprocessors, twice as high from 16 entries a row on, up to 96 KB of y, in 32s. */
 static void heights_for_gpus(void **state)
 {
-    (void)state;
     expect_gpu_height(0, 0, SPRY_F64, "height=32");
     expect_gpu_height(1000, 3, SPRY_F64, "height=32");
     expect_gpu_height(1 << 18, 7, SPRY_F64, "height=2016");

@@ -1,19 +1,10 @@
 /* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, damaged storages. */
-#include "spry/io.h"
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
 #include "formats/sell/sell.h"
 #include "plan/plan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* The matrix drawn in sell.h. */
@@ -22,7 +13,6 @@ static const double Ax[] = {1, 2, 3, 4, 5, 6};
 
 static void layout(void **state)
 {
-    (void)state;
     static const uint16_t order[] = {0, 2, 1, 3};
     static const int64_t offsets[] = {0, 4, 6};
     static const double values[] = {1, 4, 2, 5, 3, 6};
@@ -72,7 +62,6 @@ static void layout(void **state)
 /* y of every c and sigma against CSR, exact: values and x are small integers. */
 static void every_chunk(void **state)
 {
-    (void)state;
     static const int chunks[] = {1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 32, 48, 100, 256}, sigmas[] = {1, 40, 256, 65536};
     static const char *const matrices[] = {"rmat20,scale=9", "grid5,x=64,y=40"};
     static const char *const kernels[] = {"sell_portable_cpu", "sell_avx2_cpu", "sell_avx512_cpu"};
@@ -161,7 +150,6 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
 
 static void sorted_for_a_gpu(void **state)
 {
-    (void)state;
     check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* saves four slots a row */
     check_for_gpu(9, 6, 0, "c=32:sigma=1");   /* one and a half */
     check_for_gpu(5, 5, 0, "c=32:sigma=1");
@@ -173,7 +161,6 @@ static void sorted_for_a_gpu(void **state)
 /* Containers of rows that are not sorted have no permutation, and those of patterns no values. */
 static void containers_without_all_arrays(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"sell:c=4:sigma=1", "sell:c=4:sigma=8"};
     char path[] = "/tmp/spry-sell-XXXXXX.spry";
     const int file = mkstemps(path, 5);

@@ -1,20 +1,8 @@
 /* Swept row blocks: groups without conflicts, cuts inside of rows, long rows, far columns, parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "formats/swept/swept.h"
 #include "plan/plan.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context_of(int threads)
 {
@@ -181,7 +169,6 @@ static void check_all(rows *r, const char *name)
 
 static void rows_of_all_lengths(void **state)
 {
-    (void)state;
     rows r = rows_of(5000, 3000, 400000);
     for (int64_t i = 0; i < 3000; i++) add_row(&r, i % 5 == 0 ? 0 : i % 97, i * 131, 37);
     check_all(&r, "lengths 0 to 96");
@@ -189,7 +176,6 @@ static void rows_of_all_lengths(void **state)
 
 static void one_row_is_most_of_the_matrix(void **state)
 {
-    (void)state;
     rows r = rows_of(60000, 300, 200000);
     for (int64_t i = 0; i < 300; i++) add_row(&r, i == 150 ? 60000 : i % 7, i * 7919, 1);
     check_all(&r, "a row longer than blocks");
@@ -215,7 +201,6 @@ static void one_row_is_most_of_the_matrix(void **state)
 
 static void repeated_columns(void **state)
 {
-    (void)state;
     rows r = rows_of(9, 400, 40000);
     for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows: all columns often; even: one column */
     check_all(&r, "duplicates");
@@ -223,7 +208,6 @@ static void repeated_columns(void **state)
 
 static void one_row_and_one_column(void **state)
 {
-    (void)state;
     rows wide = rows_of(100000, 1, 100000), tall = rows_of(1, 20000, 20000), none = rows_of(10, 10, 1);
     add_row(&wide, 50000, 1, 2);
     check_all(&wide, "1 x n");
@@ -238,7 +222,6 @@ static void one_row_and_one_column(void **state)
 /* An offset has 32 - sum_bits bits: the last column that fits, and the first that does not. */
 static void far_columns(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     for (int past = 0; past < 2; past++) {
         /* a thousand sums: 10 bits */
@@ -263,7 +246,6 @@ static void far_columns(void **state)
 
 static void parameters_are_told(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "uni18,rows=5000,degree=9", NULL, NULL), SPRY_OK);
@@ -279,7 +261,6 @@ static void parameters_are_told(void **state)
 
 static void same_storage_for_any_number_of_threads(void **state)
 {
-    (void)state;
     spryi_swept *first = NULL;
     spry_spmv_plan *plans[3];
     spry_matrix *matrices[3];

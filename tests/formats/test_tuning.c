@@ -1,25 +1,14 @@
 /* Tuning tables: what they change in plans, and what is wrong with bad ones. */
 #include "core/context.h"
 #include "formats/csrk/csrk.h"
-#include "spry/io.h"
-#include "spry/tools.h"
+#include "testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char path[64];
 
 static int make_path(void **state)
 {
-    (void)state;
     snprintf(path, sizeof path, "/tmp/spry-tuning-XXXXXX");
     int file = mkstemp(path);
     return file < 0 ? -1 : close(file);
@@ -27,7 +16,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -73,7 +61,6 @@ static const char whole[] = "# a table\n\nspry-tuning 3 # version\r\ncpu csr2 38
 
 static void tables_are_followed(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     spry_error err = {0};
     expect_parameters(context, "csr2", "srs=96");
@@ -89,7 +76,6 @@ static void tables_are_followed(void **state)
 
 static void formulas_have_cases(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     int64_t ssrs, srs;
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
@@ -115,7 +101,6 @@ static void formulas_have_cases(void **state)
 /* Sizes of whole steps: halves up, never none, never past the most. */
 static void formulas_have_steps(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     int64_t ssrs, srs;
     assert_int_equal(SPRY_OK,
@@ -137,7 +122,6 @@ static void formulas_have_steps(void **state)
 
 static void bad_tables(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
         int64_t line;
@@ -200,7 +184,6 @@ static void bad_tables(void **state)
 /* Whatever is cut off is told, but for what means nothing; and what stands behind a NUL byte. */
 static void damaged_tables(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     const size_t end = (size_t)(strstr(whole, "end 6\n") - whole) + strlen("end 6\n");
     for (size_t n = 0; n <= strlen(whole); n++) {
@@ -242,7 +225,6 @@ static void expect_sizes(spry_context *context, int k, const char *tuning, int64
 
 static void orderings_follow_tables(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     spry_error err = {0};
     spry_matrix *A = NULL;
@@ -269,7 +251,6 @@ static void orderings_follow_tables(void **state)
 /* tuning=table needs one with formulas. */
 static void no_table(void **state)
 {
-    (void)state;
     spry_context *context = new_context();
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;

@@ -1,21 +1,10 @@
 /* Format windowed: groups, runs, windows and orders; what it refuses of files; the same for all threads. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A matrix under construction, row by row; values count the entries from 1. */
 typedef struct sketch {
@@ -144,7 +133,6 @@ static void multiply(const sketch *k, const char *format)
 /* The matrix drawn in windowed.h, with its empty rows; array by array. */
 static void layout(void **state)
 {
-    (void)state;
     static const double values[] = {1, 4, 6, 2, 5, 7, 3, 0};
     static const uint16_t columns[] = {0, 3, 6, 0, 0, 0, 0, 0};
     static const uint32_t rows[] = {0, 2, 4, 1, 3};
@@ -240,7 +228,6 @@ static void expect_runs(const sketch *k, int64_t run, int64_t stride, int64_t ro
 
 static void runs(void **state)
 {
-    (void)state;
     for (int64_t run = 2; run <= 5; run++)
         for (int apart = 0; apart < 2; apart++) {
             const int64_t nodes = 211;
@@ -259,7 +246,6 @@ static void runs(void **state)
 /* Three nodes that follow each other, of two unknowns each, are six columns side by side: not two runs of three. */
 static void runs_of_unknowns(void **state)
 {
-    (void)state;
     for (int64_t run = 2; run <= 4; run++) {
         const int64_t nodes = 211;
         sketch k = sketch_of(nodes * run, nodes * run);
@@ -276,7 +262,6 @@ static void runs_of_unknowns(void **state)
 /* Runs need groups: rows of a band have three columns side by side, but each row other ones. */
 static void no_runs_without_groups(void **state)
 {
-    (void)state;
     sketch k = sketch_of(300, 302);
     for (int64_t i = 0; i < 300; i++)
         for (int64_t j = 0; j < 3; j++) put(&k, i, i + j);
@@ -314,7 +299,6 @@ static void expect_windows(const sketch *k, const char *format, int64_t window, 
 
 static void windows_are_halved(void **state)
 {
-    (void)state;
     sketch k = lonely_rows(700, 16);
     expect_windows(&k, "windowed:window=1024:order=natural", 1024, 3, (const int64_t[]){256, 256, 188});
     expect_windows(&k, "windowed:window=257:order=natural", 288, 5, (const int64_t[]){160, 128, 160, 128, 124});
@@ -336,7 +320,6 @@ static void windows_are_halved(void **state)
 /* Columns on many pages, 12 and 16 bits. */
 static void pages(void **state)
 {
-    (void)state;
     sketch k = sketch_of(90, (int64_t)90 << 16);
     for (int64_t i = 0; i < 90; i++)
         for (int64_t e = 0; e < 3; e++) put(&k, i, i << 16 | ((e == 2 ? 65535 : e) ^ (i % 5 == 0)));
@@ -350,7 +333,6 @@ static void pages(void **state)
 
 static void lengths(void **state)
 {
-    (void)state;
     sketch k = sketch_of(400, 5000); /* long rows, empty rows, one entry, just not long; rectangular */
     for (int64_t i = 0; i < 400; i++) {
         const int64_t length = i % 50 == 7 ? 513 + 600 * (i / 50) : i % 3 == 0 ? 0 : i == 200 ? 512 : 1 + i * 7 % 40;
@@ -378,7 +360,6 @@ static void lengths(void **state)
 /* Entries keep their order, and those at one position stay two. */
 static void unsorted(void **state)
 {
-    (void)state;
     sketch k = sketch_of(100, 60);
     for (int64_t i = 0; i < 100; i++)
         for (int64_t e = 0; e < 6; e++) put(&k, i, (i / 4 * 13 + e * 7 % 5 * 9 + (e == 4) * 3) % 60);
@@ -424,7 +405,6 @@ static sketch shuffled_grid(int64_t side)
 
 static void cells(void **state)
 {
-    (void)state;
     sketch k = shuffled_grid(90);
     windowed_plan natural = plan_of(&k, "windowed:order=natural", NULL, 1);
     windowed_plan in_cells = plan_of(&k, "windowed:order=cells", NULL, 1), own = plan_of(&k, "windowed", NULL, 1);
@@ -453,7 +433,6 @@ static void cells(void **state)
 /* Storage, and y, to the bit. */
 static void any_number_of_threads(void **state)
 {
-    (void)state;
     sketch k = shuffled_grid(120);
     for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = 1 / k.Ax[e];
     double *x = malloc((size_t)k.cols * 8), *y = malloc((size_t)k.rows * 8), *first = malloc((size_t)k.rows * 8);
@@ -488,7 +467,6 @@ static void any_number_of_threads(void **state)
 
 static void new_values(void **state)
 {
-    (void)state;
     sketch k = chain_of(100, 3, 1, 0, 200);
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     double x[300], y[300];
@@ -510,7 +488,6 @@ static void new_values(void **state)
 /* A parameter outside its range, or an order that there is not. */
 static void bad_parameters(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"windowed:window=0", "windowed:window=1025", "windowed:order=random",
                                       "windowed:order=3"};
     spry_context *context = NULL;

@@ -1,19 +1,10 @@
 /* Format windowed as files may hold it: damaged storages. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { NODES = 60, MOST_RUN = 3, MOST_ROWS = NODES * MOST_RUN, MOST_ENTRIES = MOST_ROWS * 6 * MOST_RUN + 600 };
 
@@ -104,7 +95,6 @@ static int run(spry_context *context, const spryi_windowed *s, int n, const doub
 
 static void damage_is_seen(void **state)
 {
-    (void)state;
     blocks *b = blocks_of(1, 0, 1);
     spryi_windowed *s = b->s;
     spry_error err = SPRY_ERROR_INIT;
@@ -181,7 +171,6 @@ static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64
 
 static void flipped_bits(void **state)
 {
-    (void)state;
     for (int64_t width = 1; width <= 2; width++) {
         blocks *b = blocks_of(width, 1, width == 1);
         spryi_section list[SPRYI_WINDOWED_ARRAYS];
@@ -195,7 +184,6 @@ static void flipped_bits(void **state)
 /* Two rows that are named twice each, and two that are not, whatever check says: to_csr stays in its arrays. */
 static void rows_named_twice(void **state)
 {
-    (void)state;
     blocks *b = blocks_of(1, 0, 0);
     spryi_windowed *s = b->s;
     spry_matrix *back = NULL;

@@ -2,9 +2,7 @@
 #ifndef TESTS_IO_FILES_H
 #define TESTS_IO_FILES_H
 
-#include "spry/spry.h"
-
-#include <stddef.h>
+#include "testing.h"
 
 /* A folder of this process, removed with all in it at exit. */
 const char *temporary_folder(void);

@@ -2,9 +2,7 @@
 #ifndef TESTS_IO_HOOKS_H
 #define TESTS_IO_HOOKS_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "testing.h"
 
 typedef struct hooks {
     _Atomic int calls, fail_at, fail_after; /* the n-th fails; all from the n-th on */

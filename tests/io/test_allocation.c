@@ -3,20 +3,9 @@
 #include "files.h"
 #include "hooks.h"
 #include "io/container.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const texts[] = {
     "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 3\n",
@@ -139,7 +128,6 @@ static void fail_every_call(const setting *s)
 
 static void test_containers(void **state)
 {
-    (void)state;
     for (int f = 0; f < spry_format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
         spry_format_info info = SPRY_INIT(spry_format_info);
@@ -150,7 +138,6 @@ static void test_containers(void **state)
 
 static void test_all(void **state)
 {
-    (void)state;
     for (int text = 0; text < 4; text++)
         for (int way = 0; way < 12; way++)
             fail_every_call(&(setting){text, way % 3, way / 3 & 1, way >= 6 ? 3 : 1, 1, NULL});
@@ -159,7 +146,6 @@ static void test_all(void **state)
 /* Large enough that several threads parse and write. */
 static void test_several_threads(void **state)
 {
-    (void)state;
     enum { LINES = 60000 };
     char *text = malloc(LINES * 24 + 100), *to = text;
     assert_non_null(text);

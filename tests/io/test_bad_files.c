@@ -1,18 +1,9 @@
 /* Every way in which a file can be wrong: exact status, line and message, from memory and file, at 1 and 5 threads. */
 #include "files.h"
-#include "spry/io.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define COORDINATE "%%MatrixMarket matrix coordinate real general\n"
 #define INTEGER "%%MatrixMarket matrix coordinate integer general\n"
@@ -180,7 +171,6 @@ static void expect(const bad_file *f, const char *file, spry_status status, cons
 
 static void test_table(void **state)
 {
-    (void)state;
     int count = 0;
     for (size_t b = 0; b < sizeof bad_files / sizeof bad_files[0]; b++) {
         const bad_file *f = &bad_files[b];
@@ -258,7 +248,6 @@ static void expect_long(long_text t, int64_t line, const char *message)
 
 static void test_first_fault_of_a_long_file(void **state)
 {
-    (void)state;
     expect_long(long_file(150000, "1 8 1\n", 0, ""), 150000, "column index 8 is past the last column 7");
     expect_long(long_file(150000, "1 8 1\n", 40000, "1 1 x\n"), 40000, "expected a number, found 'x'");
     expect_long(long_file(3, "0 1 1\n", LONG_LINES, "1 9 x\n"), 3, "row index 0 is below 1, the first row");
@@ -274,7 +263,6 @@ static void test_first_fault_of_a_long_file(void **state)
 /* Lines longer than the limit are refused wherever block borders lie; those up to it are read. */
 static void test_long_lines(void **state)
 {
-    (void)state;
     enum { LIMIT = 64 << 10 };
     char *line = malloc(LIMIT + 3);
     assert_non_null(line);
@@ -299,7 +287,6 @@ static void test_long_lines(void **state)
 
 static void test_noise_without_a_newline(void **state)
 {
-    (void)state;
     enum { BYTES = 3 << 20 };
     char *noise = malloc(BYTES);
     assert_non_null(noise);
@@ -327,7 +314,6 @@ static void expect_gzip(const unsigned char *packed, size_t bytes, const char *m
 
 static void test_broken_gzip(void **state)
 {
-    (void)state;
     static const char early[] = "the gzip data end too early: the file was cut short";
     long_text t = long_file(0, "", 0, "");
     size_t bytes;
@@ -354,7 +340,6 @@ static void test_broken_gzip(void **state)
 /* A few bytes of gzip that claim a great matrix are refused before memory is asked for. */
 static void test_gzip_counts(void **state)
 {
-    (void)state;
     static const char text[] = COORDINATE "9 9 900000000000\n1 1 1\n";
     size_t bytes;
     unsigned char *packed = gzip_of(text, sizeof text - 1, &bytes);
@@ -383,7 +368,6 @@ static void expect_file_error(const char *path, const char *message)
 
 static void test_no_file(void **state)
 {
-    (void)state;
     expect_file_error(temporary_path("missing.mtx"), "cannot be opened: No such file or directory");
     expect_file_error(temporary_folder(), "is a directory, expected a file with a matrix");
     const char *path = temporary_file("closed.mtx", "x", 1);
@@ -399,7 +383,6 @@ static void test_no_file(void **state)
 /* A message is one line whatever the name, and the end of a long name is kept. */
 static void test_strange_names(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};
@@ -428,7 +411,6 @@ static void test_strange_names(void **state)
 
 static void test_sizes_that_do_not_fit(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};
@@ -455,7 +437,6 @@ static void test_sizes_that_do_not_fit(void **state)
 
 static void test_bad_arguments(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};

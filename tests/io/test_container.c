@@ -3,19 +3,8 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
@@ -154,7 +143,6 @@ static void round_trip(spry_context *context, const spry_arrays *a)
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     sample s;
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
@@ -177,7 +165,6 @@ static void test_round_trip(void **state)
 /* Several chunks a section, several threads, and what the file it came from said. */
 static void test_large(void **state)
 {
-    (void)state;
     for (int threads = 1; threads <= 3; threads += 2) {
         spry_context *context = context_of(threads);
         spry_matrix *A = generate(context, "rmat16");
@@ -193,7 +180,6 @@ static void test_large(void **state)
 
 static void test_field(void **state)
 {
-    (void)state;
     static const char text[] = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 4\n2 1 -7\n3 3 2\n";
     spry_context *context = context_of(1);
     spry_matrix *A = read_from(context, temporary_file("field.mtx", text, strlen(text)), NULL);
@@ -212,7 +198,6 @@ static void test_field(void **state)
 /* Every format gives the same CSR back; a file that stores its arrays is refused when one of their bytes changed. */
 static void test_formats(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = generate(context, "grid5,x=40,y=30");
     spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
@@ -250,7 +235,6 @@ static void test_formats(void **state)
 
 static void test_types(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     sample s;
     make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
@@ -290,7 +274,6 @@ static void test_types(void **state)
 /* A plan keeps the mapping alive when its matrix's handle and the file's name are gone. */
 static void test_plan(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     sample s;
     make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
@@ -315,7 +298,6 @@ static void test_plan(void **state)
 
 static void test_options(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=4,y=4");
     spry_write_options options = SPRY_INIT(spry_write_options);
@@ -365,7 +347,6 @@ static content container_of(spry_context *context, spry_layout layout, int sorte
 /* Every byte is looked at: head, table, the zeros behind them, sections, gaps. */
 static void test_flipped_bytes(void **state)
 {
-    (void)state;
     static const unsigned char flips[] = {0x01, 0x80, 0xff};
     spry_context *context = context_of(1);
     for (int layout = SPRY_CSR; layout <= SPRY_COO; layout++) {
@@ -391,7 +372,6 @@ static void test_flipped_bytes(void **state)
 
 static void test_lengths(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     content c = container_of(context, SPRY_CSR, 1);
     unsigned char *longer = calloc(1, c.bytes + 5000);
@@ -515,7 +495,6 @@ static void forge(const content *c, const forgery *f)
 
 static void test_forgeries(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     for (size_t f = 0; f < sizeof forgeries / sizeof *forgeries; f++) {
         spry_matrix *A = NULL;
@@ -534,7 +513,6 @@ static void test_forgeries(void **state)
 /* What is no claim is no fault: unsorted entries and duplicates are legal where the head does not deny them. */
 static void test_unsorted(void **state)
 {
-    (void)state;
     static const forgery sorted = {SPRY_CSR, HEAD(sorted), SPRY_KNOWN_YES, NULL};
     spry_context *context = context_of(1);
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
@@ -553,7 +531,6 @@ static void test_unsorted(void **state)
 
 static void test_foreign(void **state)
 {
-    (void)state;
     static const unsigned char other[] = {0x89, 'P', 'I', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13};
     static const char *const message = "x: is no Spry container: its first eight bytes are not a container's (changed "
                                        "by a transfer as text?)";

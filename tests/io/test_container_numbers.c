@@ -3,17 +3,6 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
-#include "spry/io.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { WORDS = 8 }; /* of each section are tried: the storages' sizes and types, and the first of each array */
 static const int64_t extremes[] = {0, -1, INT64_MAX, INT64_MIN, INT64_MAX / 64, (int64_t)INT32_MAX << 32};
@@ -57,7 +46,6 @@ static int try_extremes(spry_context *context, char *file, size_t bytes, uint32_
 
 static void test_extremes(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=5,y=4", NULL, NULL));

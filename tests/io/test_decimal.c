@@ -1,16 +1,8 @@
 /* Decimal to binary against strtod and strtof of the C library, binary to decimal against printf. */
 #include "io/decimal.h"
-#include "spry/spry.h"
+#include "testing.h"
 
 #include <locale.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -38,7 +30,6 @@ static void check_text(const char *text)
 
 static void test_hard_cases(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "0",
         "-0",
@@ -113,7 +104,6 @@ static void test_hard_cases(void **state)
 /* The exact middle between two neighbours, and one unit in the last of up to 770 digits to either side. */
 static void test_ties(void **state)
 {
-    (void)state;
     char text[1200], exact[1200];
     for (int t = 0; t < 3000; t++) {
         uint64_t bits = next_random() & ~(UINT64_C(1) << 63);
@@ -159,7 +149,6 @@ static void test_ties(void **state)
 
 static void test_random_texts(void **state)
 {
-    (void)state;
     char text[1000];
     for (int t = 0; t < 1200000; t++) {
         char *to = text;
@@ -188,7 +177,6 @@ static void test_random_texts(void **state)
 
 static void test_words_that_are_no_numbers(void **state)
 {
-    (void)state;
     static const char *const words[] = {"", "-", "+", ".", "-.", "e5", ".e5", "in", "na", "+-1", "x", " 1"};
     static const char *const begins[] = {"1e", "1e+", "1d-", "1ex"};
     spryi_decimal d;
@@ -223,7 +211,6 @@ static void check_written(double x)
 
 static void test_shortest(void **state)
 {
-    (void)state;
     static const double values[] = {0.0,
                                     -0.0,
                                     1,
@@ -264,7 +251,6 @@ static void test_shortest(void **state)
 
 static void test_shortest_f32(void **state)
 {
-    (void)state;
     char text[SPRYI_NUMBER_CHARS + 1];
     for (int t = 0; t < 500000; t++) {
         uint32_t bits = (uint32_t)next_random();
@@ -287,7 +273,6 @@ static void test_shortest_f32(void **state)
 /* A locale whose decimal point is a comma changes nothing. Installed ones are tried, since none is sure to exist. */
 static void test_locale(void **state)
 {
-    (void)state;
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE",
                                         "fr_FR.UTF-8", "fr_FR.utf8", "ru_RU.UTF-8"};
     int found = 0;

@@ -1,20 +1,8 @@
 /* Lists of edges: what is read, what is refused, and that threads, memory and allocations make no difference. */
 #include "files.h"
 #include "hooks.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include "core/matrix.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct choice {
     int base, drop, undirected;
@@ -120,7 +108,6 @@ static void expect_list(const good_list *g, const spry_matrix *A, const char *ho
 
 static void test_good_lists(void **state)
 {
-    (void)state;
     for (size_t g = 0; g < sizeof good_lists / sizeof *good_lists; g++) {
         const good_list *list = &good_lists[g];
         const size_t bytes = strlen(list->text);
@@ -158,7 +145,6 @@ static void test_names(void **state)
     static const char text[] = "0 1\n", mtx[] = "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n";
     spry_read_options stated = SPRY_INIT(spry_read_options);
     static const char *const others[] = {"x", "x.mtx", "x.csv.zip", "txt", ".txt", "x.gz"};
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};
@@ -251,7 +237,6 @@ static const struct bad_list {
 
 static void test_bad_lists(void **state)
 {
-    (void)state;
     for (size_t b = 0; b < sizeof bad_lists / sizeof *bad_lists; b++) {
         const struct bad_list *bad = &bad_lists[b];
         const spry_read_options o = options_of((choice){.base = bad->base});
@@ -279,7 +264,6 @@ static void test_bad_lists(void **state)
 static void test_gaps(void **state)
 {
     static const char text[] = "0 1000000000000000\n";
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};
@@ -312,7 +296,6 @@ static void test_options(void **state)
         {{0, -1, 0}, "drop_duplicates", "read: drop_duplicates is -1, expected 0 or 1"},
         {{0, 0, 5}, "undirected", "read: undirected is 5, expected 0 or 1"},
     };
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL, *B = NULL;
     spry_error err = {0};
@@ -366,7 +349,6 @@ static char *long_list(int matrix_market, int at, const char *line, size_t *byte
 
 static void test_long_list(void **state)
 {
-    (void)state;
     size_t bytes, mtx_bytes, packed_bytes;
     char *text = long_list(0, 0, "", &bytes), *mtx = long_list(1, 0, "", &mtx_bytes);
     unsigned char *packed = gzip_of(text, bytes, &packed_bytes);
@@ -401,7 +383,6 @@ static void test_long_list(void **state)
 static void test_fault_of_a_long_list(void **state)
 {
     static const int lines[] = {2, 40000, 77777, LONG_LINES};
-    (void)state;
     for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
         size_t bytes;
         char *text = long_list(0, lines[l], "12,one,1\n", &bytes);
@@ -425,7 +406,6 @@ static void test_every_allocation(void **state)
 {
     static const char text[] = "0 1 5\n2 0 2\n0 1 1\n";
     const spry_read_options o = options_of((choice){.undirected = 1});
-    (void)state;
     int failures = 0, done = 0;
     for (int n = 2; !done; n++) { /* call 1 makes the context */
         hooks h = {.fail_at = n};
@@ -451,7 +431,6 @@ static void test_every_allocation(void **state)
 
 static void test_memory_limit(void **state)
 {
-    (void)state;
     size_t bytes;
     char *text = long_list(0, 0, "", &bytes);
     spry_read_options o = SPRY_INIT(spry_read_options);

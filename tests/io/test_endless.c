@@ -3,24 +3,12 @@
  * read. The contexts here have no more memory than a test gives them, and a test that waits too long is killed.
  */
 #include "files.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define COORDINATE "%%MatrixMarket matrix coordinate real general\n"
 #define WANTED "expected a banner such as '%%MatrixMarket matrix coordinate real general', found "
@@ -196,7 +184,6 @@ static const endless cases[] = {
 
 static void test_endless(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const char *message = cases[c].message;
         if (strncmp(message, "standard input", 14) == 0) message += 14; /* or the FIFO's name */
@@ -210,7 +197,6 @@ static void test_endless(void **state)
 /* The same compressed: gzip of every chunk, a member each. */
 static void test_endless_gzip(void **state)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const char *message = cases[c].message;
         if (cases[c].head[0] == '\x89') continue;
@@ -242,7 +228,6 @@ static void test_endless_gzip(void **state)
 /* A claim that the memory cannot hold is refused before so much was read. */
 static void test_great_claim(void **state)
 {
-    (void)state;
     static const char head[] = COORDINATE "9 9 1000000000000\n";
     input in = {.head = head, .head_bytes = sizeof head - 1};
     in.chunk = repeated(TEXT("1 1 1\n"), &in.chunk_bytes);
@@ -256,7 +241,6 @@ static void test_great_claim(void **state)
 /* A wrong beginning is refused while the other side is still open. */
 static void test_nothing_is_waited_for(void **state)
 {
-    (void)state;
     static const char *const heads[] = {"y\n", COORDINATE "1 1 one\n", "\x1f\x8b\x07\x00\x00\x00\x00\x00\x00\x00\x00"};
     static const char *const messages[] = {WANTED "'y'", "expected the number of entries in the size line, found 'one'",
                                            "the gzip data are damaged: unknown compression method"};
@@ -268,7 +252,6 @@ static void test_nothing_is_waited_for(void **state)
 
 static void test_devices(void **state)
 {
-    (void)state;
     hooks h = {0};
     spry_context *context = context_within(&h, LITTLE);
     spry_matrix *A = NULL;
@@ -291,7 +274,6 @@ static void test_devices(void **state)
 /* As many bytes are read as the head says, and one more. */
 static void test_containers(void **state)
 {
-    (void)state;
     hooks h = {0};
     spry_context *context = context_within(&h, LITTLE);
     spry_matrix *A = NULL, *B = NULL;
@@ -352,7 +334,6 @@ static void check_rows(spry_matrix *A)
 /* A comment has any length, wherever it stands and wherever a block ends: from a file, memory, gzip and pipes. */
 static void test_long_comments(void **state)
 {
-    (void)state;
     static const size_t lengths[] = {1022, 65536, 65537, 327680, 327681, 700001, 3000000};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         spry_context *context = context_of(3);
@@ -383,7 +364,6 @@ static void test_long_comments(void **state)
 /* The line of a fault behind long comments is the right one. */
 static void test_lines_behind_comments(void **state)
 {
-    (void)state;
     size_t bytes;
     char *text = commented(700001, &bytes);
     memcpy(strstr(text, "\n50000 1 ") + 1, "x", 1);

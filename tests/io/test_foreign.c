@@ -1,14 +1,5 @@
 /* Files of kinds that are not read: the message names the kind and what to do, whatever the file's name. */
 #include "files.h"
-#include "spry/io.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct foreign {
     const char *kind, *text;
@@ -60,7 +51,6 @@ static void expect_refused(spry_context *context, const foreign *f, const void *
 static void test_kinds(void **state)
 {
     spry_context *context = context_of(1);
-    (void)state;
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         const foreign *f = &files[k];
         const size_t length = f->bytes ? f->bytes : strlen(f->text), bytes = (size_t)f->offset + length + 200;
@@ -87,7 +77,6 @@ static void test_edges_by_another_name(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = {0};
-    (void)state;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         assert_int_equal(SPRY_BAD_FILE,
                          spry_matrix_read_memory(context, &A, texts[k], strlen(texts[k]), "g.edgelist", NULL, &err));

@@ -1,22 +1,12 @@
 /* Files of every kind with entries checked by hand, and every place where text may come from. */
 #include "files.h"
-#include "spry/io.h"
 
 #include "core/matrix.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
 
@@ -195,7 +185,6 @@ static void check_matrix(const good_file *f, const spry_matrix *A)
 
 static void test_table(void **state)
 {
-    (void)state;
     for (size_t g = 0; g < sizeof good_files / sizeof good_files[0]; g++) {
         const good_file *f = &good_files[g];
         size_t bytes = strlen(f->text), packed_bytes;
@@ -227,7 +216,6 @@ static void test_table(void **state)
 
 static void test_nan(void **state)
 {
-    (void)state;
     static const char text[] = REAL "1 3 3\n1 1 nan\n1 2 -NaN\n1 3 1\n";
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
@@ -242,7 +230,6 @@ static void test_nan(void **state)
 /* Every value type and index pair of one file. */
 static void test_types(void **state)
 {
-    (void)state;
     static const char text[] =
         "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n3 1 0.1\n1 1 16777217\n3 3 1e-50\n3 1 0.2\n";
     static const spry_index_type pairs[3][2] = {{SPRY_I32, SPRY_I32}, {SPRY_I64, SPRY_I32}, {SPRY_I64, SPRY_I64}};
@@ -373,7 +360,6 @@ static void shuffle(entry *e, int count)
 
 static void test_orders_and_threads(void **state)
 {
-    (void)state;
     entry *e = malloc(2 * ENTRIES * sizeof *e), *full = malloc(2 * ENTRIES * sizeof *e);
     assert_true(e && full);
     for (int symmetric = 0; symmetric < 3; symmetric++) {
@@ -411,7 +397,6 @@ static void test_orders_and_threads(void **state)
 /* Sums of duplicates depend on their order: it is that of the file, at any number of threads. */
 static void test_duplicates_in_file_order(void **state)
 {
-    (void)state;
     enum { COPIES = 40000 };
     entry *e = malloc(COPIES * sizeof *e);
     assert_non_null(e);
@@ -441,7 +426,6 @@ static void test_duplicates_in_file_order(void **state)
 
 static void test_gzip_members(void **state)
 {
-    (void)state;
     static const char *const parts[] = {REAL "2 2 ", "4\n1 1 1\n1 2", " 2\n", "2 1 3\n2 2 4\n"};
     unsigned char all[2000];
     size_t used = 0;
@@ -469,7 +453,6 @@ static void test_gzip_members(void **state)
 /* Standard input: a pipe, plain and gzip, and a file of which something was read before. */
 static void test_standard_input(void **state)
 {
-    (void)state;
     size_t bytes, packed_bytes;
     entry *e = malloc(ENTRIES * sizeof *e);
     int count = make_entries(e, 0);
@@ -518,7 +501,6 @@ static void test_standard_input(void **state)
 
 static void test_fifo(void **state)
 {
-    (void)state;
     static const char text[] = REAL "1 1 1\n1 1 9\n";
     const char *path = temporary_path("fifo");
     assert_int_equal(0, mkfifo(path, 0600));

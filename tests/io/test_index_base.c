@@ -1,17 +1,5 @@
 /* The base of a matrix: where it comes from, what keeps it, and messages that count in it. */
 #include "files.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -24,14 +12,12 @@ static spry_context *context;
 
 static int set_up(void **state)
 {
-    (void)state;
     context = context_of(2);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     assert_int_equal(0, spry_context_bytes(context));
     spry_context_destroy(context);
     return 0;
@@ -83,7 +69,6 @@ static spry_matrix *of_arrays(int base, spry_layout layout)
 
 static void sources(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     expect_base(1, read_as(MTX, "x.mtx", 0, NULL));
     expect_base(0, read_as("0 1\n", "x.txt", 0, NULL));
@@ -99,7 +84,6 @@ static void sources(void **state)
 /* A container remembers the base, whatever it stores. */
 static void containers(void **state)
 {
-    (void)state;
     static const char *const formats[] = {NULL, "csr", "coo", "csc", "sell", "packed", "ell", "bsr"};
     for (int base = 0; base < 2; base++)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
@@ -132,7 +116,6 @@ static void containers(void **state)
 /* What is computed from a matrix has its base, until another is set. */
 static void results(void **state)
 {
-    (void)state;
     for (int base = 0; base < 2; base++) {
         spry_matrix *A = of_arrays(base, SPRY_CSR), *B = NULL;
         static const int64_t perm[] = {2, 0, 1};
@@ -156,7 +139,6 @@ static void results(void **state)
 /* A base is also set behind a container's storage whose CSR exists. */
 static void set_later(void **state)
 {
-    (void)state;
     const char *path = temporary_path("later.spry");
     spry_matrix *A = of_arrays(1, SPRY_CSR), *B = NULL;
     spry_write_options o = SPRY_INIT(spry_write_options);
@@ -181,7 +163,6 @@ static void expect_message(spry_status status, const spry_error *err, const char
 /* Faults of the caller's arrays, as the caller counts. */
 static void unsound_arrays(void **state)
 {
-    (void)state;
     static const char *const outside[] = {"column 3 of entry 1 (row 1) is outside 0..2 (counted from 0)",
                                           "column 4 of entry 2 (row 2) is outside 1..3 (counted from 1)"};
     static const char *const falls[] = {"offsets[2] = 0 is smaller than offsets[1] = 1",
@@ -214,7 +195,6 @@ static void unsound_arrays(void **state)
 
 static void solvers(void **state)
 {
-    (void)state;
     static const char *const texts[2][4] = {{"counted from 0", "entry (1, 2) (counted from 0)",
                                              "the first is 3 (counted from 0)",
                                              "entry 2 of personalised (counted from 0)"},
@@ -247,7 +227,6 @@ static void solvers(void **state)
 /* input "edges" reads text of any name, and refuses what is no list of edges. */
 static void stated_edges(void **state)
 {
-    (void)state;
     spry_read_options o = SPRY_INIT(spry_read_options);
     spry_error err = SPRY_ERROR_INIT;
     spry_matrix *A = read_as("0 1\n1 2\n", "links", 0, "edges");

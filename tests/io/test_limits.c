@@ -1,18 +1,7 @@
 /* The most bytes that reading may hold at once: kept to the byte behind a file's head, whatever the file claims. */
 #include "files.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BANNER "%%MatrixMarket matrix "
 
@@ -103,7 +92,6 @@ static char *array_of(void)
 
 static void texts(void **state)
 {
-    (void)state;
     char *const all[] = {entries_of("coordinate real general", 1), entries_of("coordinate real symmetric", 1),
                          entries_of("coordinate pattern general", 0), array_of()};
     for (int n = 0; n < 4; n++) {
@@ -119,7 +107,6 @@ static void texts(void **state)
 
 static void containers(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"csr", "coo", "sell", "packed"};
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
@@ -138,7 +125,6 @@ static void containers(void **state)
 
 static void in_memory(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
@@ -158,7 +144,6 @@ static void in_memory(void **state)
 /* The size line is enough; what it claims is never made. */
 static void claims(void **state)
 {
-    (void)state;
     static const char rows[] = BANNER "coordinate real general\n1000000000000 1 1\n1 1 1\n";
     spry_error err = SPRY_ERROR_INIT;
     int64_t peak = 0;
@@ -170,7 +155,6 @@ static void claims(void **state)
 /* 64 MB of comments, and as much of one line, inflate in little memory. */
 static void bombs(void **state)
 {
-    (void)state;
     enum { MOST = 4 * MB };
     const size_t length = (size_t)64 * MB;
     char *text = malloc(length + 200);
@@ -194,7 +178,6 @@ static void bombs(void **state)
 
 static void pipes(void **state)
 {
-    (void)state;
     static const char text[] = BANNER "coordinate real general\n3 3 2\n1 1 1\n3 2 4\n";
     for (int n = 0; n < 2; n++) {
         int ends[2];
@@ -214,7 +197,6 @@ static void pipes(void **state)
 
 static void generated(void **state)
 {
-    (void)state;
     spry_error err = SPRY_ERROR_INIT;
     int64_t peak = 0;
     assert_int_equal(read_within("gen:grid5,x=2000,y=2000", MB, 1, SPRY_F64, &peak, &err), SPRY_TOO_LARGE);
@@ -226,7 +208,6 @@ static void generated(void **state)
 
 static void refused_limits(void **state)
 {
-    (void)state;
     static const char *const sources[] = {"/dev/null", "gen:grid5"};
     for (int n = 0; n < 2; n++) {
         spry_error err = SPRY_ERROR_INIT;
@@ -241,7 +222,6 @@ static void refused_limits(void **state)
 /* Vectors have no limit of the caller's: memory for what a size line claims is asked for once, and refused. */
 static void vectors(void **state)
 {
-    (void)state;
     static const char *const claims[] = {BANNER "coordinate real general\n1000000000000000 1 1\n1 1 1\n",
                                          BANNER "array real general\n1000000000000000 1\n1\n"};
     for (int n = 0; n < 2; n++) {

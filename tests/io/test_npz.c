@@ -4,21 +4,10 @@
  */
 #include "files.h"
 #include "hooks.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include "core/matrix.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #define FOLDER SPRY_TEST_ROOT "/tests/fuzz/corpus/npz/"
 
@@ -65,7 +54,6 @@ static void expect_file(const struct scipy_file *f, const spry_matrix *A)
 
 static void test_what_scipy_wrote(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof files / sizeof *files; k++)
         for (int threads = 1; threads <= 3; threads += 2) {
             char path[512];
@@ -255,7 +243,6 @@ static const struct wrong {
 
 static void test_what_is_wrong(void **state)
 {
-    (void)state;
     static archive a;
     spry_error err = {0};
     spry_matrix *A = NULL;
@@ -279,7 +266,6 @@ static void test_what_is_wrong(void **state)
 
 static void test_damage(void **state)
 {
-    (void)state;
     static archive a, b;
     spry_error err = {0};
     make_archive(&a, NULL);
@@ -321,7 +307,6 @@ static void test_every_allocation(void **state)
 {
     static const char *const names[] = {FOLDER "csr.npz", FOLDER "csc.npz", FOLDER "coo.npz", FOLDER "bsr.npz",
                                         FOLDER "dia.npz"};
-    (void)state;
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
         int done = 0, n = 2; /* call 1 makes the context */
         for (; !done; n++) {

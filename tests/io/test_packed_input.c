@@ -1,17 +1,8 @@
 /* Files compressed by bzip2, xz and Zstandard: whole, in members, from pipes, cut and damaged. */
 #include "files.h"
-#include "spry/io.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* The parts of one file, each a member: the head with the first entry, and the second entry. */
 #define FIRST "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n"
@@ -115,7 +106,6 @@ static void expect_matrix(spry_matrix *A, const sample *s)
 static void test_read(void **state)
 {
     spry_context *context = context_of(3);
-    (void)state;
     for (int k = 0; k < SAMPLES; k++) {
         const sample *s = &samples[k];
         const packed p = pack(s);
@@ -133,7 +123,6 @@ static void test_read(void **state)
 static void test_pipe(void **state)
 {
     spry_context *context = context_of(2);
-    (void)state;
     for (int k = 0; k < SAMPLES; k++) {
         const packed p = pack(&samples[k]);
         spry_matrix *A = NULL;
@@ -155,7 +144,6 @@ static void test_pipe(void **state)
 static void test_cut(void **state)
 {
     spry_context *context = context_of(1);
-    (void)state;
     for (int k = 0; k < SAMPLES; k++) {
         const sample *s = &samples[k];
         packed p = pack(s);
@@ -177,7 +165,6 @@ static void test_cut(void **state)
 static void test_damaged(void **state)
 {
     spry_context *context = context_of(1);
-    (void)state;
     for (int k = 0; k < SAMPLES; k++) {
         const sample *s = &samples[k];
         packed p = pack(s);
@@ -197,7 +184,6 @@ static void test_limit(void **state)
     spry_read_options options = SPRY_INIT(spry_read_options);
     spry_matrix *A = NULL;
     spry_error err = {0};
-    (void)state;
     options.memory_limit_bytes = 4 << 20;
     assert_int_equal(SPRY_TOO_LARGE,
                      spry_matrix_read_memory(context, &A, bomb_bz2, sizeof bomb_bz2, "b.csv.bz2", &options, &err));

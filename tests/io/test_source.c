@@ -1,16 +1,5 @@
 /* What a matrix tells of the file that it was read from. */
 #include "files.h"
-#include "spry/io.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define GENERAL "%%MatrixMarket matrix coordinate real general\n"
 enum { NO = SPRY_KNOWN_NO, YES = SPRY_KNOWN_YES };
@@ -62,7 +51,6 @@ static void expect(const spry_matrix *A, const struct sample *s, int gzip)
 
 static void test_text(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
         const struct sample *s = &samples[k];
@@ -86,7 +74,6 @@ static void test_others(void **state)
     static const struct sample sell = {"", "", "container", "sell:c=4:sigma=8", "f64", "general", 9, 9, 33, 0, 0, 0};
     static const struct sample generated = {"", "", "generated", "", "", "", 9, 9, 33, YES, 0, NO};
     static const struct sample nowhere = {"", "", "", "", "", "", -1, -1, -1, 0, 0, 0};
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL, *B = NULL;
     spry_error err = {0};

@@ -3,21 +3,9 @@
 #include "core/matrix.h"
 #include "files.h"
 #include "io/container.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -109,7 +97,6 @@ static void assert_same_product(spry_context *context, const spry_matrix *A, con
 /* Every format, type and index pair: what a plan owns, and that it multiplies as one made from CSR does. */
 static void test_plans_in_place(void **state)
 {
-    (void)state;
     for (int f = 0; f < FORMATS; f++)
         for (int t = SPRY_F32; t <= SPRY_F64; t++)
             for (int pair = 0; pair < 3; pair++) {
@@ -149,7 +136,6 @@ static void test_plans_in_place(void **state)
 /* A plan of a large container holds next to nothing, and outlives handle and file. */
 static void test_bytes(void **state)
 {
-    (void)state;
     enum { FEW = 16 << 10 };
     spry_context *context = context_of(1), *other = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=300,y=200", SPRY_F64, 0), *B = stored(other, A, "sell:c=16:sigma=32");
@@ -177,7 +163,6 @@ static void test_bytes(void **state)
 /* What a container does not serve is made of its CSR: other formats and parameters, orderings, transposed slots. */
 static void test_conversions(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "fem3,x=5,y=4,z=4", SPRY_F64, 0);
     static const struct {
@@ -228,7 +213,6 @@ static void test_conversions(void **state)
 /* A kernel that is named, one of another format, and vectors that the values do not multiply. */
 static void test_kernels(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = stored(context, A, "ell");
     spry_spmv_plan *plan = NULL;
@@ -279,7 +263,6 @@ static void check_pattern(spry_context *context, const spry_matrix *A, const cha
 
 static void test_patterns(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"grid5,x=9,y=7", "fem3,x=3,y=2,z=2", "arrow,rows=900"};
     spry_context *context = context_of(1);
     for (int n = 0; n < 3; n++) {
@@ -300,7 +283,6 @@ static void test_patterns(void **state)
 /* Every function that reads entries, of a container that nobody has asked for its CSR before. */
 static void test_functions(void **state)
 {
-    (void)state;
     enum { CALLS = 12 };
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "laplace5,x=8,y=6", SPRY_F64, 0);
@@ -410,7 +392,6 @@ static void *show(void *A)
 /* Threads that ask at once get the same CSR. */
 static void test_threads(void **state)
 {
-    (void)state;
     enum { THREADS = 4 };
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=90,y=70", SPRY_F64, 0), *B = stored(context, A, "ell");
@@ -428,7 +409,6 @@ static void test_threads(void **state)
 /* In its own format a container is copied, in others made of its CSR; files do not depend on the way. */
 static void test_writing(void **state)
 {
-    (void)state;
     static const char *const wanted[] = {"sell", "sell:c=4:sigma=16", "sell:c=8", "bsr:block=2", "csc", NULL};
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0);
@@ -456,7 +436,6 @@ static void test_writing(void **state)
 /* Other types than the file's are converted, as in other containers. */
 static void test_read_options(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = NULL;
     const char *path = temporary_path("types.spry");
@@ -482,7 +461,6 @@ static void test_read_options(void **state)
 /* Parameters that the head tells wrongly are those of no request. */
 static void test_strange_parameters(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = NULL;
     const char *path = temporary_path("strange.spry");
@@ -534,7 +512,6 @@ static void release(void *user, void *pointer, size_t bytes)
 /* Reading, a plan in place, one of CSR, and CSR that is shown: the call that fails says so, and the next succeeds. */
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     spry_context *plain = context_of(1);
     spry_matrix *A = generate(plain, "grid5,x=9,y=7", SPRY_F64, 0);
     const char *path = temporary_path("memory.spry");

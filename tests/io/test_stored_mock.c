@@ -3,18 +3,8 @@
 #include "core/matrix.h"
 #include "files.h"
 #include "mock/mock.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -53,7 +43,6 @@ static void check_plan(spry_context *context, const spry_matrix *B, spry_op op, 
 /* Values are small integers, so that sums are exact in any order. */
 static void test_copies(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"ell", "sell:c=4:sigma=16", "hyb:width=3", "scoo:height=48", "bsr:block=2"};
     double x[N], y[N];
     for (int j = 0; j < N; j++) x[j] = j % 5;
@@ -86,7 +75,6 @@ static void test_copies(void **state)
 /* A copy counts against the limit, which the file's arrays on the CPU do not: csr takes its place, or it is refused. */
 static void test_limit(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL, *B = NULL;
     spry_write_options write = SPRY_INIT(spry_write_options);
@@ -121,7 +109,6 @@ static void test_limit(void **state)
 /* Each allocation on the device fails in turn. */
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = NULL, *B = NULL;
     spry_write_options write = SPRY_INIT(spry_write_options);

@@ -3,19 +3,6 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
-#include "spry/io.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "%%MatrixMarket matrix coordinate "
 
@@ -64,7 +51,6 @@ static void expect_text(const spry_matrix *A, const char *expected)
 /* A file, the container of it, and the file of that: a claim of symmetry holds all the way. */
 static void test_symmetry(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         HEAD "real symmetric\n3 3 4\n1 1 nan\n2 1 nan\n3 2 1\n3 3 2\n",
         HEAD "real symmetric\n3 3 4\n1 1 inf\n2 1 -inf\n3 1 -0\n3 2 0\n",
@@ -98,7 +84,6 @@ static void test_symmetry(void **state)
 /* NaN pairs with NaN alone, and a skew diagonal holds zeros alone, as in a file. */
 static void test_false_symmetry(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};
     const double nan = NAN, values[][4] = {{0, nan, 1, 0}, {0, 1, nan, 0}, {nan, 1, -1, 0}, {0, nan, nan, 3}};
     spry_context *context = context_of(1);
@@ -129,7 +114,6 @@ static void test_false_symmetry(void **state)
 /* In every format there is, on their own arrays or as CSR: a pattern of the same structure, written as a pattern. */
 static void test_patterns(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         HEAD "pattern general\n4 5 7\n1 1\n1 2\n2 1\n2 2\n3 5\n4 1\n4 4\n",
         HEAD "pattern symmetric\n4 4 4\n1 1\n2 1\n3 3\n4 2\n",
@@ -167,7 +151,6 @@ static void test_patterns(void **state)
 /* Ones that were read as values stay values; files that have no need of version 2 are of version 1. */
 static void test_ones(void **state)
 {
-    (void)state;
     static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
     spry_context *context = context_of(1);
     for (int f = 0; f < spry_format_count(); f++)
@@ -192,7 +175,6 @@ static void test_ones(void **state)
 /* An entry that a pattern has twice counts twice in products: from every format the same sums come back. */
 static void test_repeated_pattern(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
     spry_context *context = context_of(1);
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -225,7 +207,6 @@ static void test_repeated_pattern(void **state)
 /* A skew-symmetric pattern is empty, and the format has no banner for it: the file is general. */
 static void test_skew_pattern(void **state)
 {
-    (void)state;
     static const int64_t offsets[] = {0, 0, 0};
     spry_context *context = context_of(1);
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -265,7 +246,6 @@ static void check_comment(const char *path, const char *comment, int whole_words
 
 static void test_comments(void **state)
 {
-    (void)state;
     enum { LONG = 200000 };
     static const char *const letters[] = {"x", "word ", "\xe2\x82\xac", "\xf0\x9f\x98\x80-"};
     static const size_t lengths[] = {1, 1021, 1022, 1023, 1024, 1025, 2044, 2045, 70000, LONG};

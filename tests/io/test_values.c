@@ -1,15 +1,5 @@
 /* Values as the reader's fast lines take them, in every length and notation, against strtod and strtof. */
 #include "files.h"
-#include "spry/io.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static uint64_t random_state = 2463534242u;
 
@@ -88,20 +78,17 @@ static void check_values(int array)
 
 static void test_coordinate(void **state)
 {
-    (void)state;
     check_values(0);
 }
 
 static void test_array(void **state)
 {
-    (void)state;
     check_values(1);
 }
 
 /* Whole numbers of any length: exact below 2^53, nearest above. */
 static void test_integers(void **state)
 {
-    (void)state;
     enum { INTEGERS = 50000 };
     char *text = malloc((size_t)INTEGERS * 64 + 200), *to = text;
     double *expected = malloc(INTEGERS * sizeof *expected);
@@ -134,7 +121,6 @@ static void test_integers(void **state)
 /* Bad lines among fast ones are found by their line, whatever makes them bad. */
 static void test_bad_values(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"1.5x",  "1..5", "1e",     "1e+",     "1e5.5", "-",      ".",
                                       "-.",    "1-5",  "1.5-5",  "1.5e--5", "+-1",   "1.5 2",  "1,5",
                                       "0x1p3", "1e 5", "1.5\vx", "- 1.5",   "nane",  "1.5e5e5"};

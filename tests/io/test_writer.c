@@ -1,21 +1,11 @@
 /* Writing: what it says, that it reads back bit by bit, and that a failure leaves nothing behind. */
 #include "files.h"
-#include "spry/io.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HEAD "%%MatrixMarket matrix coordinate "
 
@@ -46,7 +36,6 @@ static void expect_written(const spry_matrix *A, const spry_write_options *optio
 /* Reading `text` and writing gives `expected`. */
 static void test_text(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {HEAD "real general\n2 3 3\n2 3 -2.50\n1 1 1e0\n1 2 1e-7\n",
          HEAD "real general\n2 3 3\n1 1 1\n1 2 1e-7\n2 3 -2.5\n"},
@@ -72,7 +61,6 @@ static void test_text(void **state)
 /* Edges with nodes in the matrix's base; both triangles of a symmetric matrix. */
 static void test_csv(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {HEAD "real general\n2 3 2\n2 3 -2.50\n1 1 1e0\n", "source,target,weight\n1,1,1\n2,3,-2.5\n"},
         {HEAD "integer symmetric\n2 2 2\n2 1 4\n2 2 5\n", "source,target,weight\n1,2,4\n2,1,4\n2,2,5\n"},
@@ -107,7 +95,6 @@ static void test_csv(void **state)
 /* A name tells the kind, and one that tells nothing is refused before anything is written. */
 static void test_names(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *kind; /* NULL: refused */
     } cases[] = {
@@ -152,7 +139,6 @@ static void test_names(void **state)
 
 static void test_options(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = read_text(context, HEAD "real skew-symmetric\n2 2 1\n2 1 0.5\n", NULL);
     spry_write_options options = SPRY_INIT(spry_write_options);
@@ -176,7 +162,6 @@ static void test_options(void **state)
 /* COO and CSC, unsorted, with duplicates and 64-bit indices, borrowed. */
 static void test_layouts(void **state)
 {
-    (void)state;
     static const int64_t offsets[4] = {0, 2, 2, 4}, indices[4] = {1, 0, 1, 1}, rows[4] = {2, 0, 2, 1};
     static const float values[4] = {0.1f, 16777216.0f, 1e-45f, -3.4028235e38f};
     static const char *const expected[3] = {
@@ -207,7 +192,6 @@ static void test_layouts(void **state)
 
 static void test_unsound_matrix(void **state)
 {
-    (void)state;
     static const int32_t offsets[3] = {0, 1, 2}, columns[2] = {0, 2};
     static const double values[2] = {1, 2};
     spry_context *context = context_of(1);
@@ -278,7 +262,6 @@ static spry_matrix *random_matrix(spry_context *context, spry_type type)
 
 static void test_round_trip(void **state)
 {
-    (void)state;
     static const char *const names[] = {"round.mtx", "round.mtx.gz"};
     for (int type = SPRY_F32; type <= SPRY_PATTERN; type++)
         for (int gz = 0; gz < 2; gz++) {
@@ -317,7 +300,6 @@ static void test_round_trip(void **state)
 
 static void test_failures(void **state)
 {
-    (void)state;
     spry_context *context = context_of(3);
     spry_matrix *A = random_matrix(context, SPRY_F64);
     spry_error err = {0};
@@ -362,7 +344,6 @@ static void test_failures(void **state)
 /* Links stay links, modes stay modes, devices and FIFOs are written in place. */
 static void test_targets(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = read_text(context, HEAD "pattern general\n1 1 1\n1 1\n", NULL);
     static const char expected[] = HEAD "pattern general\n1 1 1\n1 1\n";

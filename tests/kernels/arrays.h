@@ -2,12 +2,7 @@
 #ifndef TESTS_KERNELS_ARRAYS_H
 #define TESTS_KERNELS_ARRAYS_H
 
-#include "../instrumented.h"
 #include "families.h"
-
-#include "spry/spry.h"
-
-#include <stddef.h>
 
 /*
  * AT_END: the last byte is the last of a page before one that cannot be touched; canaries before it.

@@ -1,15 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 
 #include "columns.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Columns of x and y that lie row by row, with room behind each row, or apart, with room behind each column. */
 typedef struct rows_of_columns {

@@ -2,8 +2,8 @@
 #ifndef SPRY_TESTS_CUDA_MEMORY_H
 #define SPRY_TESTS_CUDA_MEMORY_H
 
+#include "testing.h"
 #include <cuda_runtime_api.h>
-#include <stdint.h>
 
 enum { MIB = 1 << 20 };
 

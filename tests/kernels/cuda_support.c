@@ -1,16 +1,7 @@
 #include "cuda_support.h"
-#include "spry/tools.h"
 
 #include "reference.h"
 #include "trials.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 
 int gpu_is_there(void)
 {

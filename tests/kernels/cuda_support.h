@@ -2,10 +2,7 @@
 #ifndef TESTS_KERNELS_CUDA_SUPPORT_H
 #define TESTS_KERNELS_CUDA_SUPPORT_H
 
-#include "spry/spry.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
 enum { SKIPPED = 77 }; /* what ctest is told */
 

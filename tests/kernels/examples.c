@@ -1,15 +1,5 @@
 #include "examples.h"
 
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <string.h>
-
 static const int32_t IA[] = {0, 2, 5, 9, 11, 12}, JA[] = {0, 3, 0, 1, 3, 0, 2, 3, 4, 2, 3, 4};
 static const double AA[] = {1, 1, 3, 2, 3, 6, 8, 9, 2, 5, 9, 25};
 static const double lecture_x[] = {1, 2, 3, 4, 5}, lecture_y[] = {5, 19, 76, 51, 125};

@@ -2,9 +2,7 @@
 #ifndef TESTS_KERNELS_EXAMPLES_H
 #define TESTS_KERNELS_EXAMPLES_H
 
-#include "spry/spry.h"
-
-#include <stdint.h>
+#include "testing.h"
 
 enum { MOST_ROWS = 5 };
 

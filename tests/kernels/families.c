@@ -2,10 +2,6 @@
 
 #include "core/random.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 uint64_t family_random(uint64_t *state)
 {
     const uint64_t drawn = spryi_random(*state, 1);
@@ -74,14 +70,12 @@ typedef struct line {
 
 static void no_entries(builder *b, int64_t rows, int64_t cols, int64_t r)
 {
-    (void)r;
     while (b->f.rows < rows) end_row(b);
     b->f.cols = cols;
 }
 
 static void full(builder *b, int64_t rows, int64_t cols, int64_t r)
 {
-    (void)r;
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < cols; j++) entry(b, j);
         end_row(b);
@@ -169,8 +163,6 @@ static void constant(builder *b, int64_t rows, int64_t length, int64_t extra)
 
 static void power_law(builder *b, int64_t size, int64_t q, int64_t r)
 {
-    (void)q;
-    (void)r;
     b->f.cols = size;
     for (int64_t i = 0; i < size; i++) random_row(b, size / (1 + (i * 7919) % size) + below(b, 2), size);
 }
@@ -215,7 +207,6 @@ static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
 /* Runs of 1 to 70 rows; not all of them unless `all`. */
 static void strided(builder *b, int64_t length, int64_t all, int64_t r)
 {
-    (void)r;
     for (int64_t rows = 70; rows >= 1; rows--)
         if (all || rows <= 20 || rows % 16 < 2 || rows == 70) run_of_rows(b, rows, length, 1);
 }
@@ -283,7 +274,6 @@ static void mixed(builder *b, int64_t runs, int64_t longest, int64_t general)
 /* Runs on both sides of long rows. */
 static void mixed_long(builder *b, int64_t runs, int64_t length, int64_t r)
 {
-    (void)r;
     for (int64_t n = 0; n < 3; n++) {
         mixed(b, runs, 12, 20);
         random_row(b, length, length + 7);

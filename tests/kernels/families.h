@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNELS_FAMILIES_H
 #define TESTS_KERNELS_FAMILIES_H
 
-#include <stdint.h>
+#include "testing.h"
 
 typedef struct family {
     char name[64];

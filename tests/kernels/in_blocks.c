@@ -1,15 +1,4 @@
 #include "in_blocks.h"
-#include "spry/io.h"
-#include "spry/tools.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
 
 static void set(void *values, spry_type type, int64_t k, double value)
 {

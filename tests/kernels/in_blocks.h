@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNELS_IN_BLOCKS_H
 #define TESTS_KERNELS_IN_BLOCKS_H
 
-#include "spry/spry.h"
+#include "testing.h"
 
 /*
  * The pattern that a generator's spec names, each entry of which becomes a block of b x b values of `type`, but for

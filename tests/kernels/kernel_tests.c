@@ -1,12 +1,4 @@
 /* Every kernel on every family, type, index pair, alpha and beta, against the reference, in guarded memory. */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "kernel_tests.h"
 
 #include "catalogue/catalogue.h"
@@ -14,11 +6,6 @@
 #include "formats/csr/csr_driver.h"
 #include "formats/packed/packed.h"
 #include "trials.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 spry_op tested_op;
 const char *tested_device = "cpu";
@@ -130,7 +117,6 @@ static void check_kernels(spry_context *context, const material *s, int number, 
 
 void every_kernel_on_every_family(void **state)
 {
-    (void)state;
     spry_context *contexts[] = {context_of(1), context_of(2)};
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(contexts[0], k);
@@ -173,7 +159,6 @@ static int may_stream(const spry_kernel_info *kernel)
 /* Millions of rows, where kernels do so: aligned and not, with the same bits for any threads. */
 void large_y(void **state)
 {
-    (void)state;
     spry_context *contexts[] = {context_of(1), context_of(3)};
     for (int number = family_count(); number < family_count() + family_large_count(); number++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
@@ -216,7 +201,6 @@ void large_y(void **state)
 /* Contexts of 1, 2 and 5 threads, each twice. */
 void same_bits_for_any_number_of_threads(void **state)
 {
-    (void)state;
     static const int threads[] = {1, 2, 5};
     spry_context *contexts[3];
     for (int c = 0; c < 3; c++) contexts[c] = context_of(threads[c]);
@@ -264,7 +248,6 @@ static void mark_used(const family *f, char *used)
 /* Inf and NaN in every x that no entry reads: the same bits as without. */
 void unused_x_does_not_matter(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     int64_t poisoned = 0;
     for (int number = 0; number < family_count(); number = next_met(number))
@@ -329,7 +312,6 @@ static void check_not_finite(const material *s, const trial *t, double alpha, co
 /* Rows that a kernel cuts into parts must be added up before alpha multiplies: Inf - Inf is NaN. */
 void alpha_that_is_not_finite(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int number = 0; number < family_count(); number = next_met(number)) {
         spry_type type = number % 2 == 0 ? SPRY_F64 : SPRY_F32;
@@ -359,7 +341,6 @@ void alpha_that_is_not_finite(void **state)
 /* Three columns with gaps: each as if alone, and the gaps untouched. */
 void several_columns(void **state)
 {
-    (void)state;
     enum { COLUMNS = 3, X_GAP = 2, Y_GAP = 3 };
     spry_context *context = context_of(2);
     for (int number = 0; number < family_count(); number = tested_briefly ? next_met(number) : number + 2) {
@@ -427,7 +408,6 @@ static int is_as_alone(const char *kernel, unsigned op)
  */
 void columns_row_by_row(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     const unsigned op = tested_op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
     for (int number = 0; number < family_count(); number = next_met(number)) {
@@ -528,7 +508,6 @@ static int has_duplicates(spry_context *context, const given *g)
 /* f32 values with f64 vectors, bf16 and f16 values with f32 vectors: every kernel that says so has them. */
 void values_of_another_type(void **state)
 {
-    (void)state;
     static const struct {
         spry_type stored, vectors;
         const char *name;
@@ -566,7 +545,6 @@ void values_of_another_type(void **state)
 /* Under each SPRY_SIMD: the default kernel of each format is right, and none above the level can be had. */
 void every_simd_level(void **state)
 {
-    (void)state;
     static const char *const levels[] = {"portable", "avx2", "avx512"};
     for (int l = 0; l < 3; l++) {
         assert_int_equal(setenv("SPRY_SIMD", levels[l], 1), 0);

@@ -2,7 +2,7 @@
 #ifndef TESTS_KERNELS_KERNEL_TESTS_H
 #define TESTS_KERNELS_KERNEL_TESTS_H
 
-#include "spry/spry.h"
+#include "testing.h"
 
 /* Set by main; the default is plain products on the CPU. */
 extern spry_op tested_op;

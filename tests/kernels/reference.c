@@ -1,9 +1,6 @@
 #include "reference.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Neumaier's sum, in long double. */
 typedef struct compensated {

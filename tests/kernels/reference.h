@@ -4,8 +4,6 @@
 
 #include "families.h"
 
-#include "spry/spry.h"
-
 /* For each row of op(A): its sum, the sum of its absolute products, and how many entries it has. */
 typedef struct reference {
     int64_t rows;

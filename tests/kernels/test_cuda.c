@@ -1,11 +1,4 @@
 /* The GPU's kernels, plain and transposed, by the same tests as the CPU's. Skipped where there is no GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_support.h"
 #include "kernel_tests.h"
 #include "trials.h"

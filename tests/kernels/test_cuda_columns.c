@@ -2,21 +2,12 @@
  * Blocks of vectors on a GPU, row by row and column by column, with room between them: every kernel, vectors in its
  * memory and on the host. Needs the CUDA run-time; skipped where there is no GPU.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "catalogue/catalogue.h"
 #include "cuda_support.h"
 #include "reference.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BETWEEN = 77 };
 
@@ -144,19 +135,16 @@ static void every_kernel(spry_type type, const char *ordering)
 
 static void double_precision(void **state)
 {
-    (void)state;
     every_kernel(SPRY_F64, NULL);
 }
 
 static void single_precision(void **state)
 {
-    (void)state;
     every_kernel(SPRY_F32, NULL);
 }
 
 static void with_an_ordering(void **state)
 {
-    (void)state;
     every_kernel(SPRY_F64, "rcm");
 }
 

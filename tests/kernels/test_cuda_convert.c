@@ -2,14 +2,6 @@
  * Storages that are made on the device hold what the host's build and an upload would have put there, to the bit, and
  * are refused with the same words. Needs the CUDA run-time; skipped where there is no GPU.
  */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "arrays.h"
 #include "catalogue/catalogue.h"
 #include "cuda_support.h"
@@ -18,9 +10,6 @@
 #include "trials.h"
 
 #include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Names with parameters, and the product that the format has on GPUs. */
 static const struct {
@@ -209,7 +198,6 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
 /* Two of the six variants of each family, in turn: all take minutes. */
 static void every_family(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int number = 0, turn = 0; number < family_count(); number = family_next(number, 1), turn++) {
         family f = family_make(number);
@@ -299,7 +287,6 @@ static family draw_family(uint64_t seed, int64_t b)
 /* Kinds of slices that change within super-super-rows and between them, lists that are shared or not, long rows. */
 static void packed_slices(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         family f = draw_family(seed, 1 + (int64_t)seed % 6);
@@ -360,7 +347,6 @@ static family draw_uneven(uint64_t seed)
 /* Cuts inside of rows, further sums, entries that wait for a group, far columns, rows that are not sorted. */
 static void swept_blocks(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (uint64_t seed = 1; seed <= 12; seed++) {
         family f = draw_uneven(seed);
@@ -477,7 +463,6 @@ static family draw_full(uint64_t seed)
 /* Groups, runs of both strides, cells, windows that are cut, windows of one slice with many columns, long rows. */
 static void windowed_windows(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (uint64_t seed = 1; seed <= 30; seed++) {
         family f = seed <= 20 ? draw_mesh(seed) : seed <= 28 ? draw_wide(seed) : draw_full(seed);
@@ -502,7 +487,6 @@ static void windowed_windows(void **state)
 /* Matrices of up to some millions of entries; what conversion took is told beside it, the upload of CSR apart. */
 static void large_matrices(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"grid7,x=80,y=80,z=80", "rmat,scale=17,edges=16,seed=11", "circuit,rows=60000",
                                         "uniform,rows=150000,degree=18,seed=13"};
     for (int n = 0; n < 4; n++) {

@@ -3,22 +3,10 @@
  * planned without a copy of its values, and the caller's current device stays what it was. Needs the CUDA run-time;
  * skipped where there is no GPU. Nothing else may run on the GPU meanwhile: free memory is compared.
  */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_memory.h"
 #include "cuda_support.h"
 #include "reference.h"
 #include "trials.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What takes the memory away. */
 typedef struct hog {
@@ -81,7 +69,6 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
 
 static void out_of_device_memory(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
@@ -107,7 +94,6 @@ static void out_of_device_memory(void **state)
 
 static void too_much_at_once(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     spry_error err = SPRY_ERROR_INIT;
     void *data = NULL;
@@ -128,7 +114,6 @@ static void too_much_at_once(void **state)
 /* 64 MB of columns and 128 MB of values, of which a plan in csr copies neither. */
 static void matrix_in_device_memory(void **state)
 {
-    (void)state;
     enum { ROWS = 1 << 20, PER_ROW = 16 };
     const int64_t nnz = (int64_t)ROWS * PER_ROW;
     spry_context *context = context_of(2);
@@ -242,14 +227,12 @@ static void stays_current(int device, int current)
 
 static void current_device(void **state)
 {
-    (void)state;
     stays_current(1, 0);
 }
 
 /* Two GPUs, each worked on with each current. */
 static void other_current_device(void **state)
 {
-    (void)state;
     int count = 0;
     OK(cudaGetDeviceCount(&count));
     if (count < 2) {
@@ -366,7 +349,6 @@ static void hooked_plan(spry_context *context, const spry_matrix *A, const char 
 
 static void hooks_have_all(void **state)
 {
-    (void)state;
     handed_out g = {.calls = 0};
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
@@ -414,7 +396,6 @@ static void hooks_have_all(void **state)
 /* Plans of a pattern in device memory own at least what the hooks have handed out for them, ones included. */
 static void owned_bytes_of_patterns(void **state)
 {
-    (void)state;
     handed_out g = {.calls = 0};
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;

@@ -3,23 +3,12 @@
  * threads, repeated with the same bits, updated, refused for want of memory without a leak, and it leaves the caller's
  * current device alone. Needs the CUDA run-time; skipped where there is no GPU.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_support.h"
 #include "reference.h"
-#include "spry/tools.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const spry_op ops[] = {SPRY_NO_TRANSPOSE, SPRY_TRANSPOSE};
 static const spry_type types[] = {SPRY_F64, SPRY_F32};
@@ -168,13 +157,11 @@ static void replay(spry_context *context, const problem *p, const spry_matrix *A
 
 static void captured_into_a_graph(void **state)
 {
-    (void)state;
     every_kernel(replay, 1, 0);
 }
 
 static void captured_with_an_ordering(void **state)
 {
-    (void)state;
     every_kernel_ordered(replay, 1, 0);
 }
 
@@ -221,13 +208,11 @@ static void both_streams(spry_context *context, const problem *p, const spry_mat
 
 static void one_plan_in_two_streams(void **state)
 {
-    (void)state;
     every_kernel(both_streams, 1, 0);
 }
 
 static void two_streams_with_an_ordering(void **state)
 {
-    (void)state;
     every_kernel_ordered(both_streams, 1, 0);
 }
 
@@ -280,7 +265,6 @@ static void both_threads(spry_context *context, const problem *p, const spry_mat
 
 static void two_plans_in_two_threads(void **state)
 {
-    (void)state;
     every_kernel(both_threads, 1, 0);
 }
 
@@ -318,13 +302,11 @@ static void repeat(spry_context *context, const problem *p, const spry_matrix *A
 
 static void same_bits_in_every_run(void **state)
 {
-    (void)state;
     every_kernel(repeat, 0, 1);
 }
 
 static void same_bits_with_an_ordering(void **state)
 {
-    (void)state;
     every_kernel_ordered(repeat, 0, 1);
 }
 
@@ -333,7 +315,6 @@ static void same_bits_with_an_ordering(void **state)
 /* Of a matrix in host memory, then of one in device memory, whose values are changed there. */
 static void update(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
 {
-    (void)A;
     spry_error err = SPRY_ERROR_INIT;
     size_t size = spry_type_bytes(p->type), bytes = (size_t)p->nnz * size;
     void *host_x = problem_x(p, op, 1, 0), *x = on_device(host_x, (size_t)x_length(p, op) * size);
@@ -383,13 +364,11 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
 
 static void updated_values(void **state)
 {
-    (void)state;
     every_kernel(update, 1, 0);
 }
 
 static void updated_values_with_an_ordering(void **state)
 {
-    (void)state;
     every_kernel_ordered(update, 1, 0);
 }
 
@@ -398,7 +377,6 @@ static void updated_values_with_an_ordering(void **state)
 /* An update in a stream that is captured fails. The calls after it work: CUDA's error does not reach them. */
 static void after_a_refused_call(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     problem p = problem_make(SPRY_F64, 1);
     spry_matrix *A = problem_matrix(context, &p), *L = NULL, *C = NULL;
@@ -438,7 +416,6 @@ static void after_a_refused_call(void **state)
 /* "auto" is refused under a limit with a number of bytes, never because csr has no kernel for transposed products. */
 static void limits_of_transposed_products(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     problem p = problem_make(SPRY_F64, 1);
     spry_matrix *A = problem_matrix(context, &p);

@@ -3,22 +3,11 @@
  * on while kernels of any stream may read it, and what is kept does not make an allocation fail. Skipped without a GPU,
  * and where there is no pool (SPRY_CUDA_POOL=off). Nothing else may run on the GPU meanwhile.
  */
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_memory.h"
 #include "cuda_support.h"
 #include "trials.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void *allocate(const spry_context *context, int64_t bytes)
 {
@@ -39,7 +28,6 @@ static int pools_there(void)
 /* Of the pool, and larger than its blocks. */
 static void kept_and_given_back(void **state)
 {
-    (void)state;
     static const int64_t sizes[] = {16 * MIB, 256 * MIB};
     for (int n = 0; n < 2; n++) {
         const int64_t bytes = sizes[n];
@@ -75,7 +63,6 @@ static void kept_and_given_back(void **state)
 /* Of a context without caches nothing stays, nor does it take what others keep away from them. */
 static void switched_off(void **state)
 {
-    (void)state;
     static const int64_t sizes[] = {16 * MIB, 256 * MIB};
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL, *other = context_of(1);
@@ -99,7 +86,6 @@ static void switched_off(void **state)
 /* At most a quarter of the device stays when everything is given back. */
 static void bounded(void **state)
 {
-    (void)state;
     size_t unused = 0, all = 0;
     spry_context *context = context_of(1);
     spry_device_free(context, 1, allocate(context, MIB));
@@ -118,7 +104,6 @@ static void bounded(void **state)
 
 static void aligned(void **state)
 {
-    (void)state;
     enum { BLOCKS = 64 };
     spry_context *context = context_of(1);
     void *blocks[BLOCKS];
@@ -133,7 +118,6 @@ static void aligned(void **state)
 /* Kept memory in pieces is no reason to fail: with all else of the device taken, three quarters of it are one block. */
 static void pieces_serve(void **state)
 {
-    (void)state;
     enum { PIECES = 64, PIECE = 4 * MIB };
     spry_context *context = context_of(1);
     void *pieces[PIECES], *hog[64];
@@ -157,7 +141,6 @@ static void pieces_serve(void **state)
 /* A plan is destroyed while its runs are under way in a stream that waits for no other; its memory is overwritten. */
 static void freed_under_way(void **state)
 {
-    (void)state;
     enum { RUNS = 300, BLOCKS = 48, SIDE = 1000, ROWS = SIDE * SIDE };
     static const char *const kernels[] = {"csr_merge_cuda", "ell_slots_cuda", "coo_segmented_cuda"};
     spry_context *context = context_of(2);
@@ -237,7 +220,6 @@ static void *one_thread(void *number)
 
 static void threads(void **state)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     for (uintptr_t t = 0; t < THREADS; t++)

@@ -2,20 +2,8 @@
  * What a user of a GPU gets by default: a first product that does not wait for code it does not need, and a format that
  * is not far behind the best one. Times are compared within this process. Skipped where there is no GPU.
  */
-#include "spry/io.h"
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_support.h"
 #include "in_blocks.h"
-
-#include <math.h>
-#include <stdio.h>
 
 static spry_context *context;
 
@@ -53,7 +41,6 @@ static spry_matrix *generate(const char *spec, spry_type type)
 /* Before anything else in the process, so that nothing of the kernels is loaded. */
 static void first_products(void **state)
 {
-    (void)state;
     static const double MOST_US = 2000;
     static const char *const formats[] = {"packed", "bsr", "sell", "csr", "swept"};
     static const char *const specs[] = {"grid7,x=40,y=40,z=40", "fem3,x=15,y=15,z=15"};
@@ -77,7 +64,6 @@ typedef struct mesh {
 /* Matrices that are no grids, large enough that a launch is not what counts. */
 static void default_is_near_the_best(void **state)
 {
-    (void)state;
     static const double MOST = 1.25; /* times the best: what a single matrix may lose (docs/choosing.md) */
     static const char *const formats[] = {"packed", "sell", "csr", "bsr", "swept"};
     static const mesh meshes[] = {
@@ -106,7 +92,6 @@ static void default_is_near_the_best(void **state)
 /* However few products are expected, there is a plan, with the same bits in every run unless others are allowed. */
 static void a_plan_for_few(void **state)
 {
-    (void)state;
     spry_matrix *A = generate("grid5,x=90,y=70", SPRY_F64);
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
         for (int any = 0; any < 2; any++)

@@ -2,26 +2,15 @@
  * The examples that the tutorial and the lecture print: products by every kernel of the CPU, the lecture's arrays in
  * each of its layouts, and its table of storage.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "examples.h"
 #include "formats/hyb/hyb.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
 #include "trials.h"
-
-#include <string.h>
 
 static spry_context *context;
 
 static void every_kernel_of_the_cpu(void **state)
 {
-    (void)state;
     assert_true(multiply_examples(context, "cpu") >= 20);
 }
 
@@ -61,7 +50,6 @@ static void multiply(const spry_matrix *A, const char *format, double *y)
 /* COO with the tails put right is the CSR printed; as printed it is another matrix, whose rows 3 and 4 differ. */
 static void coordinates_as_printed(void **state)
 {
-    (void)state;
     spry_arrays a = SPRY_INIT(spry_arrays);
     double y[MOST_ROWS];
     spry_matrix *right = coordinates(IR, lecture.columns), *printed = coordinates(printed_IR, printed_JA), *csr = NULL;
@@ -82,7 +70,6 @@ static void coordinates_as_printed(void **state)
 /* "Alternative: CSC for column ops". */
 static void columns(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 3, 4, 6, 10, 12}, rows[] = {0, 1, 2, 1, 2, 3, 0, 1, 2, 3, 2, 4};
     static const double values[] = {1, 3, 6, 2, 8, 5, 1, 3, 9, 9, 2, 25};
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -110,7 +97,6 @@ static spry_spmv_plan *plan_in(const spry_matrix *A, const char *format)
 /* Column-major, as wide as the longest row: element s of row i at i + s*rows. */
 static void slots(void **state)
 {
-    (void)state;
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0, 0, 3, 9, 0, 0, 0, 0, 2, 0, 0};
     static const int32_t taken[] = {0, 0, 0, 2, 4, 3, 1, 2, 3, -1, -1, 3, 3, -1, -1, -1, -1, 4, -1, -1};
     spry_matrix *A = example_matrix(context, &lecture);
@@ -127,7 +113,6 @@ static void slots(void **state)
 /* "Set ELL width to average row length, put overflow in COO": 12/5 is 2.4, so 2. */
 static void hybrid(void **state)
 {
-    (void)state;
     static const double values[] = {1, 3, 6, 5, 25, 1, 2, 8, 9, 0}, rest[] = {3, 9, 2};
     static const int32_t rows[] = {1, 2, 2}, taken[] = {3, 3, 4};
     spry_matrix *A = example_matrix(context, &lecture);
@@ -158,7 +143,6 @@ static int64_t words(const spry_matrix *A, const char *format)
  */
 static void words_of_the_table(void **state)
 {
-    (void)state;
     spry_matrix *A = example_matrix(context, &lecture), *uniform = NULL;
     assert_int_equal(words(A, "csr"), 2 * 12 + 5 + 1);
     assert_int_equal(words(A, "csc"), 2 * 12 + 5 + 1);
@@ -175,7 +159,6 @@ static void words_of_the_table(void **state)
 /* Lane and Booth 2022, section 2.3: a longest row of 40 entries and a mean of 10 cost ELL 300 % over the entries. */
 static void overhead_of_ell(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 40, 40, 40, 40};
     static double values[40];
     int32_t indices[40];

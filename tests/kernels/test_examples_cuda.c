@@ -1,18 +1,10 @@
 /* The examples that the tutorial and the lecture print, by every kernel of a GPU. Skipped where there is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_support.h"
 #include "examples.h"
 #include "trials.h"
 
 static void every_kernel_of_a_gpu(void **state)
 {
-    (void)state;
     spry_context *context = context_of(1);
     assert_true(multiply_examples(context, "cuda") >= 20);
     spry_context_destroy(context);

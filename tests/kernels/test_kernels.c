@@ -1,22 +1,11 @@
 /* Plain products, and whether their judge sees what is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "formats/csr/csr.h"
 #include "kernel_tests.h"
 #include "trials.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /* The families do what they are there for: rows in runs and rows in pieces are really met. */
 static void families_hold_what_they_say(void **state)
 {
-    (void)state;
     spry_context *context = context_of(2);
     for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
         family f = family_make(number);
@@ -40,7 +29,6 @@ static void families_hold_what_they_say(void **state)
 /* The judge of all these tests must see what is wrong. */
 static void comparator_rejects(void **state)
 {
-    (void)state;
     for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             material s;
@@ -73,7 +61,6 @@ static void comparator_rejects(void **state)
 /* Writing one entry beside an array is seen, before it and behind. */
 static void guards_see_writes(void **state)
 {
-    (void)state;
     guarded end = guarded_make(24, AT_END), start = guarded_make(24, AT_START);
     assert_true(guarded_intact(&end) && guarded_intact(&start));
     ((volatile char *)end.data)[-1] = 0;

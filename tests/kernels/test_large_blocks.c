@@ -3,20 +3,7 @@
  * number, at 16 and 32 bytes, and at a line of the cache. Values and x are small whole numbers, which add up without
  * rounding: every result is compared for equality.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "reference.h"
-
-#include "spry/spry.h"
-#include "spry/tools.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 263000, COLUMNS = 16, NEAR = 3, NNZ = ROWS * NEAR, LINE = 64 };
 
@@ -107,7 +94,6 @@ static void check_kernels(spry_context *context, const numbers *n, spry_type typ
 
 static void y_from_every_place_on(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     assert_int_equal(SPRY_OK, spry_context_create(&context, NULL, NULL));
     const numbers n = make_numbers();

@@ -1,12 +1,4 @@
 /* The mock device's kernels, plain and transposed, by the same tests as the CPU's; then with storages made there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "instrumented.h"
 #include "kernel_tests.h"
 #include "mock/mock.h"
 #include "trials.h"

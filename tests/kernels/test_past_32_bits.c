@@ -3,18 +3,8 @@
  * few megabytes, mapped again and again, so the matrix repeats itself every PERIOD rows. Its values and x are small
  * whole numbers, which f32 adds up without rounding: every result is compared for equality.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "arrays.h"
 
-#include "spry/spry.h"
-
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -105,7 +95,6 @@ static void multiply(spry_context *context, const giant *g, spry_op op, const fl
 
 static void products(void **state)
 {
-    (void)state;
     giant g = {0};
     if (INSTRUMENTED || sizeof(size_t) < 8) skip();
     if (!make(&g)) skip(); /* a system that does not map so much; what was mapped goes with the program */

@@ -1,11 +1,4 @@
 /* Transposed products. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "kernel_tests.h"
 
 int main(void)

@@ -1,22 +1,9 @@
 /* spry_spmv_verify against this folder's own reference: right results pass, each corruption is seen. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "arrays.h"
 #include "families.h"
 #include "reference.h"
 
-#include "spry/spry.h"
-#include "spry/tools.h"
-
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const form forms[] = {
     {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, AT_END, 0, 0},
@@ -30,7 +17,6 @@ static spry_context *context;
 
 static int make_context(void **state)
 {
-    (void)state;
     spry_context_options options = SPRY_INIT(spry_context_options);
     options.threads = 2;
     return spry_context_create(&context, &options, NULL) != SPRY_OK;
@@ -38,7 +24,6 @@ static int make_context(void **state)
 
 static int drop_context(void **state)
 {
-    (void)state;
     int leaked = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return leaked;
@@ -149,7 +134,6 @@ enum { SOME = SAMPLED ? 3 : 1 };
 
 static void right_passes_and_wrong_does_not(void **state)
 {
-    (void)state;
     for (int number = 0; number < family_count(); number += number < 60 ? SOME : 5)
         for (int h = 0; h < FORMS; h++)
             for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
@@ -168,7 +152,6 @@ static void right_passes_and_wrong_does_not(void **state)
 /* Within half a bound is accepted, past it is not: the bound is that of the header, to a percent. */
 static void bound_is_where_the_header_says(void **state)
 {
-    (void)state;
     product p;
     for (int number = 22; number < 40; number++) {
         set_up(&p, number, SPRY_F64, SPRY_NO_TRANSPOSE, &forms[0], 2, -0.5);
@@ -189,7 +172,6 @@ static void bound_is_where_the_header_says(void **state)
 /* Where the result is infinite or NaN by rights, y must be so too. */
 static void infinities_that_are_due(void **state)
 {
-    (void)state;
     const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};
     const double values[] = {1, 1, 1, 1}, x[] = {INFINITY, -INFINITY, 3};
     spry_matrix *A = NULL;
@@ -214,7 +196,6 @@ static void infinities_that_are_due(void **state)
 /* Entries 3 and -1 at one position of an infinite x: NaN one by one, an infinity as 2; nothing else passes. */
 static void duplicates_of_either_sign(void **state)
 {
-    (void)state;
     const int32_t starts[] = {0, 3, 4}, first[] = {0, 0, 0, 1}, second[] = {0, 0, 1, 1};
     const double values[] = {3, -1, 2, 1}, x[] = {INFINITY, 1};
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
@@ -248,7 +229,6 @@ static void duplicates_of_either_sign(void **state)
 /* What cannot be compared is refused, and the verdict left as it was. */
 static void refusals(void **state)
 {
-    (void)state;
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 2};
     const double values[] = {1, 1}, x[] = {1, 2, 3}, y[] = {1, 3}, one = 1;
     spry_matrix *A = NULL;

@@ -1,16 +1,6 @@
-#include "spry/tools.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 
 #include "trials.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const form forms[FORMS] = {
     {"CSR, before a closed page", SPRY_CSR, SPRY_NOT_KNOWN, 0, AT_END, 0, INSTRUMENTED},

@@ -7,9 +7,6 @@
 #include "plan/plan.h"
 #include "reference.h"
 
-#include "spry/spry.h"
-#include "spry/tools.h"
-
 enum { FORMS = 12 };
 extern const form forms[FORMS];
 

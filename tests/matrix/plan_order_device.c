@@ -1,14 +1,6 @@
 #include "plan_order_device.h"
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
 static const char *const specs[] = {"grid5,x=20,y=15,shuffle=7",

@@ -1,9 +1,4 @@
 #include "support.h"
-#include "spry/io.h"
-#include "spry/tools.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void *count_allocate(void *user, size_t bytes, size_t alignment)
 {

@@ -2,17 +2,7 @@
 #ifndef TESTS_MATRIX_SUPPORT_H
 #define TESTS_MATRIX_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "spry/io.h"
-#include "spry/spry.h"
-
-#include <stdatomic.h>
+#include "testing.h"
 
 typedef struct test_memory {
     _Atomic int64_t calls, blocks;

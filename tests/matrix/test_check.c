@@ -1,10 +1,4 @@
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What a report says when nothing is wrong. */
 static spry_matrix_report clean(void)
@@ -500,7 +494,6 @@ static spry_status check_unsorted(spry_context *context, const void *input)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     for (int f = 0; f < TEST_FORMS; f++) test_every_allocation(check_unsorted, &f);
 }
 

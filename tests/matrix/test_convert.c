@@ -1,13 +1,6 @@
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/matrix.h"
-#include "instrumented.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the naive way ----------------------------------------------------------------------------- */
 
@@ -209,14 +202,11 @@ static void comparison_rejects_one_changed_entry(void **state)
 
 static void *allocate_little(void *user, size_t bytes, size_t alignment)
 {
-    (void)user;
     return bytes > 4 << 20 ? NULL : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
 static void release_little(void *user, void *pointer, size_t bytes)
 {
-    (void)user;
-    (void)bytes;
     free(pointer);
 }
 
@@ -226,7 +216,6 @@ enum { SOME = INSTRUMENTED ? 2 : 1 };
 /* COO has no offsets: a billion rows with few entries take memory for the entries alone. */
 static void few_entries_in_many_rows(void **state)
 {
-    (void)state;
     static const int64_t counts[] = {0, 1, 2, 700, 30000};
     static const int64_t rows = INT64_C(1000000000), cols = 60;
     spry_context *context = NULL;
@@ -386,7 +375,6 @@ static void source_is_left_alone(void **state)
 
 static void same_bits_for_any_thread_count(void **state)
 {
-    (void)state;
     enum { ROWS = 5000, COLS = 7000, NNZ = 100000 };
     test_entry *entries = calloc(NNZ, sizeof *entries);
     uint64_t seed = 5;
@@ -420,7 +408,6 @@ static void same_bits_for_any_thread_count(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     test_memory memory = {0};
     spry_context *context = test_context(&memory, 2);
     static const test_entry entries[] = {{0, 2999999999, 1}};
@@ -502,7 +489,6 @@ static spry_status convert_and_drop(spry_context *context, const void *input)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     if (RACES_ALONE) skip(); /* what is refused races with nothing */
     for (int from = 0; from < TEST_FORMS; from += 4)
         for (int to = from % SOME; to < TEST_FORMS; to += 5 * SOME)

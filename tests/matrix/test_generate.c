@@ -1,11 +1,4 @@
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */
 
@@ -293,7 +286,6 @@ static void presets_are_their_parameters(void **state)
 
 static void same_for_any_thread_count(void **state)
 {
-    (void)state;
     static const char *const specs[] = {"grid7,x=30,y=31,z=32",
                                         "rmat,scale=14",
                                         "rgg,scale=14",
@@ -482,7 +474,6 @@ static spry_status generate_and_drop(spry_context *context, const void *spec)
 
 static void every_allocation_fails(void **state)
 {
-    (void)state;
     for (int g = 0; g < spry_generator_count(); g++) {
         spry_generator_info info = SPRY_INIT(spry_generator_info);
         assert_int_equal(spry_generator_get_info(&info, g, NULL), SPRY_OK);

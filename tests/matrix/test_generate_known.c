@@ -1,7 +1,4 @@
-#include "instrumented.h"
 #include "support.h"
-
-#include <stdlib.h>
 
 /* ---- the benchmark's matrices ---------------------------------------------------------------- */
 

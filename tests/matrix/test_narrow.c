@@ -1,20 +1,9 @@
 /* Values of 16 bits: every pattern of bits widened and rounded, what a conversion tells, and who refuses them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "core/narrow.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 
 #include <fenv.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A format by its definition, without bits of C's numbers. */
 typedef struct layout {
@@ -59,7 +48,6 @@ static void check_bits(layout l)
 
 static void every_pattern_of_bits(void **state)
 {
-    (void)state;
     check_bits(bf16);
     check_bits(f16);
 }
@@ -85,7 +73,6 @@ static void check_between(layout l)
 
 static void rounding_to_nearest(void **state)
 {
-    (void)state;
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int m = 0; m < 4; m++) {
         fesetround(modes[m]);

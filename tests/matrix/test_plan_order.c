@@ -1,14 +1,7 @@
 /* Plans that renumber by themselves, and groups of Band-k in csr2 and csr3: always in the caller's numbering. */
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
 
@@ -218,7 +211,6 @@ static void scalings(void **state)
 /* Large enough that the passes over vectors are shared among threads. */
 static void threads_and_runs_give_the_same_bits(void **state)
 {
-    (void)state;
     static const int threads[] = {1, 2, 5};
     for (int m = 0; m < 8; m++) {
         if (INSTRUMENTED && (m + m / 2) % 2) continue; /* likewise */
@@ -547,7 +539,6 @@ static spry_status plan_run_and_update(spry_context *context, const void *input)
 
 static void every_allocation(void **state)
 {
-    (void)state;
     static const memory_case cases[] = {{"grid5,x=12,y=10,shuffle=1", "rcm", "csr", 0},
                                         {"grid5,x=12,y=10,shuffle=1", "bandk", "csr3:srs=5:ssrs=3", 0},
                                         {"grid5,x=12,y=10,shuffle=1", "degree", "ell", 0},

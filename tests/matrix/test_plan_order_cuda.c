@@ -3,8 +3,6 @@
 
 #include "support.h"
 
-#include <stdio.h>
-
 enum { SKIPPED = 77 };
 
 int main(void)

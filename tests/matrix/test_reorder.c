@@ -1,12 +1,6 @@
 /* Orderings and permuted matrices. */
 #include "reorder/level.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const methods[] = {"rcm", "bandk", "degree", "bfs"};
 enum { METHODS = sizeof methods / sizeof *methods };
@@ -182,7 +176,6 @@ static void bandwidth_is_small(void **state)
 
 static void any_number_of_threads(void **state)
 {
-    (void)state;
     /* the last two are large enough that several threads share their levels, in the graph or in its first walk; in the
        last some nodes find many others */
     static const char *const specs[] = {"rgg20,scale=13,shuffle=5", "rmat16,scale=12",
@@ -578,7 +571,6 @@ static spry_status order_and_permute(spry_context *context, const void *input)
 
 static void every_allocation(void **state)
 {
-    (void)state;
     static const memory_case cases[] = {{"grid5,x=12,y=10,shuffle=1", "rcm", SPRY_CSR},
                                         {"grid5,x=30,y=10,shuffle=1", "bandk", SPRY_CSR},
                                         {"random,rows=80,cols=80,density=0.04", "bandk", SPRY_COO},

@@ -1,5 +1,4 @@
 /* Orderings with groups where memory runs out: the caller's groups, and Band-k of two to four levels. */
-#include "spry/tools.h"
 #include "support.h"
 
 static spry_status make_groups(spry_context *context, const void *input)
@@ -25,7 +24,6 @@ static spry_status make_bandk(spry_context *context, const void *input)
 
 static void groups_of_the_caller(void **state)
 {
-    (void)state;
     static const int64_t sr[] = {0, 2, 5, 7, 9}, ssr[] = {0, 2, 4}, sssr[] = {0, 2};
     for (int k = 2; k <= 4; k++) {
         spry_groups g = SPRY_INIT(spry_groups);
@@ -42,7 +40,6 @@ static void groups_of_the_caller(void **state)
 
 static void groups_of_bandk(void **state)
 {
-    (void)state;
     for (int k = 2; k <= 4; k++) {
         spry_ordering_options how = SPRY_INIT(spry_ordering_options);
         how.method = "bandk";

@@ -1,6 +1,4 @@
 /* Sectors of x an entry, before and after an ordering. */
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
 
 static spry_ordering_stats stats_of(spry_context *context, const spry_matrix *A, const char *method)

@@ -1,10 +1,4 @@
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_matrix_stats stats_of(const spry_matrix *A)
 {
@@ -318,7 +312,6 @@ static void pictures(void **state)
 /* Many entries in few cells, by several threads; and a picture too large to share. */
 static void large_pictures(void **state)
 {
-    (void)state;
     static const int threads[] = {1, 2, 5};
     for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};

@@ -1,9 +1,5 @@
 /* A GPU finds every fault of a structure that the host finds, and tells it in the host's words. Skipped without one. */
-#include "spry/spry.h"
 #include "support.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { SKIPPED = 77, GPU = 1 };
 
@@ -65,7 +61,6 @@ static void compare(spry_context *context, int64_t rows, int64_t cols, int64_t *
 
 static void finds_what_the_host_finds(void **state)
 {
-    (void)state;
     enum { ROWS = 70000, EACH = 3, COLS = 50000, NNZ = ROWS * EACH };
     spry_context *context = NULL;
     MUST(spry_context_create(&context, NULL, err));

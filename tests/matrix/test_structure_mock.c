@@ -1,13 +1,7 @@
 /* The structure alone: every fault of offsets and indices is found, in host memory and a device's, and nothing else. */
 #include "core/matrix.h"
 #include "mock/mock.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -73,7 +67,6 @@ static void check(spry_context *context, const spry_arrays *a, spry_status expec
 /* 6 x 5, or its transpose in CSC: out of order, with an entry twice and a NaN, all of which is legal. */
 static void test_faults(void **state)
 {
-    (void)state;
     static const test_entry entries[] = {{0, 3, 1}, {0, 1, NAN}, {0, 1, 2}, {2, 0, 3}, {3, 4, 4}, {5, 2, 5}, {5, 0, 6}};
     enum { COUNT = sizeof entries / sizeof *entries };
     spry_context *context = NULL;
@@ -120,7 +113,6 @@ static void test_faults(void **state)
 /* Several threads: the first fault is told, whoever finds it. */
 static void test_first(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     spry_context_options options = SPRY_INIT(spry_context_options);
     options.threads = 3;
@@ -144,7 +136,6 @@ static const spry_arrays *failing;
 
 static spry_status check_copied(spry_context *context, const void *input)
 {
-    (void)input;
     spry_matrix *A = NULL;
     spry_status status = spry_matrix_create(context, &A, failing, NULL);
     if (status == SPRY_OK) status = spry_matrix_check_structure(A, NULL);
@@ -155,7 +146,6 @@ static spry_status check_copied(spry_context *context, const void *input)
 /* Copies of device memory on the host are given back. */
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
     spry_context *context = NULL;
     MUST(spry_context_create(&context, NULL, err));

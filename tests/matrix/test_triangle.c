@@ -1,11 +1,6 @@
 /* One stored triangle: whatever reads entries sees the whole matrix, of the values that there are now. */
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MUST(call)                                                                                                     \
@@ -79,7 +74,6 @@ static void assert_same_entries(const spry_matrix *A, const spry_matrix *B)
 
 static void test_creation(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     MUST(spry_context_create(&context, NULL, err));
     both b = make(context, test_form_number(0), SPRY_SYMMETRIC, SPRY_LOWER_TRIANGLE);
@@ -144,7 +138,6 @@ static void for_all_forms(form_work work, int step)
 
 static void convert(spry_context *context, both *b, spry_type type)
 {
-    (void)type;
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
         spry_matrix *T = NULL, *W = NULL;
         spry_convert_options options = SPRY_INIT(spry_convert_options);
@@ -167,7 +160,6 @@ static void convert(spry_context *context, both *b, spry_type type)
 
 static void test_convert(void **state)
 {
-    (void)state;
     for_all_forms(convert, 1);
 }
 
@@ -266,7 +258,6 @@ static void plans(spry_context *context, both *b, spry_type type)
 
 static void test_plans(void **state)
 {
-    (void)state;
     for_all_forms(plans, 1);
 }
 
@@ -275,7 +266,6 @@ static void test_plans(void **state)
 /* Entry (1, 2) is not of the lower triangle, (2, 1) not of the upper one. */
 static void test_other_triangle(void **state)
 {
-    (void)state;
     spry_context *context = NULL;
     MUST(spry_context_create(&context, NULL, err));
     for (int form = 0; form < TEST_FORMS; form++)
@@ -312,7 +302,6 @@ static void test_other_triangle(void **state)
 /* Counted from 1, with an entry twice; a skew diagonal that is not zero is kept, and found out. */
 static void test_duplicates(void **state)
 {
-    (void)state;
     static const int64_t rows[] = {3, 1, 3, 2}, columns[] = {1, 1, 1, 1};
     static const double values[] = {5, 2, 7, 3}, symmetric[] = {2, 3, 5, 7, 3, 5, 7}, skew[] = {2, -3, -5, -7, 3, 5, 7};
     static const int64_t image_rows[] = {0, 0, 0, 0, 1, 2, 2}, image_columns[] = {0, 1, 2, 2, 0, 0, 0};
@@ -491,7 +480,6 @@ static void files(spry_context *context, both *b)
 
 static void test_functions(void **state)
 {
-    (void)state;
     for (int way = 0; way < 4; way++) {
         const spry_symmetry symmetry = way & 1 ? SPRY_SKEW_SYMMETRIC : SPRY_SYMMETRIC;
         spry_context *context = NULL;
@@ -532,7 +520,6 @@ static spry_status plan_and_update(spry_context *context, const void *input)
 
 static spry_status multiply_sparse(spry_context *context, const void *input)
 {
-    (void)input;
     static const int32_t offsets[] = {0, 1, 3}, columns[] = {0, 0, 1};
     static const double values[] = {4, 1, 5};
     spry_matrix *A = NULL;
@@ -547,7 +534,6 @@ static spry_status multiply_sparse(spry_context *context, const void *input)
 
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     test_every_allocation(plan_and_update, NULL);
     test_every_allocation(plan_and_update, "rcm");
     test_every_allocation(multiply_sparse, NULL);

@@ -1,9 +1,6 @@
 /* Plans of one triangle on a device, which follow the values of the host. */
 #include "mock/mock.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <string.h>
 
 #define MUST(call)                                                                                                     \
     do {                                                                                                               \
@@ -27,7 +24,6 @@ static void expect(const spry_spmv_plan *plan, const double *v)
 
 static void test_plans(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *ordering;
         int row_major, converts;

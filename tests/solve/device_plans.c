@@ -1,9 +1,6 @@
 /* Plans of CG on a GPU: kept over runs, several columns, f32 inside, callbacks. */
 #include "device_tests.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { X = 40, Y = 35, N = X * Y };
 
 static const char SPEC[] = "laplace5,x=40,y=35";
@@ -32,7 +29,6 @@ static spry_vector there(const spry_vector *v)
 
 void cg_plans_run_again(void **state)
 {
-    (void)state;
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
         spry_matrix *A = generated(SPEC, SPRY_F64);
         spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), y = new_vector(N, SPRY_F64);
@@ -76,7 +72,6 @@ void cg_plans_run_again(void **state)
 /* Columns that take different numbers of iterations, one of zeros, one that is scaled, one that is not finite. */
 void cg_columns_side_by_side(void **state)
 {
-    (void)state;
     enum { COLUMNS = 5, STRIDE = N + 3 };
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
         for (int bad = 0; bad < 2; bad++) {
@@ -122,7 +117,6 @@ void cg_columns_side_by_side(void **state)
 
 void cg_with_f32_inside(void **state)
 {
-    (void)state;
     for (int inside = SPRY_INSIDE_F32_VALUES; inside <= SPRY_INSIDE_F32; inside++)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
             for (int guess = 0; guess < 2; guess++) {
@@ -184,7 +178,6 @@ static spry_status divide(void *user, spry_vector z, spry_const_vector r, void *
 
 void cg_with_callbacks(void **state)
 {
-    (void)state;
     spry_matrix *A = generated(SPEC, SPRY_F64), *Q = NULL;
     static int32_t offsets[N + 1], columns[N];
     static double quarters[N];

@@ -1,13 +1,5 @@
 /* PageRank on a GPU against the CPU. */
 #include "device_tests.h"
-#include "instrumented.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 spry_pagerank_options rank_on_gpu(void)
 {
@@ -106,7 +98,6 @@ static dense random_graph(int n, int ones, int zero, uint64_t seed)
 
 void pagerank_as_on_the_cpu(void **state)
 {
-    (void)state;
     for (int ones = 0; ones < 2; ones++) {
         dense d = random_graph(40, ones, 0, 3 + (uint64_t)ones);
         compare_graph(&d, SPRY_ZERO_ABORT);
@@ -139,7 +130,6 @@ void pagerank_as_on_the_cpu(void **state)
 
 void pagerank_zero_columns(void **state)
 {
-    (void)state;
     dense d = random_graph(19, 0, 1, 7), none = dense_make(5);
     compare_graph(&d, SPRY_ZERO_TELEPORT);
     compare_graph(&d, SPRY_ZERO_DROP);
@@ -162,7 +152,6 @@ void pagerank_zero_columns(void **state)
 /* Weights and first guesses, on the host and on the device. */
 void pagerank_personalised(void **state)
 {
-    (void)state;
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int scale = 6; scale <= (INSTRUMENTED ? 10 : 13); scale += INSTRUMENTED ? 4 : 7)
             for (int what = 1; what < 16; what++) { /* bits: v, x_0, v on the device, zero columns drop */
@@ -208,7 +197,6 @@ void pagerank_personalised(void **state)
 /* Entries that are refused, with x as it was. */
 void pagerank_bad_weights(void **state)
 {
-    (void)state;
     enum { N = 64 };
     static const double bad[] = {-1, INFINITY, NAN};
     spry_matrix *A = graph_of(tested_context, "rmat,scale=6", SPRY_F64);
@@ -240,7 +228,6 @@ void pagerank_bad_weights(void **state)
 /* Weighted links in rows of all lengths, one of them much longer than a warp adds up; each way and layout. */
 void pagerank_links(void **state)
 {
-    (void)state;
     enum { N = 20011, MOST = 4 * N };
     static int32_t offsets[N + 1], columns[MOST];
     static double values[MOST];
@@ -301,7 +288,6 @@ static void same_refusal(const spry_matrix *A, int64_t n, spry_type type, spry_e
 
 void pagerank_bad_links(void **state)
 {
-    (void)state;
     static const double bad[] = {-2, INFINITY, NAN, 1e-310};
     for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++)
         for (int b = 0; b < 4; b++) {
@@ -357,7 +343,6 @@ static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alp
 
 void pagerank_stops_where_it_says(void **state)
 {
-    (void)state;
     spry_matrix *A = graph_of(tested_context, INSTRUMENTED ? "rmat,scale=10" : "rmat,scale=12", SPRY_F64);
     check_stops(A, SPRY_ZERO_TELEPORT, 0.97, 10);
     check_stops(A, SPRY_ZERO_DROP, 0.97, 10);

@@ -1,13 +1,4 @@
 #include "device_tests.h"
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *tested_device, *tested_kernel;
 spry_context *tested_context;
@@ -25,14 +16,12 @@ spry_context *gpu_context(void)
 
 int open_contexts(void **state)
 {
-    (void)state;
     tested_context = gpu_context();
     return 0;
 }
 
 int close_contexts(void **state)
 {
-    (void)state;
     int held = spry_context_bytes(tested_context) != 0;
     spry_context_destroy(tested_context);
     return held;
@@ -40,7 +29,6 @@ int close_contexts(void **state)
 
 int watch(void *user, int64_t iteration, double residual)
 {
-    (void)user;
     assert_int_equal(iteration, observed.seen + 1);
     if (iteration <= MOST_HISTORY) observed.residual[iteration - 1] = residual;
     observed.seen = iteration;
@@ -187,7 +175,6 @@ static void compare_cg(spry_matrix *A, int64_t n, spry_type type, spry_precond p
 
 void cg_as_on_the_cpu(void **state)
 {
-    (void)state;
     /* one entry, less than a piece of a GPU's pass, a whole one, one more, many */
     static const char *const specs[] = {"laplace5,x=33,y=31", "laplace5,x=32,y=32", "laplace5,x=41,y=25",
                                         "laplace7,x=20,y=19,z=18", "laplace5,x=150,y=150"};
@@ -237,7 +224,6 @@ static spry_cg_result expect_ending(const dense *d, const spry_vector *b, const 
 
 void cg_verdicts(void **state)
 {
-    (void)state;
     enum { N = 60 };
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
         spry_vector b = right_side(N, (spry_type)type);
@@ -286,7 +272,6 @@ void cg_verdicts(void **state)
 /* What is told of iteration k is what a run tells that may take no more than k, to the last bit. */
 void cg_stops_where_it_says(void **state)
 {
-    (void)state;
     enum { N = 90 * 70 };
     static double history[MOST_HISTORY];
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
@@ -323,7 +308,6 @@ void cg_stops_where_it_says(void **state)
 
 void cg_guesses_and_observers(void **state)
 {
-    (void)state;
     enum { N = 5000 };
     int32_t *offsets = malloc((N + 1) * sizeof *offsets), *columns = malloc(N * sizeof *columns);
     double *values = malloc(N * sizeof *values);
@@ -488,7 +472,6 @@ static void auto_with_data_there(void)
 
 void data_in_device_memory(void **state)
 {
-    (void)state;
     auto_with_data_there();
     cg_with_data_there();
     ranks_with_data_there();
@@ -496,7 +479,6 @@ void data_in_device_memory(void **state)
 
 void the_same_bits_again(void **state)
 {
-    (void)state;
     enum { N = 150 * 150, RUNS = INSTRUMENTED ? 2 : 5 };
     spry_matrix *A = generated("laplace5,x=150,y=150", SPRY_F64),
                 *G = graph_of(tested_context, "rmat,scale=14", SPRY_F64);
@@ -526,7 +508,6 @@ void the_same_bits_again(void **state)
 
 void bad_places(void **state)
 {
-    (void)state;
     dense d = chain(4);
     spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
     spry_vector b = right_side(4, SPRY_F64), x = new_vector(4, SPRY_F64), there = {0};

@@ -5,7 +5,6 @@
 #ifndef TESTS_SOLVE_DEVICE_TESTS_H
 #define TESTS_SOLVE_DEVICE_TESTS_H
 
-#include "spry/solve.h"
 #include "support.h"
 
 extern const char *tested_device, *tested_kernel; /* device 1, and a kernel of csr that it has */

@@ -1,9 +1,4 @@
 #include "support.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void *hook_allocate(void *user, size_t bytes, size_t alignment)
 {
@@ -20,7 +15,6 @@ static void *hook_allocate(void *user, size_t bytes, size_t alignment)
 static void hook_release(void *user, void *pointer, size_t bytes)
 {
     hooks *h = user;
-    (void)bytes;
     h->blocks--;
     free(pointer);
 }

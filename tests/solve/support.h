@@ -2,16 +2,7 @@
 #ifndef TESTS_SOLVE_SUPPORT_H
 #define TESTS_SOLVE_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "spry/spry.h"
-
-#include <stdatomic.h>
+#include "testing.h"
 
 /* An allocator that counts, and refuses call fail_at (from 1; 0: none), or all from it on. */
 typedef struct hooks {

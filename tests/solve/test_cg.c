@@ -1,12 +1,5 @@
 /* Conjugate Gradient against a direct solution, and every way in which it can end. */
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 
@@ -61,7 +54,6 @@ static spry_vector vector_of(const double *values, int n, spry_type type)
 
 static void against_a_direct_solution(void **state)
 {
-    (void)state;
     for (int n = 1; n <= 41; n += 8) {
         dense d = definite(n, 1, (uint64_t)n);
         double *b = calloc((size_t)n, sizeof *b), *exact = calloc((size_t)n, sizeof *exact);
@@ -100,7 +92,6 @@ static void against_a_direct_solution(void **state)
 /* The iterates of the method as books have it, one operation after the other, in f64. */
 static void iterates_of_the_book(void **state)
 {
-    (void)state;
     enum { N = 30 };
     dense d = definite(N, 0.5, 12);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -176,7 +167,6 @@ static spry_cg_result expect_ending(const dense *d, const double *b, const spry_
 
 static void verdicts(void **state)
 {
-    (void)state;
     enum { N = 24 };
     double b[N];
     for (int i = 0; i < N; i++) b[i] = 1 + 0.1 * i;
@@ -225,7 +215,6 @@ static void verdicts(void **state)
 /* The residual of this one rises for a while, which is none; with little patience it is called stagnation. */
 static void patience(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=60,y=60,ay=0.001", NULL, NULL), SPRY_OK);
     static double b[3600], x[3600];
@@ -254,7 +243,6 @@ static int watch(void *user, int64_t iteration, double residual)
 
 static void guesses_observers_and_nothing(void **state)
 {
-    (void)state;
     enum { N = 20 };
     dense d = definite(N, 1, 3);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -304,7 +292,6 @@ static void guesses_observers_and_nothing(void **state)
 
 static void same_bits_for_any_threads(void **state)
 {
-    (void)state;
     const int threads[] = {1, 2, 5};
     const int64_t n = 150 * 150; /* several blocks, the last one short */
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
@@ -344,7 +331,6 @@ static void same_bits_for_any_threads(void **state)
 
 static void bad_arguments(void **state)
 {
-    (void)state;
     const int32_t ptr[] = {0, 1, 2}, columns[] = {0, 1};
     double values[] = {1, 1}, x[4] = {5, 5, 5, 5}, b[2] = {1, 1};
     spry_matrix *A = NULL, *wide = NULL;
@@ -403,7 +389,6 @@ static void bad_arguments(void **state)
 
 static void every_allocation_refused(void **state)
 {
-    (void)state;
     dense d = definite(11, 1, 5);
     double b[11], x[11];
     for (int i = 0; i < 11; i++) b[i] = i;
@@ -433,13 +418,11 @@ static void every_allocation_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 static int tear_down(void **state)
 {
-    (void)state;
     int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

@@ -1,13 +1,5 @@
 /* Conjugate Gradient with preconditioners, plans, several right sides, callbacks, f32 inside. */
-#include "instrumented.h"
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { N = 45 };
 static spry_context *context;
@@ -50,7 +42,6 @@ static spry_vector columns_of(double *data, int64_t count, int64_t stride)
 
 static void every_preconditioner_solves(void **state)
 {
-    (void)state;
     double b[N], exact[N], x[N];
     dense d = blocky(1);
     put_right_sides(b, 1);
@@ -95,7 +86,6 @@ static int64_t iterations_of(const spry_matrix *A, int64_t n, spry_cg_options o)
 /* What they are for. The estimate of the largest eigenvalue is of D A, whose eigenvalues are in (0, 2) here. */
 static void preconditioners_save_iterations(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace7,x=16,y=16,z=16", NULL, NULL), SPRY_OK);
     spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -123,7 +113,6 @@ static void preconditioners_save_iterations(void **state)
 /* A plan outlives the matrix's handle, and takes new right sides, new values, other stops. */
 static void a_plan_runs_again(void **state)
 {
-    (void)state;
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++) {
         double b[N], exact[N], x[N];
         dense d = blocky(2);
@@ -184,7 +173,6 @@ static void refuse_plan(const spry_matrix *A, spry_cg_options o, spry_status wan
 
 static void bad_options(void **state)
 {
-    (void)state;
     dense d = blocky(3);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64), *F = sparse_of(context, &d, SPRY_CSR, SPRY_F32);
     spry_cg_options o = SPRY_INIT(spry_cg_options), p;
@@ -243,7 +231,6 @@ static void bad_options(void **state)
 /* Tolerances: relative, absolute, the larger of both. */
 static void stops(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     spry_vector b = {0}, x = {0};
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=30,y=30", NULL, NULL), SPRY_OK);
@@ -270,7 +257,6 @@ static void stops(void **state)
 /* Beside each other as each alone; extreme ones among them; gaps between columns stay as they are. */
 static void several_right_sides(void **state)
 {
-    (void)state;
     enum { COLUMNS = 6, STRIDE = N + 2 };
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
         for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++) {
@@ -308,7 +294,6 @@ static void several_right_sides(void **state)
 /* Entries at one position, each an f32 number, whose sum is none. */
 static void duplicates_that_f32_does_not_hold(void **state)
 {
-    (void)state;
     const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};
     const double values[] = {1, 0x1p-25, 1};
     for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++)
@@ -332,7 +317,6 @@ static void duplicates_that_f32_does_not_hold(void **state)
 /* One column that fails is the one that is told of; the others have their solutions. */
 static void a_column_that_fails(void **state)
 {
-    (void)state;
     dense d = blocky(5);
     double b[3 * N], x[3 * N], exact[N];
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -359,7 +343,6 @@ static void a_column_that_fails(void **state)
 
 static void any_scale_and_f32_inside(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     spry_arrays a = SPRY_INIT(spry_arrays);
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=30,y=30", NULL, NULL), SPRY_OK);
@@ -402,7 +385,6 @@ typedef struct caller {
 static spry_status multiply(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
 {
     caller *c = user;
-    (void)stream;
     assert_non_null(err);
     if (++c->calls == c->fails_at) return SPRY_DEVICE_FAILED;
     if (c->plan) return spry_spmv_plan_run(c->plan, y, NULL, x, NULL, NULL, err);
@@ -424,7 +406,6 @@ static spry_operator operator_of(caller *c)
 
 static void operators(void **state)
 {
-    (void)state;
     dense d = blocky(6);
     double b[2 * N], x[2 * N], same[2 * N];
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -481,7 +462,6 @@ static void operators(void **state)
 
 static void preconditioners_of_the_caller(void **state)
 {
-    (void)state;
     dense d = blocky(7), inverse = dense_make(N);
     double b[N], x[N], unit[N] = {0}, column[N];
     for (int j = 0; j < N; j++) {
@@ -523,7 +503,6 @@ static void preconditioners_of_the_caller(void **state)
 
 static void the_same_bits_for_any_threads(void **state)
 {
-    (void)state;
     for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
         for (int inside = SAMPLED && precond % 2; inside <= SPRY_INSIDE_F32; inside += 1 + SAMPLED) {
             enum { n = 20 * 20 * 60 };
@@ -550,7 +529,6 @@ static void the_same_bits_for_any_threads(void **state)
 /* Nothing is left when memory runs out at any point. */
 static void memory_runs_out(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < 4; kind++)
         for (int64_t n = 1;; n++) {
             hooks h = {0};
@@ -586,14 +564,12 @@ static void memory_runs_out(void **state)
 
 static int open_context(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 
 static int close_context(void **state)
 {
-    (void)state;
     const int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

@@ -1,14 +1,7 @@
 /* Conjugate Gradient of systems whose squares underflow or overflow, and what the types can reach. */
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 
@@ -105,7 +98,6 @@ static void compare_scaled(int a, int b, spry_layout layout, spry_type type)
    solved as it stands a run may begin anew on its way, and then ends elsewhere.) */
 static void powers_of_two(void **state)
 {
-    (void)state;
     static const int f64[] = {-1010, -900, -540, -260, -40, 0, 7, 240, 520, 900, 1015};
     static const int f32[] = {-117, -90, -60, -20, 0, 3, 40, 64, 120};
     for (size_t a = 0; a < sizeof f64 / sizeof *f64; a++)
@@ -158,7 +150,6 @@ static void check_hostile(const hostile *h, spry_precond precond)
 
 static void extreme_magnitudes(void **state)
 {
-    (void)state;
 #define SOLVED SPRY_VERDICT_CONVERGED, NULL
 #define BEYOND SPRY_VERDICT_OUT_OF_RANGE, "out of range: the largest entry of x is about "
     static const hostile cases[] = {
@@ -218,7 +209,6 @@ static void extreme_magnitudes(void **state)
 /* One large number leaves the others out of the norm, not out of the sums. */
 static void one_large_entry(void **state)
 {
-    (void)state;
     dense d = chain(0);
     double b[N], x[N], exact[N];
     for (int i = 0; i < N; i++) b[i] = 1 + 0.1 * i;
@@ -240,7 +230,6 @@ static void one_large_entry(void **state)
 /* A guess that is far too large is corrected where its residual has a norm, and never taken for a solution. */
 static void extreme_guesses(void **state)
 {
-    (void)state;
     const double values[] = {2, 3}, guesses[] = {1e-320, 1e-200, 1e100, 1e200, 1e308, INFINITY, NAN};
     dense d = diagonal(2, values);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -263,7 +252,6 @@ static void extreme_guesses(void **state)
 /* A guess of usual size beside a large A. Where the squares of its residual overflow, x = 0 takes its place. */
 static void guesses_beside_a_large_matrix(void **state)
 {
-    (void)state;
     enum { COLUMNS = 3 };
     static const int exponents[] = {100, 400, 520, 600, 777, 900, 1000};
     for (int k = 0; k < 7 * 4 * 3 * 2; k++) {
@@ -335,7 +323,6 @@ static void put(const spry_vector *v, int64_t i, double value)
 static spry_status divides(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
     const callers *c = user;
-    (void)stream, (void)err;
     for (int64_t i = 0; i < r.length * r.columns; i++) {
         const double at = r.type == SPRY_F32 ? (double)((const float *)r.data)[i] : ((const double *)r.data)[i];
         put(&z, i, ldexp(c->factor * at, -c->exponent) * (i % 2 ? 0.5 : 0.25));
@@ -347,7 +334,6 @@ static spry_status multiplies(void *user, spry_vector y, spry_const_vector x, vo
 {
     const callers *c = user;
     dense d = chain(0);
-    (void)stream, (void)err;
     for (int64_t i = 0; i < x.length * x.columns; i++) {
         double sum = 0;
         for (int64_t j = 0; j < N; j++) {
@@ -408,7 +394,6 @@ static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, do
 /* M of the size of 1/A, of 1, and of neither: the same bits, times a power of two. */
 static void preconditioners_of_any_magnitude(void **state)
 {
-    (void)state;
     static const int f64[] = {-1000, -900, -600, -300, 0, 250, 600, 800, 1000},
                      f32[] = {-115, -100, -50, 0, 60, 100, 115};
     for (int k = 0; k < 9 * 3 * 3 * 4; k++) {
@@ -458,7 +443,6 @@ static void preconditioners_of_any_magnitude(void **state)
 /* Each type reaches its own on a mesh of condition 3000, and what is asked for explicitly holds as it is. */
 static void default_tolerance(void **state)
 {
-    (void)state;
     const double reached[] = {0, 1e-3, 1e-8};
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
         spry_matrix *A = NULL;
@@ -493,7 +477,6 @@ static void default_tolerance(void **state)
 
 static void every_allocation_refused(void **state)
 {
-    (void)state;
     const double values[] = {2e-310, 3e-310, 5e-310}, right[] = {1e-310, 2e-310, 3e-310};
     dense d = diagonal(3, values);
     for (int precond = 0; precond < 2; precond++)
@@ -523,13 +506,11 @@ static void every_allocation_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 static int tear_down(void **state)
 {
-    (void)state;
     int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

@@ -1,13 +1,7 @@
 /* Conjugate Gradient: symmetry up to rounding, verdicts of tolerances out of reach, and what a run leaves in a plan. */
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 
@@ -46,7 +40,6 @@ static void expect_symmetry(const dense *d, spry_type type, const spry_cg_option
 /* [4 off; off + by  9] and a third row on its own: the scale is sqrt(4 * 9) = 6. */
 static void at_the_limit(void **state)
 {
-    (void)state;
     static const struct {
         double off, eps; /* a_12, and the difference in multiples of eps * 6 */
         double tolerance;
@@ -78,7 +71,6 @@ static void at_the_limit(void **state)
 /* G^T D G + I, each entry summed by rows of another order. */
 static void assembled(void **state)
 {
-    (void)state;
     enum { ROWS = 5000, N = 20 };
     uint64_t seed = 1;
     double *G = malloc(sizeof *G * ROWS * N);
@@ -108,7 +100,6 @@ static void assembled(void **state)
 
 static void not_finite(void **state)
 {
-    (void)state;
     static const double bad[] = {INFINITY, -INFINITY, NAN};
     for (int k = 0; k < 12; k++) {
         dense d = dense_make(3);
@@ -145,14 +136,12 @@ static dense system_of(int n, double scale)
 
 static spry_status same(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
-    (void)user, (void)stream, (void)err;
     memcpy(z.data, r.data, (size_t)r.length * spry_type_bytes(r.type));
     return SPRY_OK;
 }
 
 static void out_of_reach(void **state)
 {
-    (void)state;
     static const double tolerances[] = {SPRY_TOLERANCE_ZERO, 1e-300, 1e-44, 1e-20};
     static const double scales[] = {1, 1e-12, 1e12};
     for (int k = 0; k < 2 * 5 * 4 * 3 * 3; k++) {
@@ -179,7 +168,6 @@ static void out_of_reach(void **state)
 /* Small systems whose rows differ by powers of two: stagnation comes before the default limit, save for a few. */
 static void out_of_reach_and_badly_scaled(void **state)
 {
-    (void)state;
     static const double tolerances[] = {SPRY_TOLERANCE_ZERO, 1e-300, 1e-20};
     int limits = 0;
     for (int k = 0; k < 2 * 5 * 3 * 20; k++) {
@@ -221,7 +209,6 @@ typedef struct trouble {
 
 static int stops(void *user, int64_t iteration, double residual)
 {
-    (void)user, (void)residual;
     return iteration == 2;
 }
 
@@ -232,7 +219,6 @@ static spry_status fails_at_times(void *user, spry_vector z, spry_const_vector r
     for (int64_t c = 0; c < r.columns || c == 0; c++)
         for (int64_t i = 0; i < r.length; i++)
             ((double *)z.data)[c * r.length + i] = ((const double *)r.data)[c * r.length + i] * (1 + (double)(i % 2));
-    (void)stream, (void)err;
     return SPRY_OK;
 }
 
@@ -250,7 +236,6 @@ static void run_plan(spry_cg_plan *plan, double *x, const double *b, int columns
 /* Runs that fail or end early are followed by runs of the same bits as a new plan's. */
 static void failed_runs_leave_nothing(void **state)
 {
-    (void)state;
     static const double scales[] = {1, 1e-90, 1e90};
     for (int k = 0; k < 9 * 5 * 3; k++) {
         trouble t = {.kind = k % 9};
@@ -289,7 +274,6 @@ static void failed_runs_leave_nothing(void **state)
 
 static int counts(void *user, int64_t iteration, double residual)
 {
-    (void)residual;
     *(int64_t *)user = iteration;
     return 0;
 }
@@ -297,7 +281,6 @@ static int counts(void *user, int64_t iteration, double residual)
 /* Options of a run that are 0 or NULL are the plan's. */
 static void runs_inherit(void **state)
 {
-    (void)state;
     dense d = system_of(N, 1);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     spry_cg_options o = SPRY_INIT(spry_cg_options), run = SPRY_INIT(spry_cg_options);
@@ -331,7 +314,6 @@ static void runs_inherit(void **state)
 
 static spry_status fails(void *user, spry_vector y, spry_const_vector x, void *stream, spry_error *err)
 {
-    (void)user, (void)y, (void)x, (void)stream, (void)err;
     return SPRY_UNSUPPORTED;
 }
 
@@ -352,7 +334,6 @@ static void expect_names(const spry_cg_result *r, const char *format)
 /* Runs that scale A, or end early, then updates that fail and are repaired: names, verdicts, and a new plan's bits. */
 static void updates_after_any_run(void **state)
 {
-    (void)state;
     static const double guesses[] = {0, 1e200, NAN, 0.5};
     for (int k = 0; k < 5 * REFUSALS * 4 * 3; k++) {
         const int precond = k % 5, refusal = k / 5 % REFUSALS, earlier = k / 20 % 4, inside = k / 80;
@@ -404,7 +385,6 @@ static void updates_after_any_run(void **state)
 /* A run that scaled A is followed by a run that sets A up anew, and reports what is wrong with it by then. */
 static void a_run_refuses_the_matrix(void **state)
 {
-    (void)state;
     double x[N], b[N], *values = NULL;
     dense d = system_of(N, 0x1p-700);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -441,7 +421,6 @@ static spry_status does_not_converge(void *user, spry_vector y, spry_const_vecto
 /* A callback's status is the call's, and the verdict is none, even if that status is the one of verdicts. */
 static void callbacks_that_do_not_converge(void **state)
 {
-    (void)state;
     double x[2 * N], b[2 * N];
     dense d = system_of(N, 1);
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -482,7 +461,6 @@ static void callbacks_that_do_not_converge(void **state)
 /* Strings are "" where there is nothing to name, and no result is left from a previous call. */
 static void results_are_whole(void **state)
 {
-    (void)state;
     dense d = dense_make(2);
     double x[2], b[2] = {1, 1};
     d.a[0] = d.a[3] = d.a[1] = 1;
@@ -535,7 +513,6 @@ static void results_are_whole(void **state)
 /* The bound of f32 ranks holds against f64's: chains, stars, and random graphs. */
 static void pagerank_bounds(void **state)
 {
-    (void)state;
     enum { NODES = 300 };
     for (int k = 0; k < 12; k++) {
         uint64_t seed = (uint64_t)k + 1;

@@ -1,8 +1,6 @@
 /* PageRank and Conjugate Gradient on a GPU against the CPU. Skipped where there is none. */
 #include "device_tests.h"
 
-#include <stdio.h>
-
 enum { SKIPPED = 77 }; /* what ctest is told */
 
 static int gpu_is_there(void)

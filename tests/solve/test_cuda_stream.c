@@ -2,14 +2,10 @@
  * Solvers in a stream of the caller that waits for no other, behind work that writes b and A's values. Needs the CUDA
  * run-time; skipped where there is no GPU.
  */
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { SKIPPED = 77, SIDE = 200, N = SIDE * SIDE, MB = 1 << 20, DELAY_BYTES = 256 * MB, DELAYS = 200 };
 
@@ -45,7 +41,6 @@ static void download(double *to, const spry_vector *v)
 /* x is what it is where b was there long before, to the bit; with b late, and zeros until then. */
 static void conjugate_gradients(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL;
     spry_error err = {0};
     spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -84,7 +79,6 @@ static void conjugate_gradients(void **state)
 /* The links' values are late: ones that were zeros until then. */
 static void ranks(void **state)
 {
-    (void)state;
     spry_matrix *A = NULL, *there = NULL;
     spry_error err = {0};
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -152,7 +146,6 @@ static void *solve_again(void *matrix)
 /* Two threads solve, while this one takes device memory and gives it back. */
 static void beside_other_threads(void **state)
 {
-    (void)state;
     pthread_t threads[2];
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=200,y=200", NULL, NULL), SPRY_OK);

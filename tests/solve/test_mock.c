@@ -2,11 +2,6 @@
 #include "device/vector_ops.h"
 #include "device_tests.h"
 #include "mock/mock.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
-
-#include <math.h>
-#include <string.h>
 
 static spry_vector ones(spry_context *context, int64_t n)
 {
@@ -19,7 +14,6 @@ static spry_vector ones(spry_context *context, int64_t n)
 /* Scalars come back once for many iterations, and few products are in vain. */
 static void few_looks(void **state)
 {
-    (void)state;
     spry_context *context = gpu_context();
     mock_state before = mock;
     spry_matrix *A = NULL;
@@ -59,7 +53,6 @@ static void few_looks(void **state)
 /* All passes, products and copies are in the caller's stream, but for the copies of planning, which it waits for. */
 static void in_one_stream(void **state)
 {
-    (void)state;
     spry_context *context = gpu_context();
     spry_matrix *A = NULL, *G = graph_of(context, "rmat,scale=6", SPRY_F64);
     int mark;
@@ -108,7 +101,6 @@ static void in_one_stream(void **state)
 /* Recorded rounds: the same bits, and few of them in vain. */
 static void rounds_foretold(void **state)
 {
-    (void)state;
     static const struct {
         const char *spec;
         int64_t n;
@@ -148,7 +140,6 @@ static void rounds_foretold(void **state)
 /* Entries and sums are looked at where they are, and nothing of them comes back. */
 static void links_made_there(void **state)
 {
-    (void)state;
     spry_context *context = gpu_context();
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_F64), *C = NULL;
     spry_convert_options to = SPRY_INIT(spry_convert_options);
@@ -178,7 +169,6 @@ static void links_made_there(void **state)
 /* Patterns there, for formats that have them and for those that need ones: neither is made on the host. */
 static void patterns_converted_there(void **state)
 {
-    (void)state;
     static const char *const formats[] = {"swept", "packed", "sell", "hyb", "coo"};
     spry_context *context = gpu_context();
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_PATTERN);
@@ -210,7 +200,6 @@ static void patterns_converted_there(void **state)
 /* Nothing is left on either side when the device has no more memory. */
 static void every_device_allocation_refused(void **state)
 {
-    (void)state;
     spry_context *context = gpu_context();
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=6,y=5", NULL, NULL), SPRY_OK);
@@ -264,7 +253,6 @@ static void every_device_allocation_refused(void **state)
 /* Without the device: the reason, and x as it was. */
 static void no_device(void **state)
 {
-    (void)state;
     mock.absent = 1;
     spry_context *context = gpu_context();
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};

@@ -1,12 +1,5 @@
 /* PageRank against the dense system (I - alpha*B) x = (1-alpha)/n e, solved directly. */
-#include "spry/io.h"
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static spry_context *context;
 
@@ -107,7 +100,6 @@ static dense random_graph(int n, double density, int ones, uint64_t seed)
 
 static void against_a_dense_solution(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         dense d = random_graph(17, 0.3, seed % 2 == 0, seed);
         for (int j = 0; j < 17; j++) d.a[((j + 5) % 17) * 17 + j] = 1; /* no zero column */
@@ -119,7 +111,6 @@ static void against_a_dense_solution(void **state)
 
 static void zero_columns(void **state)
 {
-    (void)state;
     dense d = random_graph(19, 0.3, 0, 7);
     int zero[] = {0, 4, 18};
     for (int z = 0; z < 3; z++)
@@ -154,7 +145,6 @@ static void zero_columns(void **state)
 /* Options that say nothing, or none: row i holds the links of node i, and a node without links links everywhere. */
 static void defaults_are_those_of_a_file(void **state)
 {
-    (void)state;
     dense files = random_graph(16, 0.3, 0, 21);
     for (int j = 0; j < 16; j++) files.a[6 * 16 + j] = 0;
     dense links = transposed(&files);
@@ -184,7 +174,6 @@ static void defaults_are_those_of_a_file(void **state)
 /* Self loops, one node, nothing but one node's loop, parts that do not touch, no links at all. */
 static void odd_graphs(void **state)
 {
-    (void)state;
     dense one = dense_make(1);
     check_graph(&one, SPRY_ZERO_TELEPORT, 0.85);
     check_graph(&one, SPRY_ZERO_DROP, 0.85);
@@ -208,7 +197,6 @@ static void odd_graphs(void **state)
 /* The matrix of the tutorial's access patterns, ptr 0 2 4 7 9, given columns; x = B x by hand in every step. */
 static void the_tutorials_steps(void **state)
 {
-    (void)state;
     const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
     const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
     spry_matrix *A = NULL;
@@ -246,7 +234,6 @@ static void the_tutorials_steps(void **state)
 /* A column-stochastic matrix is used as it stands; a value a little off is not. */
 static void stochastic_as_it_stands(void **state)
 {
-    (void)state;
     dense d = random_graph(12, 0.5, 0, 3);
     for (int j = 0; j < 12; j++) d.a[j * 12 + j] = 1;
     dense B = matrix_of_ranks(&d, SPRY_ZERO_ABORT);
@@ -272,13 +259,11 @@ static void stochastic_as_it_stands(void **state)
 /* The bound holds in every iteration. */
 static int stop_at(void *user, int64_t iteration, double residual)
 {
-    (void)residual;
     return iteration == *(int64_t *)user;
 }
 
 static void error_bound_and_observer(void **state)
 {
-    (void)state;
     dense d = random_graph(15, 0.4, 0, 11);
     for (int j = 0; j < 15; j++) d.a[j * 15 + j] = 1;
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -305,7 +290,6 @@ static void error_bound_and_observer(void **state)
 
 static void same_bits_for_any_threads(void **state)
 {
-    (void)state;
     const int threads[] = {1, 2, 5};
     double *x[3];
     spry_pagerank_result r[3];
@@ -336,7 +320,6 @@ static void same_bits_for_any_threads(void **state)
 
 static void bad_arguments(void **state)
 {
-    (void)state;
     const int32_t ptr[] = {0, 1, 2}, columns[] = {1, 0};
     double values[] = {1, 1}, x[3] = {5, 5, 5};
     spry_matrix *A = NULL, *wide = NULL;
@@ -401,7 +384,6 @@ static void bad_arguments(void **state)
 
 static void every_allocation_refused(void **state)
 {
-    (void)state;
     dense d = random_graph(9, 0.5, 0, 5);
     for (int onwards = 0; onwards < 2; onwards++)
         for (int64_t n = 1;; n++) {
@@ -430,13 +412,11 @@ static void every_allocation_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 static int tear_down(void **state)
 {
-    (void)state;
     int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

@@ -1,11 +1,5 @@
 /* Personalised PageRank and first guesses, against (I - alpha*B) x = (1-alpha) v, solved directly. */
-#include "spry/solve.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { N = 23 };
 static spry_context *context;
@@ -90,7 +84,6 @@ static void check(const dense *links, int ones, spry_type type, spry_zero_column
 
 static void against_a_dense_solution(void **state)
 {
-    (void)state;
     for (int ones = 0; ones < 2; ones++) {
         dense d = some_graph(ones, 5 + (uint64_t)ones);
         for (int type = SPRY_F32; type <= (ones ? SPRY_PATTERN : SPRY_F64); type++)
@@ -105,7 +98,6 @@ static void against_a_dense_solution(void **state)
 /* Equal weights are the usual ranks; all that starts and goes to one node stays among those it reaches. */
 static void special_weights(void **state)
 {
-    (void)state;
     dense d = some_graph(0, 9), pair = dense_make(4); /* 1 -> 2 -> 1, 3 -> 1, and 4 links nowhere */
     double even[N], usual[N], x[N];
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -140,14 +132,12 @@ static void special_weights(void **state)
 
 static int stop_at(void *user, int64_t iteration, double residual)
 {
-    (void)residual;
     return iteration == *(int64_t *)user;
 }
 
 /* x_k step for step from x_0, and the bound in each. */
 static void every_step(void **state)
 {
-    (void)state;
     dense d = some_graph(0, 21);
     double v[N], exact[N], by_hand[N], x[N], sum = 0, sum_0 = 0;
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
@@ -189,7 +179,6 @@ static void every_step(void **state)
 
 static void same_bits_for_any_threads(void **state)
 {
-    (void)state;
     enum { SIDE = 70, NODES = SIDE * SIDE };
     static double v[NODES], x[3][NODES];
     const int threads[] = {1, 2, 5};
@@ -213,7 +202,6 @@ static void same_bits_for_any_threads(void **state)
 
 static void bad_weights(void **state)
 {
-    (void)state;
     const int32_t ptr[] = {0, 1, 2, 3}, columns[] = {1, 0, 1};
     const double values[] = {1, 1, 2};
     double x[3] = {5, 5, 5}, v[3] = {1, 1, 1};
@@ -265,7 +253,6 @@ static void bad_weights(void **state)
 
 static void every_allocation_refused(void **state)
 {
-    (void)state;
     dense d = some_graph(0, 5);
     for (int64_t n = 1;; n++) {
         hooks h = {0};
@@ -293,14 +280,12 @@ static void every_allocation_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     const int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

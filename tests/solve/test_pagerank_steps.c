@@ -1,9 +1,5 @@
 /* PageRank by the steps of the tutorial (Meister 2013, "Assignment: PageRank"), a to e, one test each. */
-#include "spry/solve.h"
 #include "support.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { N = 4, NNZ = 9 };
 static spry_context *context;
@@ -52,7 +48,6 @@ static spry_pagerank_result rank(const int32_t *Ap, const int32_t *Aj, const dou
 /* "if B is not left stochastic: divide each entry in B by its column sum": the ranks are those of the quotients. */
 static void a_divides(void **state)
 {
-    (void)state;
     double b[NNZ], x[N], of_quotients[N];
     spry_pagerank_options o = of_the_tutorial();
     divide(b);
@@ -64,7 +59,6 @@ static void a_divides(void **state)
 /* "If a 0-column exists, abort." */
 static void a_aborts(void **state)
 {
-    (void)state;
     static const int32_t without_2[] = {0, 1, 1, 3, 0, 3, 3, 1, 3};
     double x[N] = {7, 7, 7, 7};
     spry_pagerank_options o = of_the_tutorial();
@@ -77,7 +71,6 @@ static void a_aborts(void **state)
 /* "x <- 1/n e": which a permutation leaves as it is, so that the first step ends it. */
 static void b_begins_even(void **state)
 {
-    (void)state;
     static const int32_t each[] = {0, 1, 2, 3, 4}, turned[] = {2, 0, 3, 1};
     static const double ones[] = {1, 1, 1, 1};
     double x[N];
@@ -91,7 +84,6 @@ static void b_begins_even(void **state)
 /* "y <- B x", "x <- alpha y + (1 - alpha) 1/n e": step for step, the sum staying 1 and x in [0, 1]. */
 static void c_and_d(void **state)
 {
-    (void)state;
     static const double alphas[] = {0.15, 0.5, 0.85, 0.99};
     double b[NNZ];
     divide(b);
@@ -130,7 +122,6 @@ static double step_in(spry_norm norm, const double *x, const double *before)
 /* "while error criterion is not fulfilled, back to step c": it ends with the first step that is short enough. */
 static void e_ends(void **state)
 {
-    (void)state;
     static const spry_norm norms[] = {SPRY_NORM_1, SPRY_NORM_2, SPRY_NORM_INF};
     double b[NNZ];
     divide(b);
@@ -155,14 +146,12 @@ static void e_ends(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     context = make_context(NULL, 2);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     const int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return held;

@@ -1,11 +1,6 @@
 /* Vectors in files: what is written reads back bit for bit; faults are told with their line. */
-#include "spry/io.h"
 #include "support.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static spry_context *context;
@@ -21,7 +16,6 @@ static void put(const char *text)
 
 static void there_and_back(void **state)
 {
-    (void)state;
     const int64_t lengths[] = {0, 1, 2, 9000};
     for (int l = 0; l < 4; l++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
@@ -48,7 +42,6 @@ static void there_and_back(void **state)
 
 static void what_is_written(void **state)
 {
-    (void)state;
     const double values[] = {1, -0.5, 1e300};
     assert_int_equal(spry_vector_write(context, spry_const_vector_f64(values, 3), path, "one\ntwo", NULL), SPRY_OK);
     char text[256] = "";
@@ -78,7 +71,6 @@ static void expect_table(spry_const_vector v, const char *row, const char *value
 
 static void tables(void **state)
 {
-    (void)state;
     static const double values[] = {1, -0.5, 1e300, 0.1};
     spry_const_vector v = spry_const_vector_f64(values, 4);
     expect_table(v, NULL, NULL, 0, "row,value\n0,1\n1,-0.5\n2,1e+300\n3,0.1\n");
@@ -92,7 +84,6 @@ static void tables(void **state)
 /* Longer than what is held before it is written. */
 static void long_table(void **state)
 {
-    (void)state;
     enum { ROWS = 20000 };
     char table[300];
     double *values = malloc(ROWS * sizeof *values);
@@ -118,7 +109,6 @@ static void long_table(void **state)
 
 static void what_is_read(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *fault; /* NULL: reads as 1 0 -2.5 */
         spry_status status;
@@ -159,7 +149,6 @@ static void what_is_read(void **state)
 /* Column by column, whatever the order in memory; read back they lie one behind the other. */
 static void several_columns(void **state)
 {
-    (void)state;
     double by_columns[] = {1, 2, 3, 0, 99, 4, 5.5, 0, -6, 99}, by_rows[] = {1, 4, 99, 2, 5.5, 99, 3, 0, 99, 0, -6, 99};
     const double expected[] = {1, 2, 3, 0, 4, 5.5, 0, -6};
     const spry_vector vectors[] =
@@ -181,7 +170,6 @@ static void several_columns(void **state)
 
 static void bad_arguments(void **state)
 {
-    (void)state;
     spry_vector v = {0};
     spry_error err = {0};
     double data[2] = {0};
@@ -216,7 +204,6 @@ static void bad_arguments(void **state)
 
 static void every_allocation_refused(void **state)
 {
-    (void)state;
     for (int writing = 0; writing < 2; writing++)
         for (int64_t n = 1;; n++) {
             hooks h = {0};
@@ -241,7 +228,6 @@ static void every_allocation_refused(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     int file = mkstemp(path);
     if (file < 0) return -1;
     close(file);
@@ -250,7 +236,6 @@ static int set_up(void **state)
 }
 static int tear_down(void **state)
 {
-    (void)state;
     int held = spry_context_bytes(context) != 0;
     spry_context_destroy(context);
     return unlink(path) | held;

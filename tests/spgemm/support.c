@@ -1,10 +1,6 @@
 #include "support.h"
-#include "spry/tools.h"
 
 #include "core/random.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void *take(void *user, size_t bytes, size_t alignment)
 {

@@ -2,17 +2,7 @@
 #ifndef TESTS_SPGEMM_SUPPORT_H
 #define TESTS_SPGEMM_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "spry/spry.h"
-#include "studies.h"
-
-#include <stdatomic.h>
+#include "testing.h"
 
 /* Sanitized code is ten to twenty times slower. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

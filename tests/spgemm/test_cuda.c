@@ -1,13 +1,7 @@
 /* Sparse times sparse on a GPU: each kernel against a triple loop, and the CPU; runs again, limits, results there. */
 #include "spgemm/support.h"
-#include "spry/io.h"
-#include "spry/tools.h"
 
 #include "core/matrix.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TRIALS = 64, SKIPPED = 77 };
 
@@ -76,7 +70,6 @@ static void one_trial(const char *kernel, uint64_t trial)
 
 static void random_products(void **unused)
 {
-    (void)unused;
     int index = 0, kernels = 0;
     for (const char *kernel; (kernel = next_kernel(&index)); kernels++)
         for (int trial = 0; trial < TRIALS; trial++) one_trial(kernel, (uint64_t)trial);
@@ -87,7 +80,6 @@ static void random_products(void **unused)
 /* The seed's kernels by their parameters: groups below a warp, of one and of several; claims; resets; sorts. */
 static void ways_of_the_seed(void **unused)
 {
-    (void)unused;
     static const char *const names[] = {
         "spgemm_seed_getvals_cuda:rows=8:lanes=4:count=4",
         "spgemm_seed_getvals_cuda:rows=32:lanes=32:count=16:blocks=1",
@@ -106,7 +98,6 @@ static void ways_of_the_seed(void **unused)
 /* What no block has room for is refused, with the numbers. */
 static void wrong_ways(void **unused)
 {
-    (void)unused;
     static const char *const cases[][2] = {
         {"spgemm_seed_getvals_cuda:rows=8:lanes=256", "rows times lanes is 2048, expected at most 1024"},
         {"spgemm_seed_getvals_cuda:rows=32:count=64", "rows times count is 2048, expected at most 1024"},
@@ -144,7 +135,6 @@ static int same_numbers(const spry_matrix *C, const spry_matrix *D)
 /* Rows from empty to full, whose groups end at very different times, and a plan of new values; sums are exact. */
 static void seeds_of_irregular_rows(void **unused)
 {
-    (void)unused;
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
                                         "spgemm_seed_getvals_cuda:rows=4:lanes=16:claim=2",
                                         "spgemm_seed_together_cuda"};
@@ -178,7 +168,6 @@ static void seeds_of_irregular_rows(void **unused)
 /* Stages of the seed's kernels, in one piece and in chunks, add up to less than the product; others tell none. */
 static void stages_of_the_seed(void **unused)
 {
-    (void)unused;
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
                                         "spgemm_seed_together_cuda", "spgemm_rows_cuda"};
     uint64_t state = 29;
@@ -220,7 +209,6 @@ static void stages_of_the_seed(void **unused)
 /* Rows that take each way of spgemm_rows_cuda, up to windows of columns, against the CPU. */
 static void large_rows(void **unused)
 {
-    (void)unused;
     static const int64_t cols[] = {3000, 40000, 70000, 1600000};
     for (int c = 0; c < 4; c++) {
         uint64_t state = 11 + (uint64_t)c;
@@ -262,7 +250,6 @@ static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64
 /* Runs of rows that share an order, against the CPU, whole and in chunks; sums are exact. */
 static void runs_of_rows(void **unused)
 {
-    (void)unused;
     static const int64_t widths[] = {2, 37, 140, 700}, holes[] = {1 << 30, 3000, 150};
     for (int trial = 0; trial < 24; trial++) {
         uint64_t state = (uint64_t)trial + 3;
@@ -290,7 +277,6 @@ static void runs_of_rows(void **unused)
 /* Chunks give what the whole gives. */
 static void chunks(void **unused)
 {
-    (void)unused;
     uint64_t state = 5;
     test_entries a = test_make(TEST_UNIFORM, 3000, 3000, 20, &state);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
@@ -318,7 +304,6 @@ static void chunks(void **unused)
  */
 static void ways_of_short_rows(void **unused)
 {
-    (void)unused;
     static const char *const matrices[] = {"gen:random,rows=20000,cols=20000,density=4e-4",
                                            "gen:random,rows=300000,cols=300000,density=1.5e-5",
                                            "gen:random,rows=20000,cols=20000,density=1e-3",
@@ -367,7 +352,6 @@ static void ways_of_short_rows(void **unused)
 /* Plans whose values change, also before the first run, of operands that the host converts first; sums are exact. */
 static void plans_of_new_values(void **unused)
 {
-    (void)unused;
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
     static const test_kind kinds[] = {TEST_UNIFORM, TEST_BANDED, TEST_GROUPED, TEST_ONE_ROW};
     for (int trial = 0; trial < TRIALS; trial++) {
@@ -409,7 +393,6 @@ static void plans_of_new_values(void **unused)
 /* Under limits from nothing up: refused with the bytes, or done in chunks; either way the device holds what it did. */
 static void limits_from_nothing(void **unused)
 {
-    (void)unused;
     enum { STEPS = 6 };
     uint64_t state = 17;
     test_entries a = test_make(TEST_UNIFORM, 100, 100, 10, &state);
@@ -445,7 +428,6 @@ static void limits_from_nothing(void **unused)
 /* Large operands and a large result over the bus, where the device is asked for and where it is chosen. */
 static void large_copies(void **unused)
 {
-    (void)unused;
     spry_context *many = test_context(NULL, 5);
     spry_matrix *A = NULL, *C = NULL, *D = NULL;
     spry_spgemm_options o = options_for("spgemm_rows_cuda");

@@ -2,12 +2,7 @@
  * Memory limits of sparse products: a call holds no more than its limit, scratch of conversions included, and a refusal
  * reports the caller's limit and one that suffices. Then what a run may write to, and what is promised of infinities.
  */
-#include "spry/tools.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { TRIALS = TEST_FULL ? 150 : 30, SLACK = 16384 /* bytes of handles and heads of blocks, which are not counted */ };
 
@@ -46,7 +41,6 @@ static spry_status multiply(spry_context *context, const spry_matrix *A, const s
 
 static void limits_hold_and_suffice(void **unused)
 {
-    (void)unused;
     int refused = 0;
     for (uint64_t t = 0; t < TRIALS; t++) {
         uint64_t state = t + 1;
@@ -102,7 +96,6 @@ static void limits_hold_and_suffice(void **unused)
 /* A run into the caller's values refuses what it reads. */
 static void values_apart(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 1);
     spry_arrays a = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
@@ -147,7 +140,6 @@ static int accepts(spry_context *context, const double *values, const double *fa
 
 static void infinite_duplicates(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 1);
     static const double signs[] = {2, -1}, large[] = {1e308, 1e308}, infinite = INFINITY, half = 0.5, two = 2;
     assert_true(accepts(context, signs, &infinite, NAN) && accepts(context, signs, &infinite, INFINITY));

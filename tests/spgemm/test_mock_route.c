@@ -5,12 +5,7 @@
 #include "core/context.h"
 #include "core/matrix.h"
 #include "mock/mock.h"
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 

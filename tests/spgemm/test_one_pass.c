@@ -1,13 +1,9 @@
 /* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/matrix.h"
 #include "spgemm/spgemm.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -109,7 +105,6 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
 /* Columns that a window holds; more of them, where rows that span little move through it and the others go round it. */
 static void by_groups(void **unused)
 {
-    (void)unused;
     static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};
     uint64_t state = 11;
     for (int s = 0; s < 3; s++)
@@ -124,7 +119,6 @@ static void by_groups(void **unused)
 /* Columns in no order, or apart from each other, make no groups. */
 static void no_groups(void **unused)
 {
-    (void)unused;
     uint64_t state = 5;
     spry_context *context = test_context(NULL, 2);
     for (int k = 0; k < 2; k++) {
@@ -164,7 +158,6 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
 /* Where address space is short, what one pass reserves and cannot use is given up for two phases. */
 static void little_address_space(void **unused)
 {
-    (void)unused;
     enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* MiB; all products take 150 */
     if (TEST_SANITIZED) skip();                 /* shadows reserve terabytes */
     spry_context *context = test_context(NULL, 1);
@@ -195,7 +188,6 @@ static void little_address_space(void **unused)
  */
 static void limits(void **unused)
 {
-    (void)unused;
     enum { ROWS = 100, LENGTH = 20000, STEP = 120 };
     spry_context *context = test_context(NULL, 1);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};

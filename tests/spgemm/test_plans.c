@@ -1,5 +1,4 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
-#include "spry/tools.h"
 #include "support.h"
 
 #include "catalogue/catalogue.h"
@@ -8,15 +7,9 @@
 #include "core/memory.h"
 #include "spgemm/cpu/rows.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Any number of threads, any way by rows, any limit: the same bits. */
 static void same_bits(void **unused)
 {
-    (void)unused;
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
@@ -42,7 +35,6 @@ static void same_bits(void **unused)
 /* Rows of more products than a thread keeps, over all columns and over few, among short ones and rows that repeat. */
 static void long_rows(void **unused)
 {
-    (void)unused;
     uint64_t state = 7;
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
     const int64_t widths[] = {60000, 30000, 500};
@@ -79,7 +71,6 @@ static void long_rows(void **unused)
 /* From no limit down to the least, which estimate tells exactly: the same bits; a byte less is refused. */
 static void limits(void **unused)
 {
-    (void)unused;
     for (int m = 0; m < TEST_SPECS; m++) {
         test_memory memory = {0};
         spry_context *context = test_context(&memory, 2);
@@ -180,7 +171,6 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
 /* Pieces of one row and of all rows give the same; workspace is left as it was found. */
 static void pieces(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 3);
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
@@ -197,7 +187,6 @@ static void pieces(void **unused)
 /* Values change, structures stay: a plan's next run gives what a new product gives, and allocates nothing. */
 static void values_change(void **unused)
 {
-    (void)unused;
     test_memory memory = {0};
     spry_context *context = test_context(&memory, 2);
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
@@ -259,7 +248,6 @@ static void values_change(void **unused)
 /* What is converted, and where its values came from, is told. */
 static void conversions_are_told(void **unused)
 {
-    (void)unused;
     test_memory memory = {0};
     spry_context *context = test_context(&memory, 1);
     uint64_t state = 11;
@@ -319,7 +307,6 @@ static spry_status all_calls(spry_context *context, const spry_matrix *A, const 
 
 static void every_allocation_fails(void **unused)
 {
-    (void)unused;
     test_memory memory = {0};
     spry_context *context = test_context(&memory, 2);
     uint64_t state = 5;
@@ -354,7 +341,6 @@ static void every_allocation_fails(void **unused)
 /* As many columns as there may be, for as many threads: no product of the two that wraps around. */
 static void bytes_past_64_bits(void **unused)
 {
-    (void)unused;
     const spryi_kernel *kernel = spryi_find_kernel("spgemm_rows_cpu");
     spryi_spgemm_job job = {.b = {.cols = INT64_MAX / 64}, .threads = 1024};
     assert_true(kernel->spgemm->sizes(&job, SPRYI_COUNT, 0).bytes >= INT64_MAX / 2);
@@ -362,7 +348,6 @@ static void bytes_past_64_bits(void **unused)
 
 static void bad_arguments(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 1);
     uint64_t state = 5;
     test_entries a = test_make(TEST_UNIFORM, 30, 40, 5, &state);
@@ -441,7 +426,6 @@ static void bad_arguments(void **unused)
 /* 4.9e9 products and as many entries of C: counted in 64 bits, refused where they do not fit. */
 static void past_32_bits(void **unused)
 {
-    (void)unused;
     enum { N = 70000 };
     spry_context *context = test_context(NULL, 2);
     test_entries column = {.rows = N, .cols = 1}, row = {.rows = 1, .cols = N};
@@ -494,7 +478,6 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
 /* Inf in A over an empty row of B: no product is not finite, nor is C. */
 static void infinite_over_nothing(void **unused)
 {
-    (void)unused;
     static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
     static const double a_values[] = {INFINITY, 2}, b_values[] = {3};
     spry_context *context = test_context(NULL, 1);
@@ -517,7 +500,6 @@ static void infinite_over_nothing(void **unused)
 /* alpha*(A*B) with an alpha that is not finite: entries are Inf or NaN, and rows without entries are right. */
 static void alpha_beyond_numbers(void **unused)
 {
-    (void)unused;
     static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
     static const double values[] = {2, 3, -4}, alphas[] = {INFINITY, -INFINITY, NAN};
     spry_context *context = test_context(NULL, 1);
@@ -545,7 +527,6 @@ static void alpha_beyond_numbers(void **unused)
 /* A*A^T of 2^31 - 1 columns: the rows of A^T pass the limit by their offsets, which is told before they are made. */
 static void more_rows_than_memory(void **unused)
 {
-    (void)unused;
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};
     static const double values[] = {2, 3};
     spry_context *context = test_context(NULL, 1);
@@ -568,7 +549,6 @@ static void more_rows_than_memory(void **unused)
 
 static void verification(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 2);
     for (int m = 0; m < TEST_SPECS - 1; m++) {
         spry_matrix *A = test_generate(context, m), *C = test_square(context, A, NULL);

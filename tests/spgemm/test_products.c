@@ -1,10 +1,5 @@
 /* The product against a triple loop: every kernel of this machine, many shapes, all forms of the operands. */
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TRIALS = TEST_SANITIZED ? 80 : 1000, THREADS = 3 };
 
@@ -77,7 +72,6 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
 
 static void random_products(void **state)
 {
-    (void)state;
     spry_context *context = test_context(NULL, THREADS);
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
@@ -93,7 +87,6 @@ static void random_products(void **state)
 /* The comparison above must be able to fail. */
 static void comparison_rejects(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 1);
     uint64_t state = 3;
     test_entries a = test_make(TEST_UNIFORM, 40, 40, 6, &state);

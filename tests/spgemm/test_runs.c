@@ -3,11 +3,7 @@
  * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
  * listed while rows are counted. C has SMMP's bits.
  */
-#include "spry/tools.h"
 #include "support.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { TRIALS = TEST_SANITIZED ? 60 : 1500, MOST = 40 };
 
@@ -117,7 +113,6 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
 
 static void random_runs(void **unused)
 {
-    (void)unused;
     test_memory memory = {0};
     spry_context *contexts[4] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
                                  test_context(&memory, 2)};
@@ -131,7 +126,6 @@ static void random_runs(void **unused)
 /* What runs are made for: lanes in plenty, long rows of one pattern, several unknowns a node, C past the caches. */
 static void grids(void **unused)
 {
-    (void)unused;
     static const char *const specs[] = {"gen:grid5,x=300,y=20",  "gen:grid7,x=70,y=9,z=8", "gen:grid27,x=90,y=6,z=5",
                                         "gen:fem3,x=30,y=6,z=5", "gen:grid5,x=600,y=400",  "gen:fem3,x=24,y=16,z=14"};
     test_memory memory = {0};
@@ -168,7 +162,6 @@ static void grids(void **unused)
  */
 static void listed_columns(void **unused)
 {
-    (void)unused;
     static const test_kind kinds[] = {TEST_UNIFORM, TEST_SHUFFLED, TEST_BANDED};
     uint64_t state = 23;
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};

@@ -1,10 +1,7 @@
 /* The matrix that seed 002 prints in COO, CSR and CSC (section 2.1): each of them, and its square by every kernel. */
 #include "spgemm/support.h"
-#include "spry/tools.h"
 
 #include "core/matrix.h"
-
-#include <string.h>
 
 static const int32_t rows[] = {0, 1, 1, 3, 3, 3}, cols[] = {1, 0, 3, 0, 1, 3}, csr[] = {0, 1, 3, 3, 6};
 static const int32_t csc_rows[] = {1, 3, 0, 3, 1, 3}, csc[] = {0, 2, 4, 4, 6};
@@ -44,7 +41,6 @@ static void converted(spry_context *context, spry_layout layout, const int32_t *
 static void as_printed(void **state)
 {
     spry_context *context = test_context(NULL, 1);
-    (void)state;
     converted(context, SPRY_CSR, csr, cols, values);
     converted(context, SPRY_CSC, csc, csc_rows, by_columns);
     spry_context_destroy(context);
@@ -58,7 +54,6 @@ static void squared(void **state)
     spry_context *context = test_context(NULL, 2);
     spry_matrix *A = as_coo(context);
     int kernels = 0;
-    (void)state;
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);

@@ -1,13 +1,7 @@
 /* Plans of sparse times sparse: their structure before any run, values of the caller, transposed operands. */
-#include "spry/io.h"
-#include "spry/tools.h"
 #include "support.h"
 
 #include "core/matrix.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The plan's structure, before any run, against a product's. */
 static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, const char *what)
@@ -30,7 +24,6 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
 /* Every kernel, shape and pair of indices, without a limit and with the least, under which windows are narrow. */
 static void structures(void **unused)
 {
-    (void)unused;
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
                                           TEST_STUDY("spgemm_seed_dense_cpu", NULL)};
     spry_context *context = test_context(NULL, 3);
@@ -69,7 +62,6 @@ static void structures(void **unused)
 /* Runs into the caller's array: the plan gives its own back, and allocates one where a run wants it. */
 static void values_of_the_caller(void **unused)
 {
-    (void)unused;
     for (int m = 0; m < TEST_SPECS; m++) {
         test_memory memory = {0};
         spry_context *context = test_context(&memory, 2);
@@ -127,7 +119,6 @@ static void values_of_the_caller(void **unused)
 /* op(A)*op(B) of one matrix and of two, by all calls, in the layouts that are transposed with and without a copy. */
 static void transposed(void **unused)
 {
-    (void)unused;
     spry_context *context = test_context(NULL, 2);
     for (int trial = 0; trial < 24; trial++) {
         uint64_t state = (uint64_t)trial + 5;
@@ -199,7 +190,6 @@ static spry_matrix *prolongation(spry_context *context, int side)
 /* The first run is no other than later ones: its time is told, its bits are checked. */
 static void first_run(void **unused)
 {
-    (void)unused;
     const int side = TEST_SANITIZED ? 60 : 700;
     char spec[64];
     spry_context *context = test_context(NULL, 1);
