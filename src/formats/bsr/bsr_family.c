@@ -1,6 +1,18 @@
-/* The family bsr: its formats and the kernels of every device. */
+/* The family bsr: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "core/family.h"
 #include "formats/bsr/bsr.h"
+
+const spryi_kernel spryi_bsr_blocks_cuda = {
+    .name = "bsr_blocks_cuda",
+    .format = "bsr",
+    .device = "cuda",
+    .idea = "4 to 32 lanes a block row, a lane a column of a block, one x for its values; long block rows in pieces",
+    .source = "Buatois, Caumon and Levy 2009; this library",
+    .deterministic = 1,
+    .several = SPRYI_OP_SPMV,
+    .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
+};
 
 /* A line each, so that a new one is a line in a diff. */
 /* clang-format off */

@@ -32,12 +32,4 @@ typedef struct spryi_coo {
 extern const spryi_format spryi_format_coo;
 extern const spryi_kernel spryi_coo_portable_cpu, spryi_coo_segmented_cuda;
 
-/*
- * coo_segmented.c: y = alpha*A*x + beta*y. `blocks` works off blocks of entries: it adds alpha times each row's sum to
- * y, but for the first row of a block, whose sum, unscaled, it leaves in workspace[block], an f64. If alpha is not
- * finite, spryi_coo_runs_by_rows (coo_portable_cpu.c) multiplies instead: row by row on one thread.
- */
-extern const spryi_run_table spryi_coo_runs_by_rows;
-spry_status spryi_coo_run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
-
 #endif

@@ -3,19 +3,66 @@
  * coo_portable_cpu: segmented sums in plain C.
  *
  * Idea: entries lie in blocks of constant size, so that no row, however long, decides the time; the sum of the row
- *       that a block shares with the block before is kept apart and added in order at the end (coo_segmented.c).
+ *       that a block shares with the block before is kept apart and added in order at the end.
  *       Transposed: see shared/column_windows.h.
  * Work: a thread takes a block at a time, without atomics. Transposed: a part of as many entries at a time.
  * Cost: bytes of COO, and y once more than in CSR; transposed, the windows written and read.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
  */
+#include "core/assemble.h"
 #include "formats/coo/coo.h"
+
+#include <math.h>
+
+/*
+ * y = alpha*A*x + beta*y. `blocks` adds alpha times each row's sum to y, except for the first row of a block: its
+ * unscaled sum goes to workspace[block], an f64. If alpha is not finite, one thread multiplies row by row.
+ */
+static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
 
 #define SPRYI_TEMPLATE "formats/coo/coo_portable_cpu.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
-const spryi_run_table spryi_coo_runs_by_rows = SPRYI_TABLE(run_by_rows);
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t),
+                             runs_by_rows = SPRYI_TABLE(run_by_rows);
+
+enum { SCALE_ROWS = 65536 }; /* of y, scaled at a time */
+
+static void scale(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const int64_t rows = ((const spryi_coo *)args->storage)->a.rows;
+    spryi_scale(args->y, args->vector_type, begin * SCALE_ROWS, spryi_block_end(end - 1, SCALE_ROWS, rows), args->beta);
+}
+
+/* Each block's first row, in order; a row that fills several blocks gets its sums one after the other. */
+static void add_first_rows(const spryi_run_args *args)
+{
+    const spryi_coo *s = args->storage;
+    const double alpha = spryi_value_at(args->alpha, args->vector_type, 0), *sums = args->workspace;
+    for (int64_t b = 0; b < s->block_count;) {
+        int64_t i = spryi_index_at(s->a.row_indices, s->a.index_type, b * SPRYI_COO_BLOCK);
+        double sum = sums[b];
+        for (b++; b < s->block_count; b++) {
+            if (spryi_index_at(s->a.row_indices, s->a.index_type, b * SPRYI_COO_BLOCK) != i) break;
+            sum += sums[b];
+        }
+        spryi_set_value(args->y, args->vector_type, i, spryi_value_at(args->y, args->vector_type, i) + alpha * sum);
+    }
+}
+
+static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err)
+{
+    const spryi_coo *s = args->storage;
+    /* Infinite alpha times the parts of a row is not infinite alpha times their sum. */
+    if (!isfinite(spryi_value_at(args->alpha, args->vector_type, 0))) {
+        const int slot = spryi_value_slot(args->vector_type), pair = spryi_index_pair(s->a.index_type, s->a.index_type);
+        return runs_by_rows[slot][pair](args, err);
+    }
+    const spryi_step steps[] = {{spryi_blocks_of(s->a.rows, SCALE_ROWS), scale}, {s->block_count, blocks}};
+    spryi_run_steps(args, steps, 2);
+    add_first_rows(args);
+    return SPRY_OK;
+}
 
 const spryi_kernel spryi_coo_portable_cpu = {
     .name = "coo_portable_cpu",
@@ -65,7 +112,7 @@ static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t e
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
-    return spryi_coo_run_segmented(args, SPRY_FN(blocks), err);
+    return run_segmented(args, SPRY_FN(blocks), err);
 }
 
 static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *err)

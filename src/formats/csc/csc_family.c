@@ -1,6 +1,69 @@
-/* The family csc: its formats and the kernels of every device. */
+/*
+ * The family csc: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. Its kernels
+ * are those of csr with the plain and the transposed product exchanged: a CSC matrix is CSR of its transpose.
+ */
 #include "core/family.h"
 #include "formats/csc/csc.h"
+
+#define KERNEL(way, level, idea_text)                                                                                  \
+    const spryi_kernel spryi_csc_##way##_cpu = {                                                                       \
+        .name = "csc_" #way "_cpu",                                                                                    \
+        .format = "csc",                                                                                               \
+        .device = "cpu",                                                                                               \
+        .idea = idea_text,                                                                                             \
+        .source = "this library",                                                                                      \
+        .deterministic = 1,                                                                                            \
+        .pattern = 1,                                                                                                  \
+        .simd = level,                                                                                                 \
+        .spmv = &spryi_csr_scatter_##way,                                                                              \
+        .spmv_t = &spryi_csr_gather_##way,                                                                             \
+        .several = SPRYI_OP_SPMV_T,                                                                                    \
+    };
+
+KERNEL(portable, SPRYI_PORTABLE,
+       "columns of equal work on all threads, scattered without conflicts in phases or windows; plain C")
+#ifdef SPRY_HAVE_X86
+KERNEL(avx2, SPRYI_AVX2,
+       "columns in phases or windows with software prefetch; transposed, gathered as csr_avx2_cpu; AVX2")
+KERNEL(avx512, SPRYI_AVX512,
+       "columns in phases or windows, those with a constant stride by eight; transposed, gathered as "
+       "csr_avx512_cpu; AVX-512")
+#endif
+
+const spryi_kernel spryi_csc_scatter_cuda = {
+    .name = "csc_scatter_cuda",
+    .format = "csc",
+    .device = "cuda",
+    .idea = "blocks of columns with equal numbers of entries, scattered by atomics",
+    .source = "Sparse Methods, CSC; this library",
+    .deterministic = 0,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csc_vector_cuda = {
+    .name = "csc_vector_cuda",
+    .format = "csc",
+    .device = "cuda",
+    .idea = "transposed, as csr_vector_cuda: 2 to 32 lanes a column",
+    .source = "CSR-Vector of Evtushenko 2019 and Meister 2013, exchanged",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV_T,
+};
+
+const spryi_kernel spryi_csc_merge_cuda = {
+    .name = "csc_merge_cuda",
+    .format = "csc",
+    .device = "cuda",
+    .idea = "transposed, as csr_merge_cuda: equal numbers of entries a block",
+    .source = "as csr_merge_cuda, exchanged",
+    .deterministic = 1,
+    .pattern = 1,
+    .several = SPRYI_OP_SPMV_T,
+    .operations = SPRYI_OP_SPMV_T,
+    .mixed = SPRYI_OP_SPMV_T,
+};
 
 /* A line each, so that a new one is a line in a diff. */
 /* clang-format off */

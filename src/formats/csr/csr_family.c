@@ -1,6 +1,96 @@
-/* The family csr: its formats and the kernels of every device. */
+/* The family csr: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "core/family.h"
 #include "formats/csr/csr.h"
+
+static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes a row: 2, 4, 8, 16 or 32"}, {0}};
+static const char *const lane_counts[] = {"2", "4", "8", "16", "32", NULL};
+
+static const spryi_parameter adaptive[] = {
+    {"nnz_per_wg", 0, 0, "entries a row block: 256, 512, 1024 or 2048"},
+    {"vector", 1, SPRYI_CSR_MOST_VECTOR, "entries of a row that CSR-Vector takes at most"},
+    {0},
+};
+static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
+#define ADAPTIVE_PARAMETERS                                                                                            \
+    .parameters = adaptive, .parameter_words = {[SPRYI_CSR_NNZ_PER_WG] = block_entries},                               \
+    .parameter_text = "nnz_per_wg=256|512|1024|2048 (entries a row block, by 256 threads; with 256 the paper's "       \
+                      "CSR-Stream, an entry a thread; default 2048 in f64, 1024 by 128 threads in f32); "              \
+                      "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "              \
+                      "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
+
+const spryi_kernel spryi_csr_scalar_cuda = {
+    .name = "csr_scalar_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "a thread a row",
+    .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csr_vector_cuda = {
+    .name = "csr_vector_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "2 to 32 lanes a row by the mean row length, added up by shuffles",
+    .source = "Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+    .parameters = lanes,
+    .parameter_words = {[SPRYI_CSR_LANES] = lane_counts},
+    .parameter_text = "lanes=2|4|8|16|32 (lanes a row; 32: as the papers print it; default by the mean row)",
+};
+
+const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
+    .name = "csr_adaptive_atomic_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts meet by atomics",
+    .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; Daga and Greathouse 2015",
+    .study = 1,
+    .deterministic = 0,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+    ADAPTIVE_PARAMETERS,
+};
+
+const spryi_kernel spryi_csr_adaptive_cuda = {
+    .name = "csr_adaptive_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts are added in order",
+    .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+    ADAPTIVE_PARAMETERS,
+};
+
+const spryi_kernel spryi_csr_merge_cuda = {
+    .name = "csr_merge_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "equal numbers of entries a block, products through shared memory, long rows in pieces",
+    .source = "Merrill and Garland 2016; Greathouse and Daga 2014; this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .several = SPRYI_OP_SPMV,
+    .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csr_scatter_cuda = {
+    .name = "csr_scatter_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "transposed: row blocks of equal numbers of entries, scattered by atomics",
+    .source = "additions as in the COO of Evtushenko 2019; this library",
+    .deterministic = 0,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV_T,
+};
 
 /* A line each, so that a new one is a line in a diff. */
 /* clang-format off */

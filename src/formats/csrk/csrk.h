@@ -97,21 +97,21 @@ static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
  */
 void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, spryi_csrk_case which, int64_t rows,
                         int64_t nnz);
-/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. csrk_cost.c */
+/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. */
 void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels);
 /* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, spryi_csrk_case which, int64_t rows,
                      int64_t nnz);
 
 /*
- * csrk_cost.c: the case that GPUSpMV-3, GPUSpMV-3.5 and shapes of blocks follow, by the mean row length, or by the
+ * The case that GPUSpMV-3, GPUSpMV-3.5 and shapes of blocks follow, by the mean row length, or by the
  * longest row, for which *a is CSR in host memory: SPRY_UNSUPPORTED else.
  */
 spry_status spryi_csrk_find_case(spryi_csrk_case *which, int64_t by, const spry_arrays *a, spry_error *err);
 enum { SPRYI_CSR3_BY = 3 }; /* index of that parameter of csr3 */
 
 /*
- * csrk_cost.c: sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
+ * Sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
  * formulas, and what all of it takes.
  */
 spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_tuning *table,

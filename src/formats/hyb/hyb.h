@@ -50,14 +50,6 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 }
 
 /*
- * hyb_cost.c: *width as given, or the mean row; *share > 0: the width is to be found by that instead. Then what a width
- * takes that leaves `rest` entries to COO.
- */
-spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
-                              spry_error *err);
-spry_status spryi_hyb_cost(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
-
-/*
  * hyb_build.c: how many entries are past `width` in their rows; the *width that leaves at least `share` percent of the
  * rows whole; the first entry of COO whose row is i or after. make fills a zeroed *s but for the windows; after a
  * failure the caller releases the arrays.

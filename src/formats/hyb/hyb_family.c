@@ -1,6 +1,16 @@
-/* The family hyb: its formats and the kernels of every device. */
+/* The family hyb: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "core/family.h"
 #include "formats/hyb/hyb.h"
+
+const spryi_kernel spryi_hyb_segmented_cuda = {
+    .name = "hyb_segmented_cuda",
+    .format = "hyb",
+    .device = "cuda",
+    .idea = "ELL by a thread a row, then the rest by segmented sums without atomics",
+    .source = "Bell and Garland 2008, 4.5; Sparse Methods, HYB; this library",
+    .deterministic = 1,
+    .operations = SPRYI_OP_SPMV,
+};
 
 /* A line each, so that a new one is a line in a diff. */
 /* clang-format off */

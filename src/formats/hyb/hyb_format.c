@@ -1,8 +1,41 @@
-/* Making the storage of format hyb, and what containers need of it. */
+/* The storage of format hyb: the width of its ELL part, its size, its build, and what containers need. */
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/hyb/hyb.h"
+
+#include <stdio.h>
+
+enum { WIDTH, SHARE }; /* indices in the list of parameters */
+
+/* Rounded, halves up. */
+static int64_t mean_row(const spry_arrays *a)
+{
+    return a->rows > 0 ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows) : 0;
+}
+
+/* Sets *width as given or to the mean row. If *share > 0, the width follows from the share instead. */
+static spry_status resolve_parameters(int64_t *width, int64_t *share, const spryi_build_request *request,
+                                      const spry_arrays *a, spry_error *err)
+{
+    const int64_t *parameters = request->parameters;
+    if (parameters[WIDTH] != 0 && parameters[SHARE] > 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format hyb: width and share are two rules, give one");
+    *share = parameters[SHARE];
+    *width = parameters[WIDTH] > 0 ? parameters[WIDTH] : parameters[WIDTH] == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
+    return SPRY_OK;
+}
+
+static spry_status cost_of(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err)
+{
+    const spry_status status = spryi_ell_cost(cost, width, a, err);
+    if (status != SPRY_OK) return status;
+    cost->words += 3 * rest;
+    cost->bytes += rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
+    cost->padding = a->rows * width - (a->nnz - rest);
+    snprintf(cost->parameters, sizeof cost->parameters, "width=%lld", (long long)width);
+    return SPRY_OK;
+}
 
 static spry_status resolve(spry_context *context, spryi_cost *cost, int64_t *width, int64_t *rest,
                            const spryi_build_request *request, spry_error *err)
@@ -10,10 +43,10 @@ static spry_status resolve(spry_context *context, spryi_cost *cost, int64_t *wid
     const spry_arrays *a = &request->csr->a;
     spry_status status = SPRY_OK;
     int64_t share = 0;
-    SPRYI_TRY(spryi_hyb_resolve(width, &share, request, a, err));
+    SPRYI_TRY(resolve_parameters(width, &share, request, a, err));
     if (share > 0) SPRYI_TRY(spryi_hyb_width_of_share(context, width, a, share, err));
     *rest = spryi_hyb_rest(context, a, *width);
-    SPRYI_TRY(spryi_hyb_cost(cost, a, *width, *rest, err));
+    SPRYI_TRY(cost_of(cost, a, *width, *rest, err));
 done:
     return status;
 }

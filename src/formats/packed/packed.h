@@ -45,7 +45,7 @@
  *
  * Files: packed_layout.h codes a slice; packed_build.c, packed_group.c and packed_share.c make slices of CSR on the
  * host, packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
- * packed_check.c looks at slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
+ * packed_format.c checks slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
  */
 #ifndef SPRYI_PACKED_H
 #define SPRYI_PACKED_H
@@ -178,7 +178,5 @@ spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const 
                                  spry_error *err);
 /* packed_to_csr.c */
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-/* packed_check.c: whether a restored storage can be read. */
-spry_status spryi_packed_check(const spry_context *context, const void *storage, spry_error *err);
 
 #endif

@@ -52,8 +52,4 @@ extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;
 
-/* scoo_cost.c: the shape that a request asks for of a CSR matrix with sizes and types of `a`, and what it takes. */
-spryi_scoo_head spryi_scoo_head_of(const spryi_build_request *request, const spry_arrays *a);
-void spryi_scoo_cost(const spryi_scoo_head *h, spryi_cost *cost);
-
 #endif

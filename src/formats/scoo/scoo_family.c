@@ -1,6 +1,23 @@
-/* The family scoo: its formats and the kernels of every device. */
+/* The family scoo: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
 #include "core/family.h"
 #include "formats/scoo/scoo.h"
+
+static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums a row: 1, 2, 4, 8, 16 or 32"}, {0}};
+static const char *const lane_counts[] = {"1", "2", "4", "8", "16", "32", NULL};
+
+const spryi_kernel spryi_scoo_shared_cuda = {
+    .name = "scoo_shared_cuda",
+    .format = "scoo",
+    .device = "cuda",
+    .idea = "a block a slice, whose sums are in shared memory, several lanes a row in low slices",
+    .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012; this library",
+    .deterministic = 0,
+    .operations = SPRYI_OP_SPMV,
+    .parameters = parameters,
+    .parameter_words = {[SPRYI_SCOO_LANES] = lane_counts},
+    .parameter_text = "lanes=1|2|4|8|16|32 (sums a row in shared memory, for which slices are low enough unless their "
+                      "height is given; default as many as a quarter of the mean row and as fit)",
+};
 
 /* A line each, so that a new one is a line in a diff. */
 /* clang-format off */

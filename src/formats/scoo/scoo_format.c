@@ -1,4 +1,4 @@
-/* Making the storage of format scoo, and CSR of it. */
+/* The storage of format scoo: the height of its slices, its size, its build, and CSR of it. */
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -6,7 +6,68 @@
 #include "formats/scoo/scoo.h"
 #include "formats/shared/run_blocks.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Slices of SPRYI_SCOO_SLICE_BYTES of y; lower, in steps of two, where the matrix would give few. */
+static int64_t default_height(int64_t rows, spry_type value_type)
+{
+    int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
+    while (height > SPRYI_SCOO_LEAST_HEIGHT && rows / height < SPRYI_SCOO_SLICES) height /= 2;
+    return height;
+}
+
+static int64_t quotient_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+/*
+ * A slice a multiprocessor, so that all of them sweep x together; twice as high where the kernel's two parts a slice,
+ * whose sums meet, cost less than the sectors of x they save; in rounds of two a multiprocessor where that would be
+ * too much for shared memory. Whole sectors of y. lanes: sums a row that the kernel is asked for; 0: what fits.
+ */
+static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
+{
+    const int64_t sums = lanes > 0 ? lanes : 1;
+    const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type) / sums;
+    int64_t height = quotient_up(rows, SPRYI_SCOO_GPU_SLICES);
+    if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_MEETING) height *= 2;
+    if (height > most) {
+        const int64_t rounds = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * most);
+        height = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * rounds);
+    }
+    const int64_t least = SPRYI_SCOO_GPU_LEAST_HEIGHT;
+    return height < least ? least : quotient_up(height, least) * least;
+}
+
+static spryi_scoo_head head_of(const spryi_build_request *request, const spry_arrays *a)
+{
+    const int64_t word = request->kernel_parameters[SPRYI_SCOO_LANES], lanes = word > 0 ? INT64_C(1) << (word - 1) : 0;
+    int64_t height = request->parameters[0] > 0    ? request->parameters[0]
+                     : request->massively_parallel ? gpu_height(a->rows, a->nnz, a->value_type, lanes)
+                                                   : default_height(a->rows, a->value_type);
+    return (spryi_scoo_head){
+        .rows = a->rows,
+        .cols = a->cols,
+        .nnz = a->nnz,
+        .height = height,
+        .slices = a->rows / height + (a->rows % height > 0),
+        .value_type = (int32_t)a->value_type,
+        .offset_type = (int32_t)a->offset_type,
+        .index_type = (int32_t)a->index_type,
+    };
+}
+
+static void cost_of(const spryi_scoo_head *h, spryi_cost *cost)
+{
+    const size_t entry = spry_type_bytes((spry_type)h->value_type) + sizeof(uint16_t) +
+                         spry_index_type_bytes((spry_index_type)h->index_type);
+    cost->bytes = h->nnz * (int64_t)entry +
+                  (h->slices + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+    cost->words = 3 * h->nnz + h->slices + 1;
+    snprintf(cost->parameters, sizeof cost->parameters, "height=%lld", (long long)h->height);
+}
 
 /*
  * Slices are sorted by columns, counted from their least: first into buckets, as many streams of writes as a core
@@ -81,8 +142,8 @@ static int sections(void *storage, spryi_section *list)
 static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     (void)context, (void)err;
-    const spryi_scoo_head h = spryi_scoo_head_of(request, &request->csr->a);
-    spryi_scoo_cost(&h, cost);
+    const spryi_scoo_head h = head_of(request, &request->csr->a);
+    cost_of(&h, cost);
     return SPRY_OK;
 }
 
@@ -167,7 +228,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     SPRYI_TRY(predict(context, &cost, request, err));
     SPRYI_TRY(spryi_admit(request, "scoo", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
-    *s = (spryi_scoo){.head = spryi_scoo_head_of(request, &request->csr->a)};
+    *s = (spryi_scoo){.head = head_of(request, &request->csr->a)};
     s->types = types_of(&s->head);
     SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
     SPRYI_TRY(fill(context, s, &request->csr->a, err));

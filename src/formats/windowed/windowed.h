@@ -126,9 +126,5 @@ spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const
                                  spry_error *err);
 spry_status spryi_windowed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                                    spry_error *err);
-/* windowed_to_csr.c */
-spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-/* windowed_check.c: whether a restored storage can be read. */
-spry_status spryi_windowed_check(const spry_context *context, const void *storage, spry_error *err);
 
 #endif

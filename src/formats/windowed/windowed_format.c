@@ -1,9 +1,262 @@
-/* The format windowed: its descriptor, and its arrays for containers and devices. */
+/* The format windowed: its descriptor, its arrays for containers and devices, CSR of it, and the check of a file. */
 #include "core/context.h"
+#include "core/error.h"
 #include "core/memory.h"
+#include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_driver.h"
 #include "formats/windowed/windowed_layout.h"
+#include "formats/windowed/windowed_reader.h"
+
+#include <string.h>
+
+/* What the windows before have had. */
+typedef struct totals {
+    int64_t entries, rows, staged;
+    uint64_t hash; /* of the rows */
+} totals;
+
+/* NULL, or what is wrong with the record and the dictionary of window w. */
+static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
+{
+    const spryi_windowed_window *own = &s->windows[w], *next = own + 1;
+    const int64_t first = (int64_t)own->dictionary * SPRYI_WINDOWED_DICTIONARY;
+    int64_t before = -1;
+    if (next->slice < own->slice || next->slice > s->slice_count || next->page < own->page ||
+        next->page > s->page_count || first + own->columns > s->numbers)
+        return "its parts are outside";
+    const int64_t slices = next->slice - own->slice, staged = (int64_t)own->columns * own->run;
+    if (slices > SPRYI_WINDOWED_MOST_ROWS / SPRYI_WINDOWED_LANES ||
+        staged > (slices > 1 ? SPRYI_WINDOWED_NUMBERS : SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG))
+        return "more rows or columns than it may have";
+    if ((own->run != 1 && own->run != s->run) || own->bits != spryi_windowed_bits(own->run, own->columns))
+        return "runs or bits that there are not";
+    if (own->columns > 0 && own->page == next->page) return "columns without a page";
+    for (int64_t p = own->page; p < next->page; p++)
+        if (s->pages[p].first >= own->columns ||
+            (p == own->page ? s->pages[p].first != 0 : s->pages[p].first <= s->pages[p - 1].first))
+            return "pages are wrong";
+    int64_t page = own->page;
+    for (int64_t d = 0; d < own->columns; d++) {
+        if (page + 1 < next->page && s->pages[page + 1].first == d) page++;
+        const int64_t column = (int64_t)s->pages[page].high << SPRYI_WINDOWED_PAGE_BITS | s->dictionary[first + d];
+        if (column <= before || column + (own->run - 1) * (own->run > 1 ? s->stride : 1) >= s->a.cols)
+            return "columns do not rise, or are not in the matrix";
+        before = column;
+    }
+    if (sum->staged < staged) sum->staged = staged;
+    return NULL;
+}
+
+/* NULL, or what is wrong with the groups of slice k, which begin within the indices. */
+static const char *check_groups(const spryi_windowed_view *v, int64_t bytes)
+{
+    int64_t words = 0;
+    for (int l = 0; v->group && l < SPRYI_WINDOWED_LANES; l++)
+        if (l == 0 ? v->group[l] != 0 : v->group[l] != v->group[l - 1] && v->group[l] != v->group[l - 1] + 1)
+            return "groups do not follow each other";
+    if (v->group && v->group[SPRYI_WINDOWED_LANES - 1] != v->groups - 1) return "a group without lanes";
+    for (int g = 0; g < v->groups; g++) {
+        if (v->length[g] * v->run > SPRYI_WINDOWED_LONG || (g > 0 && v->length[g] > v->length[g - 1]))
+            return "lengths do not fall";
+        words += spryi_windowed_words(v->length[g], v->bits);
+    }
+    if (v->width != v->length[0] || v->whole != v->length[v->groups - 1]) return "a wrong width";
+    return spryi_windowed_head_bytes(v->groups) + 4 * words > bytes ? "words are outside" : NULL;
+}
+
+static const char *check_rows(const spryi_windowed *s, const spryi_windowed_view *v, totals *sum)
+{
+    for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
+        const uint32_t row = v->rows[l];
+        if (row != SPRYI_WINDOWED_NO_ROW && (int64_t)row >= s->a.rows) return "a row is outside";
+        if (row == SPRYI_WINDOWED_NO_ROW && v->length[spryi_windowed_group(v, l)] > 0) return "entries of no row";
+        if (row == SPRYI_WINDOWED_NO_ROW) continue;
+        sum->rows++;
+        sum->hash += spryi_windowed_hash(row);
+    }
+    return NULL;
+}
+
+/* NULL, or what is wrong with slice k of window w. */
+static const char *check_slice(const spryi_windowed *s, const spryi_windowed_window *w, int64_t k, totals *sum)
+{
+    const spryi_windowed_slice *own = &s->slices[k], *next = own + 1;
+    if (own->groups < 1 || own->groups > SPRYI_WINDOWED_LANES || (own->zero[0] | own->zero[1] | own->zero[2]) != 0 ||
+        next->values < own->values || next->indices < own->indices || next->indices > s->units ||
+        (int64_t)next->values * SPRYI_WINDOWED_ALIGN > s->slots)
+        return "its parts are outside";
+    const int64_t bytes = (int64_t)(next->indices - own->indices) * SPRYI_WINDOWED_UNIT;
+    if (spryi_windowed_head_bytes(own->groups) > bytes) return "lengths are outside";
+    const spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
+    const char *wrong = check_groups(&v, bytes);
+    if (!wrong) wrong = check_rows(s, &v, sum);
+    if (wrong) return wrong;
+    spryi_windowed_reader r;
+    int64_t entries = 0;
+    spryi_windowed_open(&r, &v);
+    for (int t = 0; spryi_windowed_next(&r); t++) {
+        for (int g = 0; g < v.groups && v.length[g] > t; g++)
+            if (r.number[g] >= w->columns) return "a column is not in the dictionary";
+        entries += (int64_t)v.run * spryi_windowed_lanes(&v, t);
+    }
+    sum->entries += entries;
+    return v.values + entries > (int64_t)next->values * SPRYI_WINDOWED_ALIGN ? "values overlap" : NULL;
+}
+
+static spry_status check_long_rows(const spryi_windowed *s, totals *sum, spry_error *err)
+{
+    const spryi_long_rows r = SPRYI_LONG_ROWS_OF(s);
+    for (int64_t n = 0; n < r.count; n++) sum->hash += spryi_windowed_hash((uint64_t)r.rows[n]);
+    sum->rows += r.count;
+    sum->entries += r.nnz;
+    return spryi_check_long_rows(&r, &s->a, "windowed", err);
+}
+
+/* Sizes, and where the arrays end. */
+static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
+{
+    const spryi_windowed_window *end = &s->windows[s->window_count];
+    const spryi_windowed_slice *last = &s->slices[s->slice_count];
+    const int64_t cols = s->a.cols;
+    const int good = spryi_windowed_check_sizes(s, NULL) == SPRY_OK && s->run >= 1 &&
+                     s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= cols + 1 &&
+                     end->slice == s->slice_count && end->page == s->page_count &&
+                     (int64_t)end->dictionary * SPRYI_WINDOWED_DICTIONARY == s->numbers &&
+                     (int64_t)last->values * SPRYI_WINDOWED_ALIGN == s->slots && last->indices == s->units &&
+                     (s->window_count > 0 ? s->windows[0].slice == 0 : s->slice_count == 0);
+    if (good) return SPRY_OK;
+    return spryi_fail(err, SPRY_BAD_FILE, NULL, "windowed: %lld windows, %lld slices and %lld values do not fit",
+                      (long long)s->window_count, (long long)s->slice_count, (long long)s->slots);
+}
+
+/*
+ * Checks windows that come from a file before anything else reads them: all addresses lie within the arrays, columns
+ * are in the matrix, and there are as many rows and entries as the matrix has. Rows are compared with those of the
+ * matrix by a sum of hashes, so that no memory is needed; a file that was made to pass it has rows twice, which the
+ * products and to_csr stand.
+ */
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
+{
+    (void)context;
+    const spryi_windowed *s = storage;
+    totals sum = {0};
+    uint64_t expected = 0;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_check_shape(&s->a, "windowed", err));
+    SPRYI_TRY(check_sizes(s, err));
+    SPRYI_TRY(check_long_rows(s, &sum, err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->long_columns, s->long_nnz, "windowed", err));
+    for (int64_t w = 0; w < s->window_count; w++) {
+        const char *wrong = check_window(s, w, &sum);
+        for (int64_t k = s->windows[w].slice; !wrong && k < s->windows[w + 1].slice; k++)
+            wrong = check_slice(s, &s->windows[w], k, &sum);
+        if (wrong)
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, w, 0, "windowed: window %lld: %s", (long long)w, wrong);
+    }
+    for (int64_t i = 0; i < s->a.rows && sum.rows == s->a.rows; i++) expected += spryi_windowed_hash((uint64_t)i);
+    if (sum.rows != s->a.rows || sum.hash != expected || sum.staged != s->staged)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, sum.rows, s->a.rows,
+                                "windowed: its rows are not those of a matrix of %lld", (long long)s->a.rows);
+    if (sum.entries != s->a.nnz)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, sum.entries, s->a.nnz,
+                                "windowed: %lld entries, expected %lld", (long long)sum.entries, (long long)s->a.nnz);
+done:
+    return status;
+}
+
+/* ---- back to CSR --------------------------------------------------------------------------------- */
+
+/* offsets[i + 1] = the entries of row i of the slice. */
+static void count_rows(const spryi_windowed_view *v, int64_t *offsets)
+{
+    for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
+        if (v->rows[l] != SPRYI_WINDOWED_NO_ROW)
+            offsets[v->rows[l] + 1] = (int64_t)v->run * v->length[spryi_windowed_group(v, l)];
+}
+
+/* SPRY_BAD_FILE where rows of a file are not each there once, so that entries do not add up. */
+static spry_status check_offsets(const spryi_compressed *c, spry_error *err)
+{
+    if (c->offsets[c->majors] == c->nnz) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, c->offsets[c->majors], c->nnz,
+                            "windowed: %lld entries in its rows, expected %lld", (long long)c->offsets[c->majors],
+                            (long long)c->nnz);
+}
+
+/* Which entry of its row entry c of run t of a lane is. */
+static int64_t entry_at(const spryi_windowed_view *v, int lane, int t, int c)
+{
+    return v->stride == 1 ? (int64_t)t * v->run + c : (int64_t)c * v->length[spryi_windowed_group(v, lane)] + t;
+}
+
+static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, const spryi_windowed_view *v,
+                       const spryi_compressed *to)
+{
+    spryi_windowed_reader r;
+    int64_t at = v->values;
+    spryi_windowed_open(&r, v);
+    for (int t = 0; spryi_windowed_next(&r); t++) {
+        const int lanes = spryi_windowed_lanes(v, t);
+        for (int c = 0; c < v->run; c++)
+            for (int l = 0; l < lanes; l++, at++) {
+                const int64_t k = to->offsets[v->rows[l]] + entry_at(v, l, t, c);
+                const int64_t column = spryi_windowed_column(s, w, r.number[spryi_windowed_group(v, l)]);
+                if (k >= to->offsets[v->rows[l] + 1]) continue; /* the row is there twice, in a file */
+                spryi_set_index(to->indices, to->index_type, k, column + c * v->stride);
+                if (to->values) spryi_move_value(to->values, k, s->values, at, to->value_type);
+            }
+    }
+}
+
+typedef struct window_job {
+    const spryi_windowed *s;
+    const spryi_compressed *c;
+} window_job;
+
+static void count_windows(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (int64_t w = begin; w < end; w++)
+        for (int64_t k = j->s->windows[w].slice; k < j->s->windows[w + 1].slice; k++) {
+            const spryi_windowed_view v = spryi_windowed_view_of(j->s, &j->s->windows[w], k);
+            count_rows(&v, j->c->offsets);
+        }
+}
+
+static void copy_windows(void *job, int64_t begin, int64_t end)
+{
+    const window_job *j = job;
+    for (int64_t w = begin; w < end; w++)
+        for (int64_t k = j->s->windows[w].slice; k < j->s->windows[w + 1].slice; k++) {
+            const spryi_windowed_view v = spryi_windowed_view_of(j->s, &j->s->windows[w], k);
+            copy_slice(j->s, &j->s->windows[w], &v, j->c);
+        }
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_windowed *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
+    memset(c.offsets, 0, (size_t)(s->a.rows + 1) * sizeof *c.offsets);
+    const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
+    window_job j = {s, &c};
+    spryi_loop(context, threads, s->window_count, 4, count_windows, &j);
+    for (int64_t n = 0; n < s->long_count; n++)
+        c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
+    spryi_scan(c.offsets, s->a.rows);
+    SPRYI_TRY(check_offsets(&c, err));
+    spryi_loop(context, threads, s->window_count, 4, copy_windows, &j);
+    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+/* ---- descriptor ---------------------------------------------------------------------------------- */
 
 static int sections(void *storage, spryi_section *list)
 {
@@ -58,9 +311,9 @@ const spryi_format spryi_format_windowed = {
     .predict = spryi_windowed_predict,
     .build = build,
     .workspace_bytes = spryi_windowed_workspace,
-    .to_csr = spryi_windowed_to_csr,
+    .to_csr = to_csr,
     .storage_size = sizeof(spryi_windowed),
     .device_sections = device_sections,
     .sections = sections,
-    .check = spryi_windowed_check,
+    .check = check,
 };

@@ -4,6 +4,75 @@
 
 #include <string.h>
 
+enum { INDEX_BITS = 14, DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
+_Static_assert(1 << INDEX_BITS == SPRYI_WINDOWED_MOST_COLUMNS, "a key has room for an index");
+
+/* The slot of column j, or the free one where it belongs. */
+static inline int64_t slot_of(const spryi_windowed_dictionary *d, int64_t j)
+{
+    const int64_t last = (1 << SPRYI_WINDOWED_TABLE_BITS) - 1;
+    int64_t at = (int64_t)((uint64_t)j * 0x9E3779B97F4A7C15u >> (64 - SPRYI_WINDOWED_TABLE_BITS));
+    while (d->table[at] != 0 && d->column[d->table[at] - 1] != j) at = (at + 1) & last;
+    return at;
+}
+
+/* Column j is one of them; there are less than SPRYI_WINDOWED_MOST_COLUMNS before. */
+static inline void add_column(spryi_windowed_dictionary *d, int64_t j)
+{
+    const int64_t at = slot_of(d, j);
+    if (d->table[at] != 0) return;
+    d->column[d->count] = j;
+    d->slot[d->count++] = (uint16_t)at;
+    d->table[at] = (uint16_t)d->count;
+}
+
+/* The number of column j, which is there; they have been sorted. */
+static inline uint16_t number_of(const spryi_windowed_dictionary *d, int64_t j)
+{
+    return d->number[d->table[slot_of(d, j)] - 1];
+}
+
+/* Forgets all columns. */
+static void clear_columns(spryi_windowed_dictionary *d)
+{
+    for (int64_t n = 0; n < d->count; n++) d->table[d->slot[n]] = 0;
+    d->count = 0;
+}
+
+/* A stable pass by the digit of the keys from bit `shift` on. */
+static void sort_pass(const uint64_t *from, uint64_t *to, int64_t count, int shift)
+{
+    int32_t at[DIGITS + 1] = {0};
+    for (int64_t n = 0; n < count; n++) at[(from[n] >> shift & (DIGITS - 1)) + 1]++;
+    for (int digit = 0; digit < DIGITS; digit++) at[digit + 1] += at[digit];
+    for (int64_t n = 0; n < count; n++) to[at[from[n] >> shift & (DIGITS - 1)]++] = from[n];
+}
+
+/* Fills in rising and number. Keys: a column less the lowest one, of 48 bits at most, and its index. */
+static void sort_columns(spryi_windowed_dictionary *d)
+{
+    uint64_t *keys = d->keys[0], *other = d->keys[1], most = 0;
+    int64_t low = INT64_MAX;
+    for (int64_t n = 0; n < d->count; n++)
+        if (d->column[n] < low) low = d->column[n];
+    for (int64_t n = 0; n < d->count; n++) {
+        keys[n] = (uint64_t)(d->column[n] - low) << INDEX_BITS | (uint64_t)n;
+        most |= keys[n];
+    }
+    for (int shift = INDEX_BITS; shift < 64 && most >> shift != 0; shift += DIGIT_BITS) {
+        sort_pass(keys, other, d->count, shift);
+        uint64_t *const swap = keys;
+        keys = other;
+        other = swap;
+    }
+    for (int64_t n = 0; n < d->count; n++) {
+        d->rising[n] = low + (int64_t)(keys[n] >> INDEX_BITS);
+        d->number[keys[n] & (SPRYI_WINDOWED_MOST_COLUMNS - 1)] = (uint16_t)n;
+    }
+}
+
+/* ---- windows ------------------------------------------------------------------------------------- */
+
 /* A slice before it is stored. Lengths are in runs. */
 typedef struct slice_draft {
     int64_t row[SPRYI_WINDOWED_LANES]; /* -1: none */
@@ -100,12 +169,12 @@ static int find_columns(const spryi_windowed_pass *pass, spryi_windowed_scratch 
 {
     const spry_arrays *csr = pass->csr;
     const int64_t stride = run > 1 ? pass->s->stride : 1;
-    spryi_windowed_clear_columns(&scratch->columns);
+    clear_columns(&scratch->columns);
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
         if (p > first && pass->order->leader[row] == pass->order->leader[pass->order->row[p - 1]]) continue;
         const int64_t begin = spryi_offset_of(csr, row), runs = spryi_row_length(csr, row) / run;
-        for (int64_t t = 0; t < runs; t++) spryi_windowed_add(&scratch->columns, run_start(csr, begin, t, run, stride));
+        for (int64_t t = 0; t < runs; t++) add_column(&scratch->columns, run_start(csr, begin, t, run, stride));
         if (scratch->columns.count > most) return 0;
     }
     return 1;
@@ -140,7 +209,7 @@ static void store_words(const slice_draft *n, const spryi_windowed_pass *pass, c
             const int64_t begin = spryi_offset_of(pass->csr, n->row[lane]);
             uint64_t word = 0;
             for (int64_t t = 32 * q / n->bits; t < n->length[lane] && t * n->bits < 32 * (q + 1); t++) {
-                const uint64_t own = spryi_windowed_number(columns, run_start(pass->csr, begin, t, n->run, n->stride));
+                const uint64_t own = number_of(columns, run_start(pass->csr, begin, t, n->run, n->stride));
                 const int64_t bit = t * n->bits - 32 * q;
                 word |= bit < 0 ? own >> -bit : own << bit;
             }
@@ -170,7 +239,7 @@ static void make_window(const spryi_windowed_pass *pass, spryi_windowed_scratch 
     spryi_windowed *s = pass->s;
     const int64_t columns = scratch->columns.count;
     const int rows = (int)(end - first);
-    spryi_windowed_sort_columns(&scratch->columns);
+    sort_columns(&scratch->columns);
     sort_rows(pass, scratch, first, end, run);
     const int64_t pages = store_dictionary(pass, scratch->columns.rising, columns, run, at);
     for (int from = 0; from < rows; from += SPRYI_WINDOWED_LANES) {

@@ -5,8 +5,24 @@
 #ifndef SPRYI_WINDOWED_WINDOW_H
 #define SPRYI_WINDOWED_WINDOW_H
 
-#include "formats/windowed/windowed_dictionary.h"
+#include "formats/windowed/windowed_layout.h"
 #include "formats/windowed/windowed_order.h"
+
+enum {
+    SPRYI_WINDOWED_MOST_COLUMNS = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* of a slice's rows */
+    SPRYI_WINDOWED_TABLE_BITS = 15,                                           /* of a table twice as large */
+};
+
+/* The distinct columns of the rows of a window, gathered by a hash table. Zero before its first use. */
+typedef struct spryi_windowed_dictionary {
+    int64_t count;
+    int64_t column[SPRYI_WINDOWED_MOST_COLUMNS];    /* in the order in which they came */
+    uint16_t slot[SPRYI_WINDOWED_MOST_COLUMNS];     /* of each, in the table */
+    uint16_t number[SPRYI_WINDOWED_MOST_COLUMNS];   /* of each, counted by rising columns */
+    int64_t rising[SPRYI_WINDOWED_MOST_COLUMNS];    /* the columns by their numbers */
+    uint64_t keys[2][SPRYI_WINDOWED_MOST_COLUMNS];  /* while they are sorted */
+    uint16_t table[1 << SPRYI_WINDOWED_TABLE_BITS]; /* 1 + the index in `column`; 0: free */
+} spryi_windowed_dictionary;
 
 /* What a thread needs while it makes windows. Zero before its first use. */
 typedef struct spryi_windowed_scratch {
