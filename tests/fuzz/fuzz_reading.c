@@ -1,10 +1,13 @@
 /*
- * For targets that read a matrix: whatever bytes come, the reader returns a status that it documents, keeps no memory,
- * and gives the same answer at 1 and 3 threads; what it accepts is a sound matrix.
+ * Three libFuzzer targets that read a matrix, each by its options: fuzz_mtx, Matrix Market text, gzip of it, and
+ * whatever else a file may begin with; fuzz_edges, lists of edges, plain or gzip; fuzz_npz, archives of
+ * scipy.sparse.save_npz, whose checksums are compared at the end of each array. Whatever bytes come, the reader returns
+ * a status that it documents, keeps no memory, and gives the same answer at 1 and 3 threads; what it accepts is a sound
+ * matrix.
+ *
+ *     clang -DFUZZ_mtx -fsanitize=fuzzer,address,undefined ...
+ *     tests/fuzz/seeds.sh seeds && ./fuzz_mtx -dict=tests/fuzz/mtx.dict corpus seeds/mtx
  */
-#ifndef TESTS_FUZZ_READING_H
-#define TESTS_FUZZ_READING_H
-
 #include "core/matrix.h"
 #include "limits.h"
 #include "spry/io.h"
@@ -68,4 +71,21 @@ static void read_twice(const uint8_t *data, size_t bytes, const char *name, cons
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    spry_read_options options = SPRY_INIT(spry_read_options);
+    const char *name = "fuzz";
+    options.value_type = (spry_type)(bytes % 4); /* default, f32, f64, pattern: by the length */
+#ifdef FUZZ_edges
+    name = "fuzz.csv";
+    options.index_base = (int)(bytes / 4 % 2);
+    options.drop_duplicates = (int)(bytes / 8 % 2);
+    options.undirected = (int)(bytes / 16 % 2);
+    options.input = bytes / 32 % 2 ? "edges" : NULL;
+#elif defined FUZZ_npz
+    name = "fuzz.npz";
+    options.drop_duplicates = (int)(bytes / 4 % 2);
 #endif
+    read_twice(data, bytes, name, &options);
+    return 0;
+}
