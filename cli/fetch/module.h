@@ -1,6 +1,6 @@
 /*
  * What `spry fetch` has of libcurl and libarchive, in a module of its own: with their libraries the program would start
- * 12 ms later, whatever it is asked for (docs/decisions/0021-libcurl-and-libarchive.md).
+ * 12 ms later, whatever it is asked for (docs/decisions.md, 21).
  */
 #ifndef SPRY_FETCH_MODULE_H
 #define SPRY_FETCH_MODULE_H

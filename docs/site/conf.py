@@ -19,7 +19,7 @@ include_patterns = [
     "examples/data/README.md"
 ]
 exclude_patterns = ["build*", ".*", ".*/**", "docs/site/**", "tests", "src"]
-linked_pages = ["docs/decisions/0*", "bench/README", "examples/data/README"]
+linked_pages = ["bench/README", "examples/data/README"]
 
 myst_heading_anchors = 6
 # Tables of results have columns of numbers; nothing else of Markdown's extensions is used, so that the pages read the

@@ -1,5 +1,5 @@
 /*
- * The library's threads (docs/decisions/0016). A call hands out tasks. The calling thread begins immediately and does
+ * The library's threads (docs/decisions.md, 16). A call hands out tasks. The calling thread begins immediately and does
  * the tasks that no other thread takes, so it never waits for a thread that has not begun, and a system that starts no
  * threads only makes calls slower. Threads that wait spin for some microseconds and then sleep.
  */

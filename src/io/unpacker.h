@@ -1,6 +1,6 @@
 /*
  * Compressed input. zlib inflates gzip (inflater.c). libarchive reads bzip2, xz and Zstandard; it is loaded when the
- * first such file is read (docs/decisions/0025-libarchive-at-run-time.md).
+ * first such file is read (docs/decisions.md, 25).
  */
 #ifndef SPRYI_UNPACKER_H
 #define SPRYI_UNPACKER_H

@@ -1,5 +1,5 @@
 /*
- * Members of a zip archive, one at a time, by minizip (docs/decisions/0020-minizip.md). Whatever an archive claims is
+ * Members of a zip archive, one at a time, by minizip (docs/decisions.md, 20). Whatever an archive claims is
  * compared with the bytes that it has before memory is asked for.
  */
 #ifndef SPRYI_ZIP_H

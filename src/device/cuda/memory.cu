@@ -1,6 +1,6 @@
 /*
  * Device memory that stays with the process for the next caller, because cudaMalloc and cudaFree take as long as a
- * product of small matrices (docs/decisions/0015-device-memory-pool.md). Two kinds of calls:
+ * product of small matrices (docs/decisions.md, 15). Two kinds of calls:
  *   any stream   like cudaMalloc and cudaFree: usable everywhere on return, given back after all work of the device;
  *   in order     of the default stream, where alone the memory may be used: nobody waits.
  * Memory of either kind may be given back by the other.

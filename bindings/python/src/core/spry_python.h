@@ -14,7 +14,7 @@
  *   tools.c      files, generators, orderings, explanations, lists
  *
  * Python's limited API of 3.11 is used, so that one binary serves all later versions, and NumPy's C API, which keeps
- * to the limited one; docs/decisions/0023-python-extension.md has the reasons. Functions return NULL, or -1, with an
+ * to the limited one; docs/decisions.md (23) has the reasons. Functions return NULL, or -1, with an
  * exception set, where nothing else is said.
  */
 #ifndef SPRY_PYTHON_H
