@@ -1,37 +1,55 @@
-/* spry tune: rates of products and sizes of csr2's and csr3's groups for a machine, as a table that contexts load. */
+/* spry tune: the rates that "auto" predicts times by, fitted to times of this machine or of records, as a table. */
 #include "cli/cli.h"
 #include "cli/json.h"
-#include "cli/table.h"
-#include "cli/tune_fit.h"
-#include "cli/tune_rates.h"
 #include "spry/io.h"
+#include "spry/tools.h"
 
 #include "bench/bench.h"
+#include "common/clock.h"
 #include "common/disturbance.h"
 #include "common/input.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* A few million entries each, from 3 to 81 a row. */
+/* Of every kind, from 50 thousand to four million entries. */
 static const char *const usual[] = {
-    "gen:road,side=900",       "gen:grid5,x=800,y=800",  "gen:grid7,x=80,y=80,z=80",  "gen:grid9,x=600,y=600",
-    "gen:rgg,scale=18",        "gen:banded,rows=200000", "gen:grid27,x=50,y=50,z=50", "gen:fem3,x=30,y=30,z=30,dof=2",
-    "gen:fem3,x=25,y=25,z=25",
+    "gen:grid5,x=120,y=120",
+    "gen:grid5,x=700,y=700",
+    "gen:grid7,x=20,y=20,z=20",
+    "gen:grid7,x=45,y=45,z=45",
+    "gen:grid7,x=80,y=80,z=80",
+    "gen:grid9,x=300,y=300",
+    "gen:grid27,x=40,y=40,z=40",
+    "gen:fem3,x=12,y=12,z=12",
+    "gen:fem3,x=22,y=22,z=22",
+    "gen:road,side=300",
+    "gen:road,side=900",
+    "gen:rgg,scale=14",
+    "gen:rgg,scale=16",
+    "gen:rgg,scale=18",
+    "gen:rgg,scale=17,shuffle=3",
+    "gen:grid7p,x=60,y=60,z=60",
+    "gen:rmat,scale=13",
+    "gen:rmat,scale=16",
+    "gen:rmat,scale=17",
+    "gen:uniform,rows=30000,degree=6",
+    "gen:uniform,rows=200000,degree=12",
+    "gen:uniform,rows=20000,degree=100",
+    "gen:circuit,rows=200000",
+    "gen:banded,rows=150000",
+    "gen:rgg,scale=17",
 };
-enum { GPU_SIZES = 64 };
-enum { USUAL = sizeof usual / sizeof *usual, MOST_MATRICES = 256 };
-
-enum { WHAT_ALL, WHAT_RATES, WHAT_SIZES };
+enum { USUAL = sizeof usual / sizeof *usual, TEXT_BYTES = 1 << 16, LINE_BYTES = 1 << 14 };
 
 typedef struct arguments {
     const char *out, *device, *device_class;
-    int what;
-    text_list from; /* of rates */
-    int levels;     /* 2 or 3: of the only format; 0: both */
-    int types;      /* 0: f32, 1: f64, 2: both */
+    text_list from;
+    int types; /* 0: f32, 1: f64, 2: both */
     int64_t threads, runs, time_limit;
     const char *cache;
     int list, clear;
@@ -41,26 +59,23 @@ typedef struct arguments {
 
 static const cli_option options[] = {
     {"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
-    {"what", 0, "all|rates|sizes",
-     "rates: what \"auto\" predicts times by; sizes: the groups of csr2 and\n"
-     "csr3 (default: all)",
-     CLI_CHOICE, CLI_AT(what)},
     {"from", 0, "LIST",
-     "fit rates to these files, JSON lines of spry bench of the FILEs, in\n"
-     "place of timing",
+     "fit to these files, JSON lines of spry bench of the FILEs, in place of\n"
+     "timing",
      CLI_LIST, CLI_AT(from)},
     {"class", 0, "NAME", "the class of devices that they are of (default: that of the device)", CLI_TEXT,
      CLI_AT(device_class)},
-    {"format", 0, "csr2|csr3", "of sizes, only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
     {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"type", 0, "f32|f64|all",
      "type of values and vectors (default: f64); all: one fit of both,\n"
-     "for a table does not tell types apart; of rates also without values",
+     "for a table does not tell types apart, also without values",
      CLI_CHOICE, CLI_AT(types)},
     CLI_THREADS_OPTION("threads on the CPU"),
-    {"runs", 0, "N", "N runs of each size in place of batches in turns: short, as in spry bench", CLI_INTEGER,
-     CLI_AT(runs), 1, 10000},
-    {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
+    {"runs", 0, "N",
+     "N runs of each kernel in place of batches in turns: short, as in\n"
+     "spry bench",
+     CLI_INTEGER, CLI_AT(runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were timed", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
     {"accept-disturbed", 0, NULL,
      "write a table although other programs had a good part of the\n"
@@ -70,453 +85,427 @@ static const cli_option options[] = {
     {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
     {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
     CLI_READING_OPTIONS,
-    CLI_JSON_OPTION("JSON lines, one a matrix and format (--list: a choice),"),
+    CLI_JSON_OPTION("of --list: JSON lines, one a choice,"),
     CLI_END_OF_OPTIONS,
 };
 
-/* The results for one format, csr2 or csr3. */
-typedef struct findings {
-    int levels;
-    tune_point points[MOST_MATRICES];
-    tune_trial trials[MOST_MATRICES][GPU_SIZES]; /* on a GPU */
-    tune_trial fastest[MOST_MATRICES];
-    double fitted_us[MOST_MATRICES], default_us[MOST_MATRICES];
-    int srs, ssrs;                /* constants, on the CPU */
-    tune_formula srs_by, ssrs_by; /* formulas, on a GPU */
-} findings;
-
-typedef struct tuning {
-    arguments *a;
+/* Observations, and the explanations that they refer to. */
+typedef struct collected {
+    const arguments *a;
     spry_context *context;
-    char **paths;
-    int count;
-    char names[MOST_MATRICES][256];
-    findings found[2]; /* the GPU has only csr3 */
-    int found_count;
-    record *records; /* of the matrix at hand, a format each */
-    int record_count;
-    int status;           /* CLI_GO_ON, or what went wrong with it */
-    double most_others;   /* the largest share of the processors that other programs had during a part of the run */
-    int parts, disturbed; /* parts of the run, and how many of them other programs disturbed */
-    char *rates;          /* lines of the table; NULL: none were fitted */
-} tuning;
+    char **paths; /* matrices; count 0: generated ones */
+    int path_count;
+    char device_class[32];
+    spry_observation *list;
+    int64_t count, room;
+    spry_explanation **explanations;
+    int64_t explanation_count;
+    const spry_explanation *now; /* of the matrix and type whose records come */
+    int status;                  /* CLI_GO_ON, or what went wrong */
+} collected;
 
-static int on_gpu(const tuning *t)
+static int out_of_memory(void)
 {
-    return strcmp(t->a->device, "cuda") == 0;
+    cli_message("out of memory");
+    return CLI_UNSUCCESSFUL;
 }
 
-/* Each matrix once for each type, one after the other. */
-static int types_of(const tuning *t)
+static int has_rates(const spry_explanation *e, const char *format, const char *kernel)
 {
-    return t->a->types == 2 ? 2 : 1;
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    if (spry_explanation_get_info(e, &info, NULL) != SPRY_OK) return 0;
+    for (int k = 0; k < info.candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK && strcmp(c.format, format) == 0 &&
+            c.predicted_us > 0 && (!c.kernel[0] || strcmp(c.kernel, kernel) == 0))
+            return 1;
+    }
+    return 0;
 }
 
-static spry_type type_of(const tuning *t, int number)
+/* Adds an observation of a kernel that has rates. Texts are the library's: records are gone when the fit begins. */
+static int add(collected *c, const char *kernel, double us, double setup_us)
 {
-    return t->a->types != 0 && number % types_of(t) == 0 ? SPRY_F64 : SPRY_F32;
+    spry_observation o = SPRY_INIT(spry_observation);
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    int k = 0;
+    while (k < spry_kernel_count() &&
+           (spry_kernel_get_info(c->context, &info, k, NULL) != SPRY_OK || strcmp(info.name, kernel) != 0))
+        k++;
+    if (k == spry_kernel_count() || !(us > 0) || !has_rates(c->now, info.format, info.name)) return 1;
+    if (c->count == c->room) {
+        spry_observation *grown = realloc(c->list, (size_t)(2 * c->room + 64) * sizeof *grown);
+        if (!grown) return 0;
+        c->list = grown;
+        c->room = 2 * c->room + 64;
+    }
+    o.explanation = c->now;
+    o.format = info.format;
+    o.kernel = info.name;
+    o.time_us = us;
+    o.setup_us = setup_us > 0 ? setup_us : 0;
+    c->list[c->count++] = o;
+    return 1;
 }
 
-static const char *type_text(const tuning *t)
+/* What each matrix is measured with: its values and vectors, or without values; as records call it. */
+typedef struct variant {
+    const char *name;
+    spry_type values, vectors;
+} variant;
+
+/* Those of the types asked for (0: f32, 1: f64, 2: all), in turns; how many. */
+static int variants_of(const arguments *a, const variant **first)
 {
-    return t->a->types == 2 ? "f64 and f32" : t->a->types == 1 ? "f64" : "f32";
+    static const variant f32 = {"f32", SPRY_F32, SPRY_F32}, f64 = {"f64", SPRY_F64, SPRY_F64};
+    static const variant all[] = {{"f64", SPRY_F64, SPRY_F64},
+                                  {"f32", SPRY_F32, SPRY_F32},
+                                  {"pattern:f64", SPRY_PATTERN, SPRY_F64}};
+    *first = a->types == 2 ? all : a->types == 1 ? &f64 : &f32;
+    return a->types == 2 ? (int)(sizeof all / sizeof *all) : 1;
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------- */
-
-/* Formats with sizes as parameters, which the benchmark compares. */
-enum { MOST_FORMATS = 160, FORMAT_LENGTH = 32 };
-typedef struct format_list {
-    char names[MOST_FORMATS][FORMAT_LENGTH];
-    int count;
-} format_list;
-
-/* A negative size: the library's own. */
-static void add_sizes(format_list *list, int levels, tune_trial sizes)
+/* Looks at a matrix for the class: c->now. */
+static int look(collected *c, const char *path, const variant *v)
 {
-    char *name = list->names[list->count++];
-    if (sizes.srs < 0)
-        snprintf(name, FORMAT_LENGTH, "csr%d", levels);
-    else if (levels == 2)
-        snprintf(name, FORMAT_LENGTH, "csr2:srs=%d", sizes.srs);
-    else
-        snprintf(name, FORMAT_LENGTH, "csr3:srs=%d:ssrs=%d", sizes.srs, sizes.ssrs);
+    spry_read_options read = cli_reading(SPRY_TYPE_DEFAULT);
+    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_matrix *A = NULL;
+    spry_explanation *e = NULL;
+    spry_error err = {0};
+    char name[192], step[256];
+    c->now = NULL;
+    read.value_type = v->values;
+    matrix_name(name, sizeof name, path);
+    snprintf(step, sizeof step, "%s: reading", name);
+    cli_progress(step);
+    if (open_matrix(c->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
+    plan.vector_type = v->vectors;
+    o.spmv = &plan;
+    o.device_class = c->device_class;
+    const spry_status status = spry_spmv_explain(c->context, &e, A, &o, &err);
+    spry_matrix_destroy(A);
+    if (status != SPRY_OK) return cli_fail(&err);
+    spry_explanation **grown = realloc(c->explanations, (size_t)(c->explanation_count + 1) * sizeof *grown);
+    if (!grown) {
+        spry_explanation_destroy(e);
+        return out_of_memory();
+    }
+    c->explanations = grown;
+    c->explanations[c->explanation_count++] = e;
+    c->now = e;
+    return CLI_GO_ON;
 }
+
+/* ---- times of this machine ------------------------------------------------------------------------------ */
 
 static int keep(void *user, const record *records, int count)
 {
-    tuning *t = user;
-    for (int r = 0; r < count && t->status == CLI_GO_ON; r++)
-        if (records[r].status != RECORD_OK) {
-            cli_message("%s, %s: %s", records[r].matrix, records[r].format, records[r].reason);
-            t->status = CLI_UNSUCCESSFUL;
+    collected *c = user;
+    for (int r = 0; r < count && c->status == CLI_GO_ON; r++) {
+        const record *one = &records[r];
+        if (one->status == RECORD_WRONG || one->status == RECORD_FAILED) {
+            cli_message("%s, %s: %s", one->matrix, one->kernel, one->reason);
+            c->status = CLI_UNSUCCESSFUL;
+        } else if (one->status == RECORD_OK && one->deterministic &&
+                   !add(c, one->kernel, one->time_us, one->setup_us - fmax(one->upload_us, 0))) {
+            c->status = out_of_memory();
         }
-    t->record_count = count < MOST_FORMATS ? count : MOST_FORMATS;
-    memcpy(t->records, records, (size_t)t->record_count * sizeof *records);
-    return t->status != CLI_GO_ON;
+    }
+    return c->status != CLI_GO_ON;
 }
 
 static void complain(void *user, const spry_error *err, int reading)
 {
-    ((tuning *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
+    ((collected *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
 }
 
-static void note_others(tuning *t, double others)
+/* Formats of the catalogue, on a GPU csr's kernels by name as well. */
+static void list_cases(const arguments *a, text_list *formats, text_list *kernels)
 {
-    t->parts++;
-    t->disturbed += others >= DISTURBED_SHARE;
-    if (others > t->most_others) t->most_others = others;
+    static char *const on_gpu[] = {"csr_merge_cuda", "csr_adaptive_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
+    for (int f = 0; f < spry_format_count(); f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || strcmp(info.name, "csc") == 0) continue;
+        if (strcmp(a->device, "cuda") == 0 ? strcmp(info.name, "csr") == 0 : strcmp(info.name, "swept") == 0) continue;
+        formats->items[formats->count++] = (char *)(uintptr_t)info.name;
+    }
+    for (size_t k = 0; strcmp(a->device, "cuda") == 0 && k < sizeof on_gpu / sizeof *on_gpu; k++)
+        kernels->items[kernels->count++] = on_gpu[k];
 }
 
-/* A table of times that other programs disturbed would mislead for months: none is written, unless that is accepted. */
-static int check_disturbed(const tuning *t)
+static int time_matrix(collected *c, const char *path, const variant *v)
 {
-    if (t->disturbed == 0) return CLI_GO_ON;
-    cli_message("%sother programs had up to %.0f %% of the processors during %d of %d parts of the run%s",
-                t->a->accept_disturbed ? "note: " : "", 100 * t->most_others, t->disturbed, t->parts,
-                t->a->accept_disturbed ? ""
-                                       : ": no table is written; run again on a quiet machine, or take "
-                                         "--accept-disturbed");
-    return t->a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
-}
-
-/* A record for each format: exit status or CLI_GO_ON. */
-static int time_formats(tuning *t, int number, format_list *formats)
-{
-    char *items[MOST_FORMATS], none[] = "none", *orderings[] = {none};
+    const arguments *a = c->a;
+    char *formats[64], *kernels[8], none[] = "none", *orderings[] = {none};
     bench_source source = {.reason = ""};
-    const spry_type type = type_of(t, number);
-    const bench_options o = {.sources = &source,
-                             .source_count = 1,
-                             .op = "spmv",
-                             .formats = {items, formats->count},
-                             .orderings = {orderings, 1},
-                             .device = t->a->device,
-                             .types = &bench_all_types[type == SPRY_F32],
-                             .type_count = 1,
-                             .runs = t->a->runs,
-                             .skip_bandwidth = 1,
-                             .reading = cli_reading(SPRY_TYPE_DEFAULT),
-                             .context = t->context,
-                             .emit = keep,
-                             .progress = cli_progress,
-                             .complain = complain,
-                             .user = t};
+    bench_options o = {.sources = &source,
+                       .source_count = 1,
+                       .op = "spmv",
+                       .formats = {formats, 0},
+                       .kernels = {kernels, 0},
+                       .orderings = {orderings, 1},
+                       .device = a->device,
+                       .types = &bench_all_types[v->vectors == SPRY_F32],
+                       .type_count = 1,
+                       .pattern = v->values == SPRY_PATTERN,
+                       .runs = a->runs,
+                       .skip_bandwidth = 1,
+                       .context = c->context,
+                       .emit = keep,
+                       .progress = cli_progress,
+                       .complain = complain,
+                       .user = c};
     spry_error err = {0};
-    for (int f = 0; f < formats->count; f++) items[f] = formats->names[f];
-    RECORD_TEXT(source.path, t->paths[number / types_of(t)]);
+    list_cases(a, &o.formats, &o.kernels);
+    RECORD_TEXT(source.path, path);
     matrix_name(source.name, sizeof source.name, source.path);
-    RECORD_TEXT(t->names[number], source.name);
-    t->record_count = 0;
-    t->status = CLI_GO_ON;
-    const processor_time before = read_processor_time();
-    const spry_status status = bench_run(&o, &err);
-    note_others(t, others_since(before, 0));
-    if (t->status == CLI_GO_ON && status != SPRY_OK) t->status = cli_fail(&err);
-    return t->status;
+    int status = look(c, path, v);
+    if (status != CLI_GO_ON) return status;
+    c->status = CLI_GO_ON;
+    const spry_status done = bench_run(&o, &err);
+    return c->status == CLI_GO_ON && done != SPRY_OK ? cli_fail(&err) : c->status;
 }
 
-static int sizes_of(const tuning *t, tune_trial *trials, int levels)
+static int time_matrices(collected *c)
 {
-    return on_gpu(t) ? tune_gpu_sizes(trials) : tune_cpu_sizes(trials, levels);
-}
-
-/* Takes the times of one format's records, one for each size. */
-static void take_sweep(const tuning *t, findings *found, int number, tune_trial *trials, int count, const record *r)
-{
-    tune_trial *fastest = &found->fastest[number];
-    *fastest = (tune_trial){.us = INFINITY};
-    for (int k = 0; k < count; k++) {
-        trials[k].us = r[k].time_us;
-        if (trials[k].us > 0 && trials[k].us < fastest->us) *fastest = trials[k];
-    }
-    found->points[number].density = r->rows > 0 ? (double)r->nnz / (double)r->rows : 0;
-    tune_best(&found->points[number], trials, count);
-    if (on_gpu(t)) memcpy(found->trials[number], trials, (size_t)count * sizeof *trials);
-}
-
-static int sweep_matrix(tuning *t, int number)
-{
-    tune_trial trials[2][TUNE_MOST_SIZES];
-    format_list formats = {.count = 0};
-    int counts[2] = {0}, first = 0;
-    for (int f = 0; f < t->found_count; f++) {
-        counts[f] = sizes_of(t, trials[f], t->found[f].levels);
-        for (int k = 0; k < counts[f]; k++) add_sizes(&formats, t->found[f].levels, trials[f][k]);
-    }
-    const int status = time_formats(t, number, &formats);
-    for (int f = 0; f < t->found_count && status == CLI_GO_ON; first += counts[f++])
-        take_sweep(t, &t->found[f], number, trials[f], counts[f], &t->records[first]);
-    return status;
-}
-
-static tune_trial fitted_sizes(const tuning *t, const findings *found, int number)
-{
-    const double density = found->points[number].density;
-    if (!on_gpu(t)) return (tune_trial){.srs = found->srs, .ssrs = found->ssrs};
-    return (tune_trial){.srs = tune_size(&found->srs_by, density), .ssrs = tune_size(&found->ssrs_by, density)};
-}
-
-/* The fastest of the sweep once more, what was fitted, and what the library takes by itself. */
-static int compare_matrix(tuning *t, int number)
-{
-    format_list formats = {.count = 0};
-    for (int f = 0; f < t->found_count; f++) {
-        const findings *found = &t->found[f];
-        add_sizes(&formats, found->levels, found->fastest[number]);
-        add_sizes(&formats, found->levels, fitted_sizes(t, found, number));
-        add_sizes(&formats, found->levels, (tune_trial){.srs = -1});
-    }
-    const int status = time_formats(t, number, &formats);
-    for (int f = 0; f < t->found_count && status == CLI_GO_ON; f++) {
-        const record *r = &t->records[3 * f];
-        t->found[f].points[number].best_us = r[0].time_us;
-        t->found[f].fitted_us[number] = r[1].time_us;
-        t->found[f].default_us[number] = r[2].time_us;
+    const arguments *a = c->a;
+    const double start = now_us();
+    const variant *v;
+    const int count = c->path_count > 0 ? c->path_count : USUAL, variants = variants_of(a, &v);
+    int status = CLI_GO_ON;
+    for (int i = 0; i < count && status == CLI_GO_ON; i++) {
+        if (a->time_limit > 0 && i > 0 && now_us() - start > 1e6 * (double)a->time_limit) {
+            cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
+                        (long long)a->time_limit, i, count);
+            break;
+        }
+        for (int n = 0; n < variants && status == CLI_GO_ON; n++)
+            status = time_matrix(c, c->path_count > 0 ? c->paths[i] : usual[i], &v[n]);
     }
     return status;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------ */
+/* ---- times of records ----------------------------------------------------------------------------------- */
 
-/* 0: out of memory. */
-static int fit(tuning *t)
+static const char *text_of(const cJSON *o, const char *name)
 {
-    for (int f = 0; f < t->found_count; f++) {
-        findings *found = &t->found[f];
-        found->srs = tune_constant(found->points, t->count, 0);
-        found->ssrs = tune_constant(found->points, t->count, 1);
-        tune_sweep sweeps[MOST_MATRICES];
-        for (int i = 0; i < t->count; i++)
-            sweeps[i] = (tune_sweep){found->points[i].density, found->trials[i], GPU_SIZES};
-        if (on_gpu(t) && isnan(tune_search(&found->ssrs_by, &found->srs_by, sweeps, t->count))) return 0;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static double number_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* 1: a record of ours that counts, of the matrix, type and kind of device. */
+static int counts(const cJSON *o, const char *matrix, const char *type, const char *device)
+{
+    const char *ordering = text_of(o, "ordering");
+    return strcmp(text_of(o, "matrix"), matrix) == 0 && strcmp(text_of(o, "type"), type) == 0 &&
+           strcmp(text_of(o, "device"), device) == 0 && strcmp(text_of(o, "status"), "ok") == 0 &&
+           strcmp(text_of(o, "op"), "spmv") == 0 && (!ordering[0] || strcmp(ordering, "none") == 0) &&
+           cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "deterministic")) &&
+           !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "peer"));
+}
+
+static int take_record(collected *c, const cJSON *o)
+{
+    if (strchr(text_of(o, "format"), ':')) return 1; /* other parameters than the format's own */
+    return add(c, text_of(o, "kernel"), number_of(o, "time_us"), number_of(o, "setup_us") - number_of(o, "upload_us"));
+}
+
+static int read_file(collected *c, const char *path, const char *matrix, const char *type)
+{
+    char *line = malloc(LINE_BYTES);
+    FILE *file = line ? fopen(path, "r") : NULL;
+    int good = 1, number = 0;
+    if (!file) {
+        free(line);
+        cli_message("--from: %s cannot be read", path);
+        return CLI_USAGE;
     }
-    return 1;
-}
-
-/* The geometric mean of how much longer `us` take than the best. */
-static double loss(const findings *found, const double *us, int count)
-{
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += log(us[i] / found->points[i].best_us);
-    return 100 * (exp(sum / count) - 1);
-}
-
-static const cli_column columns[] = {{"matrix", 1, 0}, {"type", 1, 2},   {"a row", 0, 3},     {"best sizes", 0, 0},
-                                     {"us", 0, 0},     {"fitted", 0, 0}, {"fitted us", 0, 0}, {"default us", 0, 1}};
-
-/* "SRS/SSRS", or "SRS" of csr2. */
-static void sizes_cell(cli_table *table, const findings *found, tune_trial sizes)
-{
-    if (found->levels == 3)
-        cli_table_cell(table, "%d/%d", sizes.srs, sizes.ssrs);
-    else
-        cli_table_cell(table, "%d", sizes.srs);
-}
-
-static void print_findings(FILE *out, const tuning *t, const findings *found)
-{
-    cli_table table;
-    fprintf(out, "csr%d on %s, %s\n", found->levels, t->a->device, type_text(t));
-    cli_table_begin(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < t->count; i++) {
-        cli_table_row(&table, ' ');
-        cli_table_cell(&table, "%.40s", t->names[i]);
-        cli_table_cell(&table, "%s", spry_type_name(type_of(t, i)));
-        cli_table_cell(&table, "%.2f", found->points[i].density);
-        sizes_cell(&table, found, found->fastest[i]);
-        cli_table_cell(&table, "%s", cli_decimal(found->points[i].best_us).s);
-        sizes_cell(&table, found, fitted_sizes(t, found, i));
-        cli_table_cell(&table, "%s", cli_decimal(found->fitted_us[i]).s);
-        cli_table_cell(&table, "%s", cli_decimal(found->default_us[i]).s);
+    while (good == 1 && fgets(line, LINE_BYTES, file)) {
+        number++;
+        cJSON *o = cJSON_Parse(line);
+        if (!o) {
+            cli_message("--from: %s: line %d is no JSON object: expected JSON lines of spry bench", path, number);
+            good = -1;
+        } else if (counts(o, matrix, type, c->a->device)) {
+            good = take_record(c, o);
+        }
+        cJSON_Delete(o);
     }
-    cli_table_print(out, &table);
-    fprintf(out,
-            "  sizes: rows of a super-row%s\n"
-            "  against the best of all sizes, geometric means: fitted %+.1f %%, default %+.1f %%\n\n",
-            found->levels == 3 ? ", and super-rows of a super-super-row" : "", loss(found, found->fitted_us, t->count),
-            loss(found, found->default_us, t->count));
+    free(line);
+    fclose(file);
+    return good == 1 ? CLI_GO_ON : good == 0 ? out_of_memory() : CLI_USAGE;
 }
 
-static int json_findings(cli_json *json, const tuning *t, const findings *found)
+static int read_records(collected *c)
 {
-    for (int i = 0; i < t->count; i++) {
-        cJSON *o = cJSON_CreateObject();
-        const tune_trial fitted = fitted_sizes(t, found, i);
-        const int good = cli_json_begin(o, t->names[i], RECORD_OK, NULL) && cli_json_text(o, "device", t->a->device) &&
-                         cli_json_text(o, "type", spry_type_name(type_of(t, i))) &&
-                         cli_json_integer(o, "levels", found->levels) &&
-                         cli_json_number(o, "density", found->points[i].density) &&
-                         cli_json_integer(o, "best_srs", found->fastest[i].srs) &&
-                         cli_json_integer(o, "best_ssrs", found->levels == 3 ? found->fastest[i].ssrs : -1) &&
-                         cli_json_number(o, "best_us", found->points[i].best_us) &&
-                         cli_json_integer(o, "fitted_srs", fitted.srs) &&
-                         cli_json_integer(o, "fitted_ssrs", found->levels == 3 ? fitted.ssrs : -1) &&
-                         cli_json_number(o, "fitted_us", found->fitted_us[i]) &&
-                         cli_json_number(o, "default_us", found->default_us[i]);
-        if (!cli_json_line(json, o, good)) return 0;
-    }
-    return 1;
+    const arguments *a = c->a;
+    const variant *v;
+    const int variants = variants_of(a, &v);
+    int status = CLI_GO_ON;
+    for (int i = 0; i < c->path_count && status == CLI_GO_ON; i++)
+        for (int n = 0; n < variants && status == CLI_GO_ON; n++) {
+            char name[256];
+            matrix_name(name, sizeof name, c->paths[i]);
+            status = look(c, c->paths[i], &v[n]);
+            for (int f = 0; f < a->from.count && status == CLI_GO_ON; f++)
+                status = read_file(c, a->from.items[f], name, v[n].name);
+        }
+    return status;
 }
 
-static void write_gpu(FILE *out, const tuning *t, int capability)
+/* ---- the fit -------------------------------------------------------------------------------------------- */
+
+/* The class of the device that is timed, where none is named. */
+static int find_class(collected *c)
 {
-    const tune_formula *ssrs = &t->found[0].ssrs_by, *srs = &t->found[0].srs_by;
-    fprintf(out, "cuda %d\ncuda ssrs %.4g %.4g\ncuda srs %.4g %.4g\ncuda whole %d %d\n", capability / 10,
-            ssrs->constant, ssrs->fall, srs->constant, srs->fall, TUNE_STEP, TUNE_MOST);
+    const arguments *a = c->a;
+    spry_matrix *A = NULL;
+    spry_explanation *e = NULL;
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
+    spry_error err = {0};
+    o.device_class = a->device_class;
+    o.spmv = &plan;
+    plan.device = !a->device_class && strcmp(a->device, "cuda") == 0 ? 1 : SPRY_CPU;
+    if (a->device_class && strcmp(a->device, "cuda") == 0) plan.device = SPRY_DEVICE_DEFAULT;
+    spry_status status = cli_one(c->context, &A, SPRY_F64, &err);
+    if (status == SPRY_OK) status = spry_spmv_explain(c->context, &e, A, &o, &err);
+    if (status == SPRY_OK) status = spry_explanation_get_info(e, &info, &err);
+    if (status == SPRY_OK) RECORD_TEXT(c->device_class, info.device_class);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+    return cli_certain(status, &err);
 }
 
-/* What a table tells of the device here, a fact a line, but for comments. */
-static void write_facts(FILE *out, const tuning *t)
+static void tell_what(char *text, size_t size, const collected *c)
 {
-    spry_device_info device = SPRY_INIT(spry_device_info);
+    const arguments *a = c->a;
+    const int device = strcmp(a->device, "cuda") == 0;
+    spry_device_info info = SPRY_INIT(spry_device_info);
     char day[32] = "";
     const time_t now = time(NULL);
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
-    spry_device_get_info(t->context, &device, on_gpu(t), NULL);
-    if (t->rates) fputs(t->rates, out);
-    if (t->found_count == 0) return;
-    fprintf(out, "# %s, %s, fitted over %d matrices with spry tune, %s\n", device.description ? device.description : "",
-            day, t->count / types_of(t), type_text(t));
-    if (on_gpu(t)) {
-        write_gpu(out, t, device.compute_capability);
-    } else {
-        for (int f = 0; f < t->found_count; f++) {
-            fprintf(out, "cpu csr%d %d", t->found[f].levels, t->found[f].srs);
-            if (t->found[f].levels == 3) fprintf(out, " %d", t->found[f].ssrs);
-            fputc('\n', out);
-        }
-    }
+    spry_device_get_info(c->context, &info, device, NULL);
+    if (a->from.count > 0)
+        snprintf(text, size, "to records of %d file%s, %s", a->from.count, a->from.count == 1 ? "" : "s", day);
+    else
+        snprintf(text, size, "to %.96s, %s", info.description ? info.description : a->device, day);
 }
 
-/* The facts between the first line and the last, which tells how many they are. 0: out of memory. */
-static int write_table(FILE *out, const tuning *t)
+static void tell_fit(const collected *c, const spry_rates_fit_info *fit)
 {
-    char *facts = NULL;
-    size_t size = 0;
-    int count = 0;
-    FILE *memory = open_memstream(&facts, &size);
-    if (!memory) return 0;
-    write_facts(memory, t);
-    const int good = fclose(memory) == 0;
-    for (const char *line = facts; good && *line; line = strchr(line, '\n') + 1) count += line[0] != '#';
-    if (good) fprintf(out, "spry-tuning 3\n%send %d\n", facts, count);
-    free(facts);
-    return good;
+    printf("rates of %s: %lld matrices and types, %lld times\n"
+           "  predictions are off by (median)          %5.1f %%, before %5.1f %%\n"
+           "  the format taken takes longer than the best (mean) %5.1f %%, before %5.1f %%; worst %.2f, before "
+           "%.2f\n\n",
+           c->device_class, (long long)fit->cases, (long long)c->count, 100 * (exp(fit->error) - 1),
+           100 * (exp(fit->error_before) - 1), 100 * (fit->loss - 1), 100 * (fit->loss_before - 1), fit->worst_loss,
+           fit->worst_loss_before);
 }
 
-static int report(tuning *t)
+/* The lines of the table, which the caller frees. */
+static int fit(collected *c, char **text)
 {
-    arguments *a = t->a;
-    int status = cli_json_open(&a->json);
-    if (status != CLI_GO_ON) return status;
-    status = CLI_OK;
-    for (int f = 0; f < t->found_count; f++) {
-        if (a->json.wanted && !json_findings(&a->json, t, &t->found[f])) status = CLI_UNSUCCESSFUL;
-        if (cli_for_people(&a->json)) print_findings(stdout, t, &t->found[f]);
+    spry_rates_fit_info told = SPRY_INIT(spry_rates_fit_info);
+    char what[160];
+    int64_t length = 0;
+    spry_error err = {0};
+    tell_what(what, sizeof what, c);
+    if (c->count == 0) {
+        cli_message("no time was found of any of the matrices: nothing to fit");
+        return CLI_UNSUCCESSFUL;
     }
-    status = cli_json_close(&a->json, status);
-    if (status != CLI_OK || (!a->out && !cli_for_people(&a->json))) return status;
-    const int checked = check_disturbed(t);
-    if (checked != CLI_GO_ON) return checked;
+    cli_progress("fitting");
+    if (spry_rates_fit(c->context, c->device_class, c->list, c->count, what, &told, &err) != SPRY_OK)
+        return cli_fail(&err);
+    cli_progress(NULL);
+    tell_fit(c, &told);
+    *text = malloc(TEXT_BYTES);
+    if (!*text) return out_of_memory();
+    if (spry_rates_print(c->context, c->device_class, *text, TEXT_BYTES, &length, &err) != SPRY_OK)
+        return cli_fail(&err);
+    return CLI_GO_ON;
+}
+
+/* ---- command -------------------------------------------------------------------------------------------- */
+
+/* A table of times that other programs disturbed would mislead for months: none is written, unless that is accepted. */
+static int check_disturbed(const arguments *a, double others)
+{
+    if (others < DISTURBED_SHARE) return CLI_GO_ON;
+    cli_message("%sother programs had %.0f %% of the processors during the run%s", a->accept_disturbed ? "note: " : "",
+                100 * others,
+                a->accept_disturbed
+                    ? ""
+                    : ": no table is written; run again on a quiet machine, or take --accept-disturbed");
+    return a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
+}
+
+/* The facts between the first line and the last, which tells how many they are. */
+static int write_table(const char *out, const char *facts)
+{
     cli_output table;
-    status = cli_output_open(&table, a->out);
+    int count = 0, status = cli_output_open(&table, out);
     if (status != CLI_GO_ON) return status;
-    status = write_table(table.stream, t) ? CLI_OK : CLI_UNSUCCESSFUL;
-    if (status != CLI_OK) cli_message("out of memory");
-    status = cli_output_close(&table, status);
-    if (status == CLI_OK && a->out && !cli_is_dash(a->out))
+    for (const char *line = facts; *line; line = strchr(line, '\n') + 1) count += line[0] != '#';
+    fprintf(table.stream, "spry-tuning 3\n%send %d\n", facts, count);
+    status = cli_output_close(&table, CLI_OK);
+    if (status == CLI_OK && out && !cli_is_dash(out))
         cli_message("wrote %s; the command line takes it with SPRY_TUNING=%s, a program with spry_context_load_tuning",
-                    a->out, a->out);
+                    out, out);
     return status;
 }
 
-/* ---- command ------------------------------------------------------------------------------------ */
-
-static int check_device(const tuning *t)
+static int check_device(const collected *c)
 {
     spry_device_info info = SPRY_INIT(spry_device_info);
     spry_error err = {0};
-    if (!on_gpu(t)) return CLI_GO_ON;
-    if (spry_device_get_info(t->context, &info, 1, &err) != SPRY_OK) return cli_fail(&err);
+    if (c->a->from.count > 0 || strcmp(c->a->device, "cuda") != 0) return CLI_GO_ON;
+    if (spry_device_get_info(c->context, &info, 1, &err) != SPRY_OK) return cli_fail(&err);
     if (info.available) return CLI_GO_ON;
     cli_message("--device cuda: %s", info.reason);
     return CLI_UNSUCCESSFUL;
 }
 
-/* Sweeps until the time is over, and goes on with the matrices that were swept; of two densities at least. */
-static int sweep(tuning *t)
+static int tune(collected *c)
 {
-    const double start = now_us();
-    int status = CLI_GO_ON;
-    for (int i = 0; status == CLI_GO_ON && i < t->count; i++) {
-        if (t->a->time_limit > 0 && i >= 2 * types_of(t) && i % types_of(t) == 0 &&
-            now_us() - start > 1e6 * (double)t->a->time_limit) {
-            cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
-                        (long long)t->a->time_limit, i / types_of(t), t->count / types_of(t));
-            t->count = i;
-            break;
-        }
-        status = sweep_matrix(t, i);
-        cli_progress_share((i + 1.0) / (2.0 * t->count)); /* and once more, to compare */
-    }
-    return status;
-}
-
-static int fit_rates(tuning *t, int given)
-{
-    const arguments *a = t->a;
-    const tune_rates_request request = {.context = t->context,
-                                        .paths = t->paths,
-                                        .count = given,
-                                        .device = a->device,
-                                        .types = a->types,
-                                        .runs = a->runs,
-                                        .time_limit = a->time_limit,
-                                        .from = &a->from,
-                                        .device_class = a->device_class};
+    const arguments *a = c->a;
     const processor_time before = read_processor_time();
-    const int status = tune_rates(&request, &t->rates, cli_for_people(&a->json));
-    if (a->from.count == 0) note_others(t, others_since(before, 0));
+    char *text = NULL;
+    int status = check_device(c);
+    if (status == CLI_GO_ON) status = find_class(c);
+    if (status == CLI_GO_ON) status = a->from.count > 0 ? read_records(c) : time_matrices(c);
+    cli_progress(NULL);
+    const double others = a->from.count > 0 ? 0 : others_since(before, 0);
+    if (status == CLI_GO_ON) status = fit(c, &text);
+    if (status == CLI_GO_ON) status = check_disturbed(a, others);
+    if (status == CLI_GO_ON) status = write_table(a->out, text);
+    free(text);
     return status;
-}
-
-/* given: matrices that are named; 0: generated ones. */
-static int fit_all(tuning *t, int given)
-{
-    int status = t->a->what != WHAT_SIZES ? fit_rates(t, given) : CLI_GO_ON;
-    if (status == CLI_GO_ON && t->found_count > 0) status = sweep(t);
-    if (status != CLI_GO_ON) return status;
-    cli_progress_share(t->found_count > 0 ? 0.5 : -1);
-    if (t->found_count > 0 && !fit(t)) {
-        cli_message("out of memory");
-        return CLI_UNSUCCESSFUL;
-    }
-    for (int i = 0; t->found_count > 0 && status == CLI_GO_ON && i < t->count; i++) {
-        status = compare_matrix(t, i);
-        cli_progress_share((t->count + i + 1.0) / (2.0 * t->count));
-    }
-    return status == CLI_GO_ON ? report(t) : status;
 }
 
 static int check_arguments(const arguments *a, int count, char **paths)
 {
-    const int most = a->types == 2 ? MOST_MATRICES / 2 : MOST_MATRICES;
     int status = CLI_GO_ON;
-    if (a->from.count > 0 && a->what == WHAT_SIZES)
-        return cli_usage_error("--from with --what sizes: records tell rates alone");
     if (a->from.count > 0 && count == 0) return cli_usage_error("--from: name the matrices that the records are of");
     if (a->device_class && a->from.count == 0)
         return cli_usage_error("--class without --from: what is timed here has the class of the device here");
     if (a->list && a->clear) return cli_usage_error("--list and --clear are given: expected one of them");
     if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache goes with --list or --clear");
+    if (a->json.wanted && !a->list) return cli_usage_error("--json goes with --list");
     if ((a->list || a->clear) && count > 0)
         return cli_usage_error("'%s' is one argument too many: --%s has no matrix", paths[0],
                                a->list ? "list" : "clear");
-    if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
-        return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
-    if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
     for (int i = 0; i < count && status == CLI_GO_ON; i++) status = cli_check_outputs(a->out, &a->json, paths[i]);
     for (int i = 0; i < a->from.count && status == CLI_GO_ON; i++)
         status = cli_check_outputs(a->out, &a->json, a->from.items[i]);
@@ -526,37 +515,21 @@ static int check_arguments(const arguments *a, int count, char **paths)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.device = "cpu", .types = 1};
-    char *matrices[USUAL];
+    collected c = {.a = &a, .paths = argv};
     int status = cli_parse(command, &argc, argv, &a);
-    if (a.from.count > 0 && a.what == WHAT_ALL) a.what = WHAT_RATES;
     if (status == CLI_GO_ON) status = check_arguments(&a, argc, argv);
-    if (status != CLI_GO_ON) {
-        cli_release_list(&a.from);
-        return status;
-    }
-    if (a.list || a.clear) return cli_manage_choices(a.cache, a.clear, &a.json);
-    for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];
-    tuning *t = calloc(1, sizeof *t);
-    record *records = malloc(MOST_FORMATS * sizeof *records);
-    if (t && records) {
-        t->a = &a;
-        t->records = records;
-        t->paths = argc > 0 ? argv : matrices;
-        t->count = (argc > 0 ? argc : USUAL) * types_of(t);
-        for (int levels = on_gpu(t) ? 3 : 2; a.what != WHAT_RATES && levels <= 3; levels++)
-            if (a.levels == 0 || a.levels == levels) t->found[t->found_count++].levels = levels;
+    if (status == CLI_GO_ON && (a.list || a.clear)) {
+        status = cli_manage_choices(a.cache, a.clear, &a.json);
+    } else if (status == CLI_GO_ON) {
         cli_when_interrupted("no table was written");
-        status = cli_open_context(&t->context, a.threads);
-        if (status == CLI_GO_ON && a.from.count == 0) status = check_device(t);
-        if (status == CLI_GO_ON) status = fit_all(t, argc);
-        spry_context_destroy(t->context);
-    } else {
-        cli_message("out of memory");
-        status = CLI_UNSUCCESSFUL;
+        status = cli_open_context(&c.context, a.threads);
     }
-    if (t) free(t->rates);
-    free(records);
-    free(t);
+    c.path_count = argc;
+    if (status == CLI_GO_ON) status = tune(&c);
+    for (int64_t n = 0; n < c.explanation_count; n++) spry_explanation_destroy(c.explanations[n]);
+    free(c.explanations);
+    free(c.list);
+    spry_context_destroy(c.context);
     cli_release_list(&a.from);
     return status;
 }
@@ -565,18 +538,13 @@ const cli_command cli_tune =
     {.name = "tune",
      .summary = "fit what \"auto\" predicts times by to this machine",
      .usage = "[FILE...] [OPTIONS]",
-     .about =
-         "Rates: times every format on the matrices named, or on generated ones of all kinds, and fits the\n"
-         "constants by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench.\n"
-         "Sizes: times csr2 and csr3 (on a GPU csr3) with every size of groups that the CSR-k study tries, on the\n"
-         "matrices named or on ten generated ones, and fits what it needs no time to compute: a constant on a\n"
-         "CPU, a formula over the mean row length on a GPU. Tells what that loses against the best of all\n"
-         "sizes. Takes some minutes.",
-     .examples = "  spry tune --what rates -o zen4.tuning\n"
+     .about = "Times every format on the matrices named, or on generated ones of all kinds, and fits the constants\n"
+              "by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench. Takes some\n"
+              "minutes.",
+     .examples = "  spry tune -o zen4.tuning\n"
+                 "  SPRY_TUNING=zen4.tuning spry explain matrix.mtx\n"
                  "  spry bench a.mtx b.mtx --formats all --json=h200.jsonl\n"
                  "  spry tune a.mtx b.mtx --from h200.jsonl --device cuda --class h200 -o h200.tuning\n"
-                 "  spry tune --device cuda -o gpu.tuning\n"
-                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n"
                  "  spry tune --cache choices.txt --list\n"
                  "  spry tune --cache choices.txt --clear\n",
      .options = options,

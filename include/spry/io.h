@@ -207,8 +207,8 @@ SPRY_API spry_status spry_vector_write_table(spry_context *context, spry_const_v
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a table that `spry tune` wrote: the sizes that csr2 and csr3 take where none are given (docs/csr-k.md), and the
- * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
+ * Reads a table of tuning: the rates that "auto" predicts times by (`spry tune`, docs/choosing.md), of one or several
+ * classes of devices, and sizes for csr2 and csr3 where none are given (docs/csr-k.md). Plans made from then on
  * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
  * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
  * That is told also of a table that is cut (the last line is "end N", N being the facts before it), of one of another

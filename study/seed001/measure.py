@@ -2,6 +2,7 @@
 import os
 import tempfile
 
+import tune_sizes
 from common import jobs as common
 from common import machine
 from seed001 import printed, regression, suite
@@ -125,21 +126,17 @@ def on_mesh(matrices):
 
 
 def sizes_on_gpu(options):
-    """The sweep over all pairs of sizes, on the tuner's ten matrices, and both ways to fit a formula."""
+    """The sweep over all pairs of sizes, on generated matrices, and both ways to fit a formula."""
     def measure(run):
-        which = ["gen:grid5,x=40,y=40"] if options.quick else []
+        which = ["gen:grid5,x=40,y=40"] if options.quick else tune_sizes.MATRICES
         protocol = ["--device", "cuda", "--runs", "2" if options.quick else str(RUNS)]
-        swept = run.lines("tune", *which, "--what", "sizes", *protocol, "--type", "f64" if options.quick else "all",
-                          "--out", os.devnull)
-        yield from ({**r, "kind": "sizes", "fit": "search", "status": "ok"} for r in swept)
-        srs, ssrs = (regression.fit([(r["density"], r[size]) for r in swept]) for size in ("best_srs", "best_ssrs"))
-        for r in swept:
-            fitted = srs(r["density"]), ssrs(r["density"])
-            formats = dict.fromkeys(f"csr3:srs={s}:ssrs={o}" for s, o in ((r["best_srs"], r["best_ssrs"]), fitted))
-            times = [line["time_us"] for line in run.lines("bench", "gen:" + r["matrix"], *protocol, "--type",
-                                                           r["type"], "--formats", ",".join(formats))]
-            yield {**r, "kind": "sizes", "fit": "regression", "status": "ok", "fitted_srs": fitted[0],
-                   "fitted_ssrs": fitted[1], "best_us": times[0], "fitted_us": times[-1]}
+        kind = ["--type", "f64" if options.quick else "all"]
+        swept = tune_sizes.sweep(run.lines, which, "cuda", 3, [*protocol, *kind])
+        srs, ssrs = (regression.fit([(s["density"], s[size]) for s in swept]) for size in ("best_srs", "best_ssrs"))
+        fits = {"search": tune_sizes.fit(swept, "cuda")[0], "regression": lambda d: (srs(d), ssrs(d))}
+        for name, sizes_by in fits.items():
+            for r in tune_sizes.compare(run.lines, swept, sizes_by, protocol):
+                yield {**r, "kind": "sizes", "fit": name, "status": "ok"}
     return measure
 
 

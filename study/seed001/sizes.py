@@ -159,7 +159,7 @@ def _row_of_sweep(r):
 
 
 def show_gpu(report, results):
-    """spry tune's sweep: the best pair of each matrix against the fitted formulas and the library's."""
+    """The sweep: the best pair of each matrix against the fitted formulas and the library's."""
     rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
     if not rows:
         return

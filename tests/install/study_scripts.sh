@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# study_scripts.sh ROOT: study/compare.py on records whose figures are known.
+# study_scripts.sh ROOT: study/compare.py and study/tune_sizes.py on records whose figures are known.
 set -u
 root=$1
 folder=$(mktemp -d)
@@ -54,4 +54,28 @@ expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --agai
 # Both sides of a ratio are of one run: 300 over 100, never 300 over 10.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
+
+# Times that are least at the sizes of a known formula: the search finds them. 4 and 16 are within 1 % of the fastest.
+PYTHONPATH=$root/study python3 -B - <<'END' || failed=1
+import tune_sizes
+
+densities = [3, 5, 7, 9, 13, 20, 27, 40, 76]
+srs, ssrs = (-12, -12), (44, 8)
+wanted = [(tune_sizes.size_by(srs, d), tune_sizes.size_by(ssrs, d)) for d in densities]
+swept = [{"density": d, "levels": 3, "times": {s: 50 + abs(s[0] - a) + abs(s[1] - b)
+                                               for s in tune_sizes.sizes_of("cuda", 3)}}
+         for d, (a, b) in zip(densities, wanted)]
+sizes_by, lines = tune_sizes.fit(swept, "cuda")
+assert [sizes_by(d) for d in densities] == wanted, lines
+assert sizes_by(1e9) == (32, 8), lines
+assert lines[2] == "cuda whole 8 32", lines
+assert abs(tune_sizes.search(swept)[2] - 1) < 1e-12
+for s in swept[1]["times"]:  # no formula has 32 at 5, and 8 at 3 and 7
+    swept[1]["times"][s] = 50 + abs(s[0] - 32)
+assert tune_sizes.search(swept)[2] > 1.01
+assert [len(tune_sizes.sizes_of("cpu", k)) for k in (2, 3)] == [18, 90]
+times = {(4, 2): 100, (8, 2): 120, (16, 8): 100.5}
+sizes_by, lines = tune_sizes.fit([{"density": 5, "levels": 3, "times": times}], "cpu")
+assert sizes_by(5) == (8, 4) and lines == ["cpu csr3 8 4"], lines
+END
 exit $failed

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Fits the sizes of csr2's and csr3's groups to this machine, and writes them as a table of tuning.
+
+    study/tune_sizes.py -o mine.tuning                       # CPU, generated matrices; some minutes
+    study/tune_sizes.py --device cuda --type all a.mtx b.mtx -o mine.tuning
+    SPRY_TUNING=mine.tuning build/spry spmv matrix.mtx --format csr3
+
+Times every size with `spry bench` (CPU: SRS 8 to 3072, in csr3 with SSRS 2 to 32; GPU: csr3 with SRS and SSRS 4 to 48).
+On a CPU the table has constants, the geometric means of the best sizes. On a GPU it has two formulas of the mean row
+length; of all formulas on a grid, they lose least of the times. Best are the sizes within 1 % of the fastest: times
+closer than that are noise.
+"""
+import argparse
+import json
+import math
+import subprocess
+import sys
+
+from common import machine
+from common.numbers import geometric_mean
+
+# A few million entries each, from 3 to 81 a row.
+MATRICES = ["gen:road,side=900", "gen:grid5,x=800,y=800", "gen:grid7,x=80,y=80,z=80", "gen:grid9,x=600,y=600",
+            "gen:rgg,scale=18", "gen:banded,rows=200000", "gen:grid27,x=50,y=50,z=50", "gen:fem3,x=30,y=30,z=30,dof=2",
+            "gen:fem3,x=25,y=25,z=25"]
+NOISE = 1.01
+STEP, MOST = 8, 32  # sizes of a GPU's formulas: each block takes eight of a super-row at a time
+
+
+def powers(first, last):
+    return [size for i in range(first, last + 1) for size in (1 << i, 3 << (i - 1))]
+
+
+def sizes_of(device, levels):
+    """The pairs (SRS, SSRS) that are tried; SSRS is 1 in csr2."""
+    srs, ssrs = (powers(2, 5), powers(2, 5)) if device == "cuda" else (powers(3, 11), [2, 4, 8, 16, 32])
+    return [(a, b) for a in srs for b in (ssrs if levels == 3 else [1])]
+
+
+def name_of(levels, sizes):
+    return f"csr2:srs={sizes[0]}" if levels == 2 else f"csr3:srs={sizes[0]}:ssrs={sizes[1]}"
+
+
+def measure(lines, matrix, levels, names, protocol):
+    """{type: {format: record}} of one run, in which the formats take turns. lines: runs spry and returns its records."""
+    found = {}
+    for r in lines("bench", matrix, *protocol, "--formats", ",".join(dict.fromkeys(names))):
+        if r["status"] != "ok":
+            sys.exit(f"{r['matrix']}, {r['format']}: {r['reason']}")
+        found.setdefault(r["type"], {})[r["format"]] = r
+    return found
+
+
+def sweep(lines, matrices, device, levels, protocol):
+    """A dictionary for each matrix and type: path, matrix, type, density, times {sizes: us}, best_srs and best_ssrs."""
+    found = []
+    sizes = sizes_of(device, levels)
+    for path in matrices:
+        for kind, records in measure(lines, path, levels, [name_of(levels, s) for s in sizes], protocol).items():
+            first = next(iter(records.values()))
+            times = {s: records[name_of(levels, s)]["time_us"] for s in sizes}
+            best = min(times, key=times.get)
+            found.append({"path": path, "matrix": first["matrix"], "type": kind, "device": device, "levels": levels,
+                          "density": first["nnz"] / first["rows"], "times": times, "best_srs": best[0],
+                          "best_ssrs": best[1]})
+    return found
+
+
+def best_size(swept, part):
+    """The geometric mean of the sizes within 1 % of the fastest. part: 0 for SRS, 1 for SSRS."""
+    least = min(swept["times"].values())
+    return geometric_mean([sizes[part] for sizes, us in swept["times"].items() if us <= NOISE * least])
+
+
+def constants(swept):
+    """(SRS, SSRS), rounded geometric means of the best sizes."""
+    return tuple(math.floor(geometric_mean([best_size(s, part) for s in swept]) + 0.5) for part in (0, 1))
+
+
+def size_by(formula, density):
+    """The size that the library computes: constant - fall * ln(density) in whole steps."""
+    constant, fall = formula
+    steps = math.floor(math.floor(constant - fall * math.log(density) + 0.5) / STEP + 0.5)
+    return STEP * min(max(steps, 1), MOST // STEP)
+
+
+def candidates(densities):
+    """Formulas of a grid, flat ones first, by the sizes that they give; of formulas with equal sizes only the first."""
+    found = {}
+    for step in range(33):
+        fall = (step + 1) // 2 if step % 2 else -(step // 2)
+        for constant in range(-32, 65, 2):
+            if constant:  # a table with a constant of 0 has no formula
+                found.setdefault(tuple(size_by((constant, fall), d) for d in densities), (constant, fall))
+    return found
+
+
+def search(swept):
+    """The formulas of SRS and SSRS, each (constant, fall), that lose least, and their geometric mean loss."""
+    grid = range(STEP, MOST + 1, STEP)
+    losses = []
+    for s in swept:
+        least = min(s["times"][a, b] for a in grid for b in grid)
+        losses.append({sizes: math.log(us / least) for sizes, us in s["times"].items()})
+    formulas = candidates([s["density"] for s in swept])
+    least, srs, ssrs = min(((sum(loss[pair] for loss, pair in zip(losses, zip(a, b))), a, b)
+                            for b in formulas for a in formulas), key=lambda found: found[0])
+    return formulas[srs], formulas[ssrs], math.exp(least / len(swept))
+
+
+def fit(swept, device):
+    """A function from a density to (SRS, SSRS), and the lines of the table."""
+    levels = swept[0]["levels"]
+    if device == "cuda":
+        srs, ssrs, _ = search(swept)
+        return (lambda d: (size_by(srs, d), size_by(ssrs, d))), [
+            f"cuda ssrs {ssrs[0]} {ssrs[1]}", f"cuda srs {srs[0]} {srs[1]}", f"cuda whole {STEP} {MOST}"]
+    sizes = constants(swept)
+    return (lambda d: sizes), [f"cpu csr{levels} " + " ".join(map(str, sizes[:levels - 1]))]
+
+
+def compare(lines, swept, sizes_by, protocol):
+    """The swept with times of one more run each: of the best sizes, of the fitted ones, and of the library's own."""
+    for s in swept:
+        levels, fitted = s["levels"], sizes_by(s["density"])
+        best = s["best_srs"], s["best_ssrs"]
+        names = [name_of(levels, best), name_of(levels, fitted), f"csr{levels}"]
+        records = measure(lines, s["path"], levels, names, [*protocol, "--type", s["type"]])[s["type"]]
+        times = [records[name]["time_us"] for name in names]
+        yield {**{k: v for k, v in s.items() if k not in ("path", "times")}, "best_us": times[0],
+               "fitted_srs": fitted[0], "fitted_ssrs": fitted[1], "fitted_us": times[1], "default_us": times[2]}
+
+
+def spry_lines(*arguments):
+    process = subprocess.run([machine.program(), *arguments, "--json"], stdout=subprocess.PIPE, encoding="utf-8",
+                             check=False)
+    if process.returncode not in (0, 1):
+        sys.exit(process.returncode)
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def capability():
+    """The major compute capability of the first GPU."""
+    query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+    return subprocess.run(query, capture_output=True, encoding="utf-8", check=True).stdout.partition(".")[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("matrices", nargs="*", default=MATRICES, metavar="MATRIX")
+    parser.add_argument("-o", "--out", required=True, metavar="TABLE")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--type", choices=("f32", "f64", "all"), default="f64")
+    parser.add_argument("--runs", help="passed to spry bench")
+    options = parser.parse_args()
+    protocol = ["--device", options.device] + (["--runs", options.runs] if options.runs else [])
+    facts = [f"cuda {capability()}"] if options.device == "cuda" else []
+    for levels in (3,) if options.device == "cuda" else (2, 3):
+        swept = sweep(spry_lines, options.matrices, options.device, levels, [*protocol, "--type", options.type])
+        sizes_by, lines = fit(swept, options.device)
+        facts += lines
+        found = list(compare(spry_lines, swept, sizes_by, protocol))
+        for what in ("fitted", "default"):
+            loss = geometric_mean([r[what + "_us"] / r["best_us"] for r in found])
+            print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % against the best, geometric mean")
+    with open(options.out, "w", encoding="utf-8") as file:
+        file.write("\n".join(["spry-tuning 3", *facts, f"end {len(facts)}", ""]))
+
+
+if __name__ == "__main__":
+    main()
