@@ -15,8 +15,6 @@
  * made once for the process, in the first prepare, and its time told as start-up. Work goes to the default stream.
  */
 #include "bench/peers/cusparse_layouts.h"
-#include "bench/peers/cusparse_spgemm.h"
-#include "bench/peers/cusparse_spmm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

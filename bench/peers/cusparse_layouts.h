@@ -1,4 +1,4 @@
-/* What cuSPARSE's products with vectors have in common, a part of the module cusparse: A in its layouts on the GPU. */
+/* What the parts of the module cusparse share: A in the layouts of cuSPARSE on the GPU, and their kernels. */
 #ifndef SPRY_BENCH_PEERS_CUSPARSE_LAYOUTS_H
 #define SPRY_BENCH_PEERS_CUSPARSE_LAYOUTS_H
 
@@ -61,5 +61,10 @@ int peer_cusparse_bsr(peer_cusparse_preparation *p);
 int peer_cusparse_csr_f32(peer_cusparse_preparation *p);
 int peer_cusparse_csr_f16(peer_cusparse_preparation *p);
 int peer_cusparse_csr_bf16(peer_cusparse_preparation *p);
+
+/* Products with several columns (cusparse_spmm.c) and of two sparse matrices (cusparse_spgemm.c). */
+enum { PEER_CUSPARSE_SPMM = 8, PEER_CUSPARSE_SPGEMM = 3 };
+extern const spry_peer_kernel peer_cusparse_spmm[PEER_CUSPARSE_SPMM];
+extern const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM];
 
 #endif

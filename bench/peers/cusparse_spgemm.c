@@ -7,13 +7,10 @@
  * samples of cuSPARSE, that a chunk of a fifth of the products is held at a time. Too few resources is a limit of the
  * algorithm, not a fault. Buffers that cuSPARSE allocates by itself are not counted among the bytes.
  */
-#include "bench/peers/cusparse_spgemm.h"
+#include "bench/peers/cusparse_layouts.h"
 
 #include "common/clock.h"
 
-#define DISABLE_CUSPARSE_DEPRECATED
-#include <cuda_runtime_api.h>
-#include <cusparse.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  * prepare is that of the products with a vector, with cusparseSpMM_preprocess, which every kernel is given the benefit
  * of. X and Y are dense matrices in row or column order, as they are asked for; op(X) is X.
  */
-#include "bench/peers/cusparse_spmm.h"
 #include "bench/peers/cusparse_layouts.h"
 
 #include <stdlib.h>

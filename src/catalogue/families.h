@@ -5,7 +5,7 @@
 #ifndef SPRYI_FAMILIES_H
 #define SPRYI_FAMILIES_H
 
-#include "core/family.h"
+#include "core/kernel.h"
 
 #ifdef SPRY_STUDIES
 #define SPRYI_STUDY_FAMILY(FAMILY) FAMILY(study)

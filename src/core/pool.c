@@ -1,12 +1,9 @@
 #include "core/pool.h"
 
-#include "core/allowed_processors.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
-#include "core/pause.h"
 #include "core/team.h"
-#include "core/work_queue.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -270,6 +267,42 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
 
 /* ---- blocks ----------------------------------------------------------------------------------------------- */
 
+/*
+ * Blocks of work are dealt out to threads: each has a queue of its own, with the same blocks in every run, so that they
+ * stay in its cache and on its node. A thread that is done takes what the others have left, so that nobody waits for a
+ * processor that other work slows down.
+ */
+enum { MOST_QUEUES = 64 }; /* threads; more have no queues */
+
+/* The blocks of one thread that nobody has taken. */
+typedef struct work_queue {
+    _Alignas(64) atomic_llong next; /* a line each: threads write their own */
+    int64_t begin, end;
+} work_queue;
+
+static void fill_queues(work_queue *queues, int threads, int64_t blocks)
+{
+    for (int t = 0; t < threads; t++) {
+        queues[t].begin = blocks * t / threads;
+        queues[t].end = blocks * (t + 1) / threads;
+        atomic_init(&queues[t].next, queues[t].begin);
+    }
+}
+
+/*
+ * The next block for thread `own`; -1: all are taken. *queue is the one to take from, counted from the own one: 0 at
+ * first, and kept between calls. Backwards, a queue's last block is its first.
+ */
+static inline int64_t take_block(work_queue *queues, int threads, int own, int backwards, int *queue)
+{
+    for (; *queue < threads; ++*queue) {
+        work_queue *from = &queues[(own + *queue) % threads];
+        const int64_t block = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
+        if (block < from->end) return backwards ? from->begin + from->end - 1 - block : block;
+    }
+    return -1;
+}
+
 /* Blocks for threads to take; without queues, each thread has its own share. */
 typedef struct dealt_blocks {
     spryi_range_fn run; /* NULL: the blocks are of a loop, which has one of the two bodies */
@@ -281,7 +314,7 @@ typedef struct dealt_blocks {
     int64_t blocks;
     int threads, backwards;
     atomic_int empty; /* 1: all queues are */
-    spryi_work_queue *queues;
+    work_queue *queues;
 } dealt_blocks;
 
 static void do_range(const dealt_blocks *d, int64_t begin, int64_t end, int part)
@@ -305,7 +338,7 @@ static void work_off(void *argument, int own)
     dealt_blocks *d = argument;
     int queue = 0;
     if (atomic_load_explicit(&d->empty, memory_order_relaxed)) return;
-    for (int64_t b; (b = spryi_take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;) do_block(d, b, own);
+    for (int64_t b; (b = take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;) do_block(d, b, own);
     atomic_store_explicit(&d->empty, 1, memory_order_relaxed);
 }
 
@@ -320,11 +353,11 @@ static void work_off_own(void *argument, int own)
 /* At least two threads, and as many blocks as threads. */
 static void deal(spryi_pool *pool, dealt_blocks *d)
 {
-    if (d->threads > SPRYI_MOST_WORK_QUEUES) {
+    if (d->threads > MOST_QUEUES) {
         call(pool, d->threads, work_off_own, d, d->run != NULL);
     } else {
-        spryi_work_queue queues[SPRYI_MOST_WORK_QUEUES];
-        spryi_fill_work_queues(queues, d->threads, d->blocks);
+        work_queue queues[MOST_QUEUES];
+        fill_queues(queues, d->threads, d->blocks);
         d->queues = queues;
         call(pool, d->threads, work_off, d, d->run != NULL);
     }

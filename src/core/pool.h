@@ -104,4 +104,13 @@ static inline void spryi_lower(atomic_llong *least, int64_t value)
 /* SPRY_INVALID_ARGUMENT unless threads is 0 to SPRYI_MOST_THREADS; `of` says whose. */
 spry_status spryi_check_threads(int threads, const char *of, spry_error *err);
 
+/* Tells the processor that a loop waits for another thread. */
+#if defined(__x86_64__) || defined(__i386__)
+#define SPRYI_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define SPRYI_PAUSE() __asm__ volatile("yield")
+#else
+#define SPRYI_PAUSE() ((void)0)
+#endif
+
 #endif

@@ -1,4 +1,4 @@
-/* The number of threads, and what forks leave of them. */
+/* The number of threads, what forks leave of them, and the processors for them. */
 #ifndef SPRYI_TEAM_H
 #define SPRYI_TEAM_H
 
@@ -13,5 +13,14 @@ int spryi_forks(void);
 
 /* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
 int spryi_default_threads(void);
+
+/* Processors of the calling thread's affinity. At least 1. */
+int spryi_processors(void);
+
+/*
+ * Processors that the calling thread may use: those of its affinity, and no more than the quotas of its control groups
+ * (version 2) are worth. At least 1.
+ */
+int spryi_allowed_processors(void);
 
 #endif

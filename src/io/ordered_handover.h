@@ -5,7 +5,7 @@
 #ifndef SPRYI_ORDERED_HANDOVER_H
 #define SPRYI_ORDERED_HANDOVER_H
 
-#include "core/pause.h"
+#include "core/pool.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -20,11 +20,12 @@
  *
  * Blank lines, and what follows a #, mean nothing.
  */
-#include "io/tuning.h"
+#include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
+#include "core/rates.h"
 #include "io/decimal.h"
 #include "spry/io.h"
 
@@ -38,12 +39,25 @@ enum { VERSION = 3, LINE_BYTES = 256 };
 static const char first_line[] = "\"spry-tuning 3\" first";
 static const double least_formula = -1e6, most_formula = 1e6;
 
-typedef spryi_tuning_line line;
+enum { WORDS = 4 };
+
+typedef struct line {
+    const char *words[WORDS + 1];
+    char rest[256]; /* behind the first word, as it stands there */
+    int count, number;
+    const char *path;
+} line;
+
+/* Classes as they are read; the last one is being told of. */
+typedef struct classes_read {
+    spryi_own_class *list[SPRYI_MOST_OWN_CLASSES];
+    int count;
+} classes_read;
 
 /* All of a table. */
 typedef struct table {
     spryi_tuning sizes;
-    spryi_tuning_classes classes;
+    classes_read classes;
     int headed, ended, facts;
 } table;
 
@@ -53,23 +67,19 @@ static void split(line *l, char *text)
     const size_t blank = strspn(text, " \t"), word_end = blank + strcspn(text + blank, " \t");
     snprintf(l->rest, sizeof l->rest, "%s", text + word_end + strspn(text + word_end, " \t"));
     l->count = 0;
-    for (char *word = strtok_r(text, " \t", &text); word && l->count <= SPRYI_TUNING_WORDS;
-         word = strtok_r(NULL, " \t", &text))
+    for (char *word = strtok_r(text, " \t", &text); word && l->count <= WORDS; word = strtok_r(NULL, " \t", &text))
         l->words[l->count++] = word;
 }
 
+/* SPRY_BAD_FILE, with the file and the line. */
 static spry_status wrong(const line *l, const char *expected, spry_error *err)
-{
-    return spryi_tuning_wrong(l, expected, err);
-}
-
-spry_status spryi_tuning_wrong(const line *l, const char *expected, spry_error *err)
 {
     return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "%s is no line of a tuning table: expected %s",
                            l->count > 0 ? l->words[0] : "nothing", expected);
 }
 
-int spryi_tuning_number(const char *word, double least, double most, double *value)
+/* 1: the word is a decimal number from least to most. */
+static int number_of(const char *word, double least, double most, double *value)
 {
     spryi_decimal d = {0};
     const char *end = word + strlen(word);
@@ -81,7 +91,7 @@ int spryi_tuning_number(const char *word, double least, double most, double *val
 static int is_size(const char *word, int64_t *size)
 {
     double value;
-    if (!spryi_tuning_number(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
+    if (!number_of(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
     *size = (int64_t)value;
     return 1;
 }
@@ -109,12 +119,12 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
         "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\", \"cuda whole STEP MOST\" or \"cuda "
         "case2|case3|case4 FACTOR FACTOR\" with numbers";
     double a, b;
-    if (l->count == 2 && spryi_tuning_number(l->words[1], 1, 99, &a) && a == floor(a)) {
+    if (l->count == 2 && number_of(l->words[1], 1, 99, &a) && a == floor(a)) {
         t->gpu_major = (int)a;
         return SPRY_OK;
     }
-    if (l->count != 4 || !spryi_tuning_number(l->words[2], least_formula, most_formula, &a) ||
-        !spryi_tuning_number(l->words[3], least_formula, most_formula, &b))
+    if (l->count != 4 || !number_of(l->words[2], least_formula, most_formula, &a) ||
+        !number_of(l->words[3], least_formula, most_formula, &b))
         return wrong(l, expected, err);
     spryi_size_formula *formula = strcmp(l->words[1], "ssrs") == 0  ? &t->ssrs
                                   : strcmp(l->words[1], "srs") == 0 ? &t->srs
@@ -137,10 +147,144 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
     return SPRY_OK;
 }
 
+/* ---- rates --------------------------------------------------------------------------------------- */
+
+static const char *const words[] = {"class", "title", "fitted", "number", "rate"};
+
+static int is_of_class(const line *l)
+{
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        if (strcmp(l->words[0], words[n]) == 0) return 1;
+    return 0;
+}
+
+/* Of the library's classes, and as the library knows them: devices have no others. */
+static spry_status check_class(const line *l, spry_error *err)
+{
+    const spryi_device_class *known = spryi_device_class_named(l->words[1]);
+    char names[160] = "";
+    size_t used = 0;
+    if (known && strcmp(known->driver, l->words[2]) == 0) return SPRY_OK;
+    if (known)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "class %s is of %s, not of %s", known->name,
+                               known->driver, l->words[2]);
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof names; n++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
+                                 spryi_device_class_at(n)->name);
+    return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "no device has the class \"%s\", expected one of %s",
+                           l->words[1], names);
+}
+
+static spry_status begin_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)
+{
+    spryi_own_class *own = NULL;
+    const int fits = l->count == 3 && strlen(l->words[1]) < sizeof own->name &&
+                     strlen(l->words[2]) < sizeof own->driver;
+    if (!fits || (strcmp(l->words[2], "cpu") != 0 && strcmp(l->words[2], "cuda") != 0))
+        return wrong(l, "\"class NAME cpu\" or \"class NAME cuda\", a name of at most 31 characters", err);
+    SPRYI_OK_OR_RETURN(check_class(l, err));
+    for (int n = 0; n < classes->count; n++)
+        if (strcmp(classes->list[n]->name, l->words[1]) == 0) return wrong(l, "each class once", err);
+    if (classes->count == SPRYI_MOST_OWN_CLASSES) return wrong(l, "at most 8 classes", err);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own, 1, "a table of rates", err));
+    memset(own, 0, sizeof *own);
+    memcpy(own->name, l->words[1], strlen(l->words[1]));
+    memcpy(own->driver, l->words[2], strlen(l->words[2]));
+    own->c = (spryi_device_class){.name = own->name,
+                                  .title = own->title,
+                                  .fitted = own->fitted,
+                                  .driver = own->driver,
+                                  .rates = own->rates};
+    classes->list[classes->count++] = own;
+    return SPRY_OK;
+}
+
+static spry_status take_text(char *to, size_t size, const line *l, spry_error *err)
+{
+    if (strlen(l->rest) >= size) return wrong(l, "a shorter text", err);
+    memcpy(to, l->rest, strlen(l->rest) + 1);
+    return SPRY_OK;
+}
+
+static const spryi_rate_name *name_of(const spryi_rate_name *names, const char *word)
+{
+    while (names->name && strcmp(names->name, word) != 0) names++;
+    return names->name ? names : NULL;
+}
+
+static spry_status take_number(void *to, const spryi_rate_name *name, const char *word, const line *l, spry_error *err)
+{
+    if (!number_of(word, name->least, SPRYI_MOST_RATE, spryi_rate(to, name)))
+        return wrong(l, name->least > 0 ? "a number from 1 to 1e15" : "a number from 0 to 1e15", err);
+    return SPRY_OK;
+}
+
+/* The rates of "csr" or "csr:csr_vector_cuda", new ones where there are none yet; NULL: no such format or kernel. */
+static spryi_format_rates *rates_of(spryi_own_class *own, const char *word)
+{
+    const char *colon = strchr(word, ':');
+    const spryi_kernel *kernel = colon ? spryi_find_kernel(colon + 1) : NULL;
+    const spryi_format *format = spryi_find_format(kernel ? kernel->format : word);
+    const size_t length = colon ? (size_t)(colon - word) : strlen(word);
+    if (!format || strlen(format->name) != length || strncmp(format->name, word, length) != 0 || (colon && !kernel) ||
+        (kernel && strcmp(kernel->device, own->driver) != 0))
+        return NULL;
+    for (int r = 0; r < own->c.formats; r++)
+        if (own->rates[r].format == format->name && own->rates[r].kernel == (kernel ? kernel->name : NULL))
+            return &own->rates[r];
+    if (own->c.formats == SPRYI_MOST_RATES) return NULL;
+    spryi_format_rates *rates = &own->rates[own->c.formats++];
+    rates->format = format->name;
+    rates->kernel = kernel ? kernel->name : NULL;
+    return rates;
+}
+
+static spry_status take_rate(spryi_own_class *own, const line *l, spry_error *err)
+{
+    const spryi_rate_name *name = l->count == 4 ? name_of(spryi_rate_names, l->words[2]) : NULL;
+    if (!name) return wrong(l, "\"rate FORMAT NAME NUMBER\" with a rate's name", err);
+    spryi_format_rates *rates = rates_of(own, l->words[1]);
+    if (!rates) return wrong(l, "a format, or a format and its kernel as csr:csr_vector_cuda", err);
+    return take_number(rates, name, l->words[3], l, err);
+}
+
+static spry_status take_class(spry_context *context, classes_read *classes, const line *l, spry_error *err)
+{
+    if (strcmp(l->words[0], "class") == 0) return begin_class(context, classes, l, err);
+    if (classes->count == 0) return wrong(l, "a class before what is said of it", err);
+    spryi_own_class *own = classes->list[classes->count - 1];
+    if (strcmp(l->words[0], "title") == 0) return take_text(own->title, sizeof own->title, l, err);
+    if (strcmp(l->words[0], "fitted") == 0) return take_text(own->fitted, sizeof own->fitted, l, err);
+    if (strcmp(l->words[0], "rate") == 0) return take_rate(own, l, err);
+    const spryi_rate_name *name = l->count == 3 ? name_of(spryi_class_names, l->words[1]) : NULL;
+    if (!name) return wrong(l, "\"number cache_bytes|most_memory|copy|faster_memory NUMBER\"", err);
+    return take_number(&own->c, name, l->words[2], l, err);
+}
+
+/* Each class has all that it needs; l: the table's last line. */
+static spry_status check_classes(const classes_read *classes, const line *l, spry_error *err)
+{
+    for (int n = 0; n < classes->count; n++) {
+        const spryi_device_class *c = &classes->list[n]->c;
+        int complete = c->formats > 0 && strcmp(c->rates[0].format, "csr") == 0 && c->cache_bytes > 0 &&
+                       c->most_memory > 0;
+        for (int r = 0; r < c->formats; r++)
+            complete &= c->rates[r].sharp >= 1 && c->rates[r].cached >= 1 && c->rates[r].memory >= 1;
+        if (!complete)
+            return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                                   "the table ends, and class %s lacks cache_bytes, most_memory, rates of csr first, "
+                                   "or sharp, cached or memory of a format",
+                                   c->name);
+    }
+    return SPRY_OK;
+}
+
+/* ---- a table --------------------------------------------------------------------------------------- */
+
 static spry_status take_head(const line *l, table *t, spry_error *err)
 {
     double version;
-    if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !spryi_tuning_number(l->words[1], 1, 1e9, &version))
+    if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !number_of(l->words[1], 1, 1e9, &version))
         return wrong(l, first_line, err);
     if (version != VERSION)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
@@ -153,7 +297,7 @@ static spry_status take_head(const line *l, table *t, spry_error *err)
 static spry_status take_end(const line *l, table *t, spry_error *err)
 {
     double facts;
-    if (l->count != 2 || !spryi_tuning_number(l->words[1], 0, INT32_MAX, &facts) || facts != t->facts)
+    if (l->count != 2 || !number_of(l->words[1], 0, INT32_MAX, &facts) || facts != t->facts)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "lines are missing: expected \"end %d\"",
                                t->facts);
     t->ended = 1;
@@ -168,7 +312,7 @@ static spry_status take_line(spry_context *context, const line *l, table *t, spr
     t->facts++;
     if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, &t->sizes, err);
     if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, &t->sizes, err);
-    if (spryi_tuning_is_of_class(l)) return spryi_tuning_take_class(context, &t->classes, l, err);
+    if (is_of_class(l)) return take_class(context, &t->classes, l, err);
     return wrong(l, "cpu, cuda, class, title, fitted, number or rate and what they say, or end", err);
 }
 
@@ -180,7 +324,7 @@ static spry_status complete(const line *l, table *all, spry_error *err)
     if (!all->ended)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                "the table is cut: expected \"end %d\" behind this line", all->facts);
-    SPRYI_OK_OR_RETURN(spryi_tuning_check_classes(&all->classes, l, err));
+    SPRYI_OK_OR_RETURN(check_classes(&all->classes, l, err));
     const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
     if ((t->gpu_major > 0) != formulas)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,

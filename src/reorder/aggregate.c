@@ -18,7 +18,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "reorder/groups.h"
+#include "reorder/order.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
  */
 #include "core/error.h"
 #include "core/memory.h"
-#include "reorder/groups.h"
+#include "reorder/order.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "reorder/graph.h"
-#include "reorder/ordering.h"
+#include "reorder/order.h"
 
 #include <string.h>
 

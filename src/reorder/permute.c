@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/pool.h"
-#include "reorder/ordering.h"
+#include "reorder/order.h"
 #include "spry/tools.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "formats/csrk/csrk.h"
 #include "reorder/order.h"
-#include "reorder/ordering.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 

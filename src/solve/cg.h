@@ -31,7 +31,7 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
 spry_status spryi_cg_invert_blocks(spry_context *context, spry_vector *entries, int64_t *bad_row, const spry_matrix *A,
                                    int size, spry_type type, spry_error *err);
 
-/* ---- scaling by powers of two (cg_scale.c), which is exact but where results underflow or overflow ---- */
+/* ---- scaling by powers of two (cg_magnitude.c), exact unless results underflow or overflow ---- */
 
 /* The smallest and the largest e of 2^e <= |v| < 2^(e+1) over the finite numbers v that are not 0. */
 typedef struct spryi_cg_exponents {
@@ -166,7 +166,7 @@ static inline int spryi_cg_replaces(const spry_cg_plan *s)
     return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->narrow_is_exact);
 }
 
-/* cg_options.c: checks the plan's options, and puts defaults in the place of zeros; the same for those of a run. */
+/* cg_checks.c: checks the plan's options, and puts defaults in the place of zeros; the same for those of a run. */
 spry_status spryi_cg_check_options(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err);
 

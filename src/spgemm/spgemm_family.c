@@ -1,5 +1,4 @@
 /* The kernels of sparse times sparse; the functions of those on the GPU are the plug-in's. */
-#include "core/family.h"
 #include "spgemm/cpu/rows.h"
 
 static const spryi_kernel spgemm_rows_cuda = {

@@ -1,5 +1,4 @@
 /* The family of the studies' kernels, with the descriptors of SpMV on GPUs, whose functions the plug-in has. */
-#include "core/family.h"
 #include "study/kernels/study_kernels.h"
 
 #define KERNEL(layout, way, atomic, idea_text, source_text)                                                            \

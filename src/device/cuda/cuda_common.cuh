@@ -53,7 +53,7 @@ static inline void spry_cuda_ignore(cudaError_t code)
     if (code != cudaSuccess) (void)cudaGetLastError();
 }
 
-/* Waits for all work of the current device, while no thread captures rounds of an iteration (rounds.cu). */
+/* Waits for all work of the current device, while no thread captures rounds of an iteration (vector_ops_cuda.cu). */
 cudaError_t spry_cuda_wait_for_device(void);
 
 /*

@@ -4,7 +4,7 @@
  * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The block that
  * ends last adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
  * or the shift in device memory, where the next pass finds them: no number has to go to the host. Rounds of an
- * iteration, products included, are recorded as a CUDA graph (rounds.cu).
+ * iteration, products included, are recorded as a CUDA graph (vector_ops_cuda.cu).
  * Work distribution: column c of vectors is the work of the blocks with blockIdx.y = c. A column is cut into pieces of
  * some 8 KB, PER a thread with THREADS between them; block b takes the pieces b, b + grid, ... The grid
  * depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees in which it does not matter who is

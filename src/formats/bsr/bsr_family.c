@@ -1,5 +1,4 @@
 /* The family bsr: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/bsr/bsr.h"
 
 const spryi_kernel spryi_bsr_blocks_cuda = {

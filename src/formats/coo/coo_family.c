@@ -1,5 +1,4 @@
 /* The family coo: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/coo/coo.h"
 
 const spryi_kernel spryi_coo_segmented_cuda = {

@@ -2,7 +2,6 @@
  * The family csc: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. Its kernels
  * are those of csr with the plain and the transposed product exchanged: a CSC matrix is CSR of its transpose.
  */
-#include "core/family.h"
 #include "formats/csc/csc.h"
 
 #define KERNEL(way, level, idea_text)                                                                                  \

@@ -12,13 +12,32 @@
  * Source: the transposed product of the COO kernel of Evtushenko 2019 (additions by atomics) on CSR; CSC of
  *         Sparse Methods; this library.
  */
-#include "device/cuda/sums.cuh"
+#include "device/cuda/cuda_common.cuh"
 #include "formats/csr/csr_row_blocks.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
 #include "device/cuda/kernels.h"
+
+template <typename V> static __global__ void take_sums(int64_t length, V *__restrict__ sums, V *__restrict__ y,
+                                                       scalar<V> alpha, scalar<V> beta)
+{
+    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= length) return;
+    const V sum = sums[j];
+    sums[j] = 0;
+    put(y, j, sum, alpha.get(), beta.get());
+}
+
+/* y = alpha*sums + beta*y with the alpha, beta, y and stream of args; leaves zeros for the next run. */
+template <typename V> static void launch_take_sums(int64_t length, V *sums, const spryi_run_args *args)
+{
+    enum { THREADS = 256 };
+    take_sums<V><<<(unsigned)ceil_div(length, THREADS), THREADS, 0, stream_of(args)>>>(length, sums, (V *)args->y,
+                                                                                       SPRY_ALPHA(V, args),
+                                                                                       SPRY_BETA(V, args));
+}
 
 /* Entries k, k + step, ... below end of a row with x = factor. */
 template <typename V, typename J> static __device__ __forceinline__ void

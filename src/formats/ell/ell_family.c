@@ -1,5 +1,4 @@
 /* The family ell: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/ell/ell.h"
 
 const spryi_kernel spryi_ell_slots_cuda = {

@@ -1,5 +1,4 @@
 /* The family hyb: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/hyb/hyb.h"
 
 const spryi_kernel spryi_hyb_segmented_cuda = {

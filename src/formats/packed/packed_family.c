@@ -1,5 +1,4 @@
 /* The family packed: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/packed/packed.h"
 
 const spryi_kernel spryi_packed_slices_cuda = {

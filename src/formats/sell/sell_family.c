@@ -1,5 +1,4 @@
 /* The family sell: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/sell/sell.h"
 
 const spryi_kernel spryi_sell_chunks_cuda = {

@@ -1,5 +1,4 @@
 /* The family swept: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/swept/swept.h"
 
 const spryi_kernel spryi_swept_barrier_cuda = {

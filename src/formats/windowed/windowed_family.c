@@ -1,5 +1,4 @@
 /* The family windowed: formats, kernels, and descriptors of CUDA kernels, whose functions are in the plug-in. */
-#include "core/family.h"
 #include "formats/windowed/windowed.h"
 
 const spryi_kernel spryi_windowed_staged_cuda = {
