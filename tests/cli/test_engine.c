@@ -229,8 +229,7 @@ static void random_vectors(void **state)
 
 static void bandwidth(void **state)
 {
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
     const copy_bandwidth copy = measure_copy_bandwidth(context, 0);
     assert_true(copy.gbps > 0.1);
@@ -320,8 +319,7 @@ static void numberings(void **state)
          "f64 csr plan-rcm, | f64 csr none, | f64 csr degree, | f32 csr plan-rcm, | f32 csr none, | f32 csr degree, "},
     };
     const bench_source source = {.name = "grid", .path = "gen:grid5,x=60,y=50,shuffle=3"};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         seen s = {0};
         spry_error err = {0};

@@ -92,9 +92,8 @@ static void check_twin(spry_context *context, const study_matrix *m, int full_si
 
 static void every_twin(void **state)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     const int large = getenv("SPRY_TEST_LARGE") != NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int t = 0; t < MATRICES; t++) {
         study_matrix m = study[t];
         const int full_size = large || m.entries < SMALL;

@@ -61,7 +61,7 @@ static const char *const formats[] = {NULL, "csr", "packed", "sell"};
 void both_ways(void **state)
 {
     for (int n = 0; n < 4; n++) {
-        spry_context *context = make_context(NULL, 1 + n % 2);
+        spry_context *context = context_of(1 + n % 2);
         spry_matrix *A = matrix(context, matrices[n]);
         for (int f = 0; f < 4; f++)
             for (int t = 0; t < 2; t++) {
@@ -83,7 +83,7 @@ void both_ways(void **state)
 
 void one_storage_of_symmetric(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "laplace5,x=60,y=50");
     const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "packed");
     spry_spmv_options single = o;
@@ -106,7 +106,7 @@ void one_storage_of_symmetric(void **state)
 void other_values(void **state)
 {
     for (int f = 0; f < 4; f++) {
-        spry_context *context = make_context(NULL, 1);
+        spry_context *context = context_of(1);
         spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL, *B = NULL;
         spry_arrays a = G->a;
         double *values = malloc((size_t)a.nnz * 8), *others = malloc((size_t)a.nnz * 8);
@@ -145,7 +145,7 @@ void other_values(void **state)
 
 void limits_and_refusals(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "rmat,scale=10");
     spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "sell");
     spry_spmv_plan *plan = plan_of(context, A, &o);

@@ -1,50 +1,5 @@
 #include "support.h"
 
-static void *hook_allocate(void *user, size_t bytes, size_t alignment)
-{
-    hooks *h = user;
-    int64_t call = atomic_fetch_add(&h->calls, 1) + 1;
-    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) h->faults++;
-    if (h->fail_from > 0 && call >= h->fail_from && call <= h->fail_until) return NULL;
-    void *pointer = NULL;
-    size_t least = alignment < sizeof(size_t) * 2 ? sizeof(size_t) * 2 : alignment;
-    /* the size stands in front, to be compared on release */
-    if (posix_memalign(&pointer, least, bytes + least) != 0) return NULL;
-    char *block = (char *)pointer + least;
-    memset(block, 0xa5, bytes); /* nothing may count on zeros */
-    ((size_t *)(void *)block)[-1] = bytes;
-    ((size_t *)(void *)block)[-2] = least;
-    h->blocks++;
-    h->bytes += (int64_t)bytes;
-    return block;
-}
-
-static void hook_release(void *user, void *pointer, size_t bytes)
-{
-    hooks *h = user;
-    if (!pointer || ((size_t *)pointer)[-1] != bytes) {
-        h->faults++;
-        return;
-    }
-    h->blocks--;
-    h->bytes -= (int64_t)bytes;
-    free((char *)pointer - ((size_t *)pointer)[-2]);
-}
-
-spry_context *make_context(hooks *h, int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    if (h) {
-        options.allocate = hook_allocate;
-        options.release = hook_release;
-        options.user = h;
-    }
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 static void *room(int64_t count, size_t size)
 {
     void *pointer = calloc((size_t)count + 1, size);
@@ -139,33 +94,4 @@ int is_product(const sample *s, int input, const double *y)
         if (y[i] != sum) return 0;
     }
     return 1;
-}
-
-void check_error(spry_status got, const spry_error *err, spry_status wanted, const char *argument, const char *file,
-                 int line)
-{
-    const char *fault = NULL;
-    if (got != wanted)
-        fault = "another status";
-    else if (err->status != wanted)
-        fault = "the error holds another status";
-    else if (argument && strcmp(err->argument, argument) != 0)
-        fault = "another argument is blamed";
-    else if (strlen(err->message) < 12 || strchr(err->message, '\n'))
-        fault = "the message is no sentence on one line";
-    if (!fault) return;
-    print_error("%s:%d: %s: status %d (%d in the error), wanted %d; argument \"%s\", wanted \"%s\"; message \"%s\"\n",
-                file, line, fault, (int)got, (int)err->status, (int)wanted, err->argument, argument ? argument : "any",
-                err->message);
-    fail();
-}
-
-int has_gpu(void)
-{
-    spry_context *context = make_context(NULL, 1);
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(context);
-    return found;
 }

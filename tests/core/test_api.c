@@ -9,7 +9,7 @@ static void *const mark = (void *)(uintptr_t)1;
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     small = sample_make(40, 30);
     return 0;
 }
@@ -304,8 +304,8 @@ static void arrays_are_shown(void **state)
 static void handles_in_any_order(void **state)
 {
     for (int order = 0; order < 8; order++) {
-        hooks h = {0};
-        spry_context *own = make_context(&h, 1);
+        test_memory h = {0};
+        spry_context *own = counted_context(&h, 1);
         spry_matrix *S = sample_matrix(own, &small, 0), *C = NULL;
         spry_spmv_plan *plan = NULL;
         spry_spgemm_plan *product = NULL;
@@ -430,7 +430,7 @@ static void kernels(void **state)
 static void kernels_above_the_level(void **state)
 {
     assert_int_equal(setenv("SPRY_SIMD", "portable", 1), 0);
-    spry_context *portable = make_context(NULL, 1);
+    spry_context *portable = context_of(1);
     assert_int_equal(unsetenv("SPRY_SIMD"), 0);
     spry_matrix *A = sample_matrix(portable, &small, 0);
     int refused = 0;

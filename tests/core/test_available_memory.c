@@ -156,8 +156,7 @@ static void this_process(void **state)
     FILE *file = fopen("/proc/self/statm", "r");
     assert_true(file && fscanf(file, "%ld", &pages) == 1 && getrlimit(RLIMIT_AS, &usual) == 0);
     fclose(file);
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM;
     assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){most, usual.rlim_max}), 0);
     const int64_t left = spry_available_memory_bytes();

@@ -18,7 +18,7 @@ static void *take(spry_context *context, int64_t bytes)
 /* 1 where blocks are kept: not under AddressSanitizer. */
 static int keeps(void)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spryi_release(context, take(context, 16 * MB));
     int kept = spry_context_trim(context) > 0;
     spry_context_destroy(context);
@@ -28,7 +28,7 @@ static int keeps(void)
 static void a_block_serves_again(void **state)
 {
     if (!keeps()) skip();
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     void *first = take(context, 16 * MB);
     const int64_t held = spry_context_bytes(context), peak = spry_context_peak_bytes(context);
     spryi_release(context, first);
@@ -48,7 +48,7 @@ static void a_block_serves_again(void **state)
 static void others_are_fresh(void **state)
 {
     if (!keeps()) skip();
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     void *large = take(context, 32 * MB), *beside = take(context, 32 * MB);
     spryi_release(context, beside);
     spryi_release(context, large);
@@ -73,7 +73,7 @@ static int is_within_peak(const spry_context *context)
 
 static void never_more_than_the_peak(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     void *blocks[24];
     for (int round = 0; round < 6; round++) {
         const int64_t bytes = (8 + 5 * (int64_t)round) * MB; /* no spare of a round before fits */
@@ -93,8 +93,8 @@ static void never_more_than_the_peak(void **state)
 
 static void hooks_get_every_block_back(void **state)
 {
-    hooks h = {0};
-    spry_context *context = make_context(&h, 1);
+    test_memory h = {0};
+    spry_context *context = counted_context(&h, 1);
     void *first = take(context, 16 * MB);
     assert_int_equal(h.blocks, 2); /* the context, and it */
     spryi_release(context, first);
@@ -108,7 +108,7 @@ static void hooks_get_every_block_back(void **state)
 static void counted(void **state)
 {
     if (!keeps()) skip();
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     assert_int_equal(spry_context_cached_bytes(context), 0);
     void *block = take(context, 16 * MB), *other = take(context, 24 * MB);
     const int64_t held = spry_context_bytes(context);
@@ -142,7 +142,7 @@ static void switched_off(void **state)
 /* A plan in memory that another left behind is the same plan. */
 static void plans_in_used_memory(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     spry_error err = {0};
     if (spry_matrix_open(context, &A, "gen:laplace7,x=70,y=70,z=60", NULL, &err) != SPRY_OK)
@@ -178,7 +178,7 @@ static void plans_in_used_memory(void **state)
 /* Address space that is reserved counts for what is used of it, and a spare of it serves again. */
 static void reserved_blocks(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     const int64_t used[] = {0, 100, 7 * MB};
     const int64_t reserved[] = {1 * MB, 64 * MB};
     for (int r = 0; r < 2; r++)

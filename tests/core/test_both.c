@@ -8,7 +8,7 @@
 /* A kernel by name, a pattern with scalings, an ordering: each direction has them. */
 static void other_options(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "rmat,scale=9");
     static const char *const kernels[] = {"csr_portable_cpu", "packed_portable_cpu", "ell_portable_cpu"};
     for (int k = 0; k < 4; k++) {
@@ -103,7 +103,7 @@ static void check_update(spry_context *context, by_columns *c, const spry_spmv_o
 
 static void values_by_columns(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *G = matrix(context, "grid5,x=9,y=7");
     for (int k = -1; k < spry_kernel_count(); k++)
         for (int c = 0; c < 8; c++) {
@@ -127,7 +127,7 @@ static void values_by_columns(void **state)
 /* The arrays of a container, which are mapped, and count as little in owned_bytes as the caller's. */
 static void a_container_by_columns(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL;
     by_columns by = by_columns_of(context, G, SPRY_GENERAL);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);

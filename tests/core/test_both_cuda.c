@@ -1,8 +1,6 @@
 /* Plans of both directions on a GPU. Skipped where there is none. */
 #include "both_support.h"
 
-enum { SKIPPED = 77 };
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways), cmocka_unit_test(one_storage_of_symmetric),

@@ -8,7 +8,7 @@
 /* Memory refused at every step: an error, and nothing left. */
 static void without_memory(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "rmat,scale=9");
     const int64_t blocks = mock.blocks, held = spry_context_bytes(context);
     int made = 0, refused = 0;
@@ -39,7 +39,7 @@ static void update_of_a_container(void **state)
 {
     char path[] = "/tmp/spry-both-XXXXXX.spry";
     const int file = mkstemps(path, 5);
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "rmat,scale=9"), *B = NULL;
     spry_write_options write_options = SPRY_INIT(spry_write_options);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);

@@ -12,7 +12,7 @@
 
 static void within_a_context(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, GRID);
     const int64_t bytes = spry_context_bytes(context);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
@@ -55,7 +55,7 @@ static void within_a_context(void **state)
 /* Whatever a plan tells of its parameters is taken from memory again: hyb of rows with few entries has width 0. */
 static void without_width(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, "uniform,rows=3000,degree=1");
     const spry_spmv_options o = measuring(PLENTY);
     (void)plan_with(context, A, &o);
@@ -76,7 +76,7 @@ static void least_limit(void **state)
 {
     static const char *const policies[] = {"measure", "tree", "tree:unpredictable", "cost"};
     static const char *const specs[] = {GRID, "grid7,x=30,y=30,z=30", "uniform,rows=3000,degree=1"};
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         spry_matrix *A = matrix(context, specs[s]);
         for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
@@ -102,7 +102,7 @@ static void least_limit(void **state)
 /* Without memory for the vectors of a trial the plan is that of cost, which needs none. */
 static void no_vectors(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
@@ -136,7 +136,7 @@ static void too_many_columns(void **state)
     static double values[ROWS * EACH];
     if (INSTRUMENTED) skip(); /* sanitizers need the addresses */
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -183,7 +183,7 @@ static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_ind
 
 static void fingerprints(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, GRID);
     spry_spmv_options o = measuring(PLENTY);
     const spry_choice_info first = asked(context, A, &o);
@@ -251,7 +251,7 @@ static void little_time(void **state)
 {
     static const char *const specs[] = {"dense,rows=40", "diagonal,rows=1", GRID, "rmat,scale=9", "arrow,rows=3000"};
     enum { SPECS = sizeof specs / sizeof *specs };
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     for (int c = 0; c <= SPECS; c++) {
         spry_matrix *A = c < SPECS ? matrix(context, specs[c]) : one_row(context);
         for (int op = 0; op < 2; op++) {
@@ -273,7 +273,7 @@ static void nothing_to_measure(void **state)
 {
     static const int32_t offsets[4] = {0}, columns[1];
     static const double values[1];
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = NULL, *B = matrix(context, GRID);
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = measuring(0);
@@ -307,7 +307,7 @@ static void nothing_to_measure(void **state)
 static void refused(void **state)
 {
     static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, "arrow,rows=3000");
     spry_spmv_options o = measuring(PLENTY), cost = SPRY_INIT(spry_spmv_options);
     cost.expected_calls = 100000000; /* so many that a look pays */
@@ -341,23 +341,21 @@ static void refused(void **state)
 /* Each allocation refused in turn: the plan is made and right, or it is SPRY_OUT_OF_MEMORY; nothing is left. */
 static void refused_memory(void **state)
 {
-    spry_context *other = make_context(NULL, 1);
+    spry_context *other = context_of(1);
     spry_matrix *A = matrix(other, "grid5,x=12,y=10");
     for (int onwards = 0; onwards < 2; onwards++)
         for (int64_t n = 1, more = 1; more; n++) {
-            hooks h = {0};
-            spry_context *context = make_context(&h, 1);
-            const int64_t before = h.calls;
+            test_memory h = {0};
+            spry_context *context = counted_context(&h, 1);
             spry_spmv_options o = measuring(INSTRUMENTED ? 40000 : 4000);
             spry_spmv_plan *mark = (spry_spmv_plan *)(uintptr_t)1, *plan = mark;
             spry_error err = SPRY_ERROR_INIT;
             o.op = n % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-            h.fail_from = before + n;
-            h.fail_until = onwards ? INT64_MAX : before + n;
+            fail_call(&h, n, onwards);
             spry_status status = spry_context_set_choices(context, path, &err);
             if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, &err);
-            more = h.calls - before >= n;
-            h.fail_from = 0;
+            more = call_failed(&h);
+            fail_call(&h, 0, 0);
             if (status == SPRY_OK) {
                 check_product(other, plan, A, o.op);
                 spry_spmv_plan_destroy(plan);
@@ -403,7 +401,7 @@ static void *plan_all(void *argument)
 /* Each matrix is measured once, whoever comes first. */
 static void at_once(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *const A[MATRICES] = {matrix(context, GRID), matrix(context, "grid5,x=50,y=60")};
     planner p[PLANNERS];
     pthread_t threads[PLANNERS];
@@ -432,7 +430,7 @@ static void at_once(void **state)
 
 static void explained(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, GRID);
     spry_spmv_options spmv = measuring(PLENTY);
     spry_explain_options o = SPRY_INIT(spry_explain_options);

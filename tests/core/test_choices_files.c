@@ -9,7 +9,7 @@
 static void over_contexts(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *one = make_context(NULL, 2), *other = make_context(NULL, 2);
+    spry_context *one = context_of(2), *other = context_of(2);
     spry_matrix *A = matrix(one, GRID), *B = matrix(one, "grid5,x=50,y=60");
     set_file(one);
     set_file(other); /* neither loses what the other one finds */
@@ -17,7 +17,7 @@ static void over_contexts(void **state)
     check_told(&a, SPRY_REASON_MEASURED, a.format);
     check_told(&b, SPRY_REASON_MEASURED, b.format);
     spry_context_destroy(other);
-    other = make_context(NULL, 2);
+    other = context_of(2);
     set_file(other);
     assert_int_equal(spry_choice_count(other), 2);
     const told again = plan_with(other, A, &o), too = plan_with(other, B, &o);
@@ -71,7 +71,7 @@ static void check_refused(spry_context *context, const char *text, int line, con
 static void bad_files(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_context *context = context_of(2), *fresh = context_of(2);
     spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
     char text[4096];
     (void)unlink(path);
@@ -122,7 +122,7 @@ static void bad_files(void **state)
 
 static void clearing(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     static const char old[] = "spry-choices 0.0.1\nsomething\n", foreign[] = "my thesis\n";
     write_text(foreign, strlen(foreign));
     expect_error(spry_context_clear_choices(context, path, &err), SPRY_BAD_FILE, NULL);
@@ -144,7 +144,7 @@ static void clearing(void **state)
 static void repeated(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_context *context = context_of(2), *fresh = context_of(2);
     spry_matrix *A = matrix(context, GRID);
     char text[4096];
     (void)unlink(path);
@@ -168,7 +168,7 @@ static void behind_links(void **state)
     char link[128], farther[128], target[128], there[128];
     struct stat facts;
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, GRID);
     snprintf(target, sizeof target, "%s/target", folder);
     snprintf(link, sizeof link, "%s/link", folder);
@@ -202,7 +202,7 @@ static void read_alone(void **state)
 {
     const uid_t me = geteuid(), other = me == 0 ? 65534 : me;
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_context *context = context_of(2), *fresh = context_of(2);
     spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
     char absent[128];
     (void)unlink(path);
@@ -236,7 +236,7 @@ static void read_alone(void **state)
 static void unwritten(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
     (void)unlink(path);
     set_file(context);
@@ -259,7 +259,7 @@ static void unwritten(void **state)
 
 static void oldest_make_way(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
     for (int n = 0; n < SPRYI_MOST_CHOICES + 10; n++) {
         snprintf(info.fingerprint, sizeof info.fingerprint, "%016x", n);

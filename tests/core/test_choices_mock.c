@@ -30,7 +30,7 @@ static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, c
 static void on_a_device(void **state)
 {
     for (int converts = 0; converts < 2; converts++) {
-        spry_context *context = make_context(NULL, 2);
+        spry_context *context = context_of(2);
         spry_matrix *A = matrix(context, GRID);
         spry_arrays arrays;
         mock.converts = converts;
@@ -62,7 +62,7 @@ static void on_a_device(void **state)
 /* The device's allocations refused in turn: the plan is right, or SPRY_OUT_OF_MEMORY, and nothing is left. */
 static void refused_there(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = matrix(context, "grid5,x=12,y=10");
     for (int64_t n = 1, more = 1; more; n++) {
         spry_spmv_options o = measuring(20000);
@@ -95,7 +95,7 @@ static void few_products_of_device_arrays(void **state)
         const char *spec, *kernel;
     } cases[] = {{"gen:grid5,x=200,y=200", "csr_vector_cuda"}, {"gen:arrow,rows=100000", "csr_merge_cuda"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_context *context = make_context(NULL, 2);
+        spry_context *context = context_of(2);
         const spryi_device_class *h100 = spryi_class_named(context, "h100");
         spry_matrix *A = matrix(context, cases[c].spec);
         spry_arrays arrays;

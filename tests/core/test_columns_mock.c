@@ -10,7 +10,7 @@ static sample s;
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     s = sample_make(70, 40);
     return 0;
 }

@@ -38,8 +38,8 @@ static spry_matrix *generated(spry_context *context, const char *spec)
    make the call fail. */
 static void only_when_asked(void **state)
 {
-    hooks h = {0};
-    spry_context *context = make_context(&h, 2);
+    test_memory h = {0};
+    spry_context *context = counted_context(&h, 2);
     spry_matrix *A = generated(context, "grid5,x=60,y=60");
     spry_spmv_plan *csr = plan_of(context, A, in_format("csr")), *coo = plan_of(context, A, in_format("coo"));
     const int64_t calls = h.calls, held = spry_context_bytes(context);
@@ -47,14 +47,13 @@ static void only_when_asked(void **state)
     info.struct_size = offsetof(spry_spmv_plan_info, baseline);
     assert_int_equal(spry_spmv_plan_get_info(coo, &info, NULL), SPRY_OK);
     assert_int_equal(h.calls, calls);
-    h.fail_from = calls + 1;
-    h.fail_until = INT64_MAX;
+    fail_call(&h, 1, 1);
     info = info_of(coo);
     assert_true(h.calls > calls);
     assert_true(info.predicted_us == 0 && info.baseline_us == 0 && info.break_even_calls == SPRY_NEVER);
     assert_string_equal(info.baseline, "csr");
     assert_int_equal(info_of(csr).break_even_calls, 0);
-    h.fail_from = h.fail_until = 0;
+    fail_call(&h, 0, 0);
     assert_true(info_of(coo).predicted_us > 0);
     assert_int_equal(spry_context_bytes(context), held);
     (void)info_of(csr);
@@ -71,7 +70,7 @@ static void only_when_asked(void **state)
 
 static void follow_the_ranks(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = generated(context, "grid5,x=300,y=300");
     static const struct {
         const char *format;
@@ -130,7 +129,7 @@ static void *ask(void *plan)
 static void by_several_threads(void **state)
 {
     enum { THREADS = 4 };
-    spry_context *context = make_context(NULL, 3);
+    spry_context *context = context_of(3);
     spry_matrix *A = generated(context, "grid5,x=300,y=300");
     spry_spmv_options o = in_format("coo");
     spry_spmv_plan *all = plan_of(context, A, o);
@@ -154,7 +153,7 @@ static void by_several_threads(void **state)
 /* A limit of what a plan owns is enough, a byte less is not, whatever the format and the layout; nothing is left. */
 static void limits_are_what_plans_own(void **state)
 {
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     sample s = sample_make(900, 300);
     for (int input = 0; input < INPUTS; input++)
         for (int f = 0; f < spry_format_count(); f++)
@@ -224,7 +223,7 @@ static spry_reason reason_with(spry_context *context, const spry_matrix *A, int6
 
 static void updates_repeat_conversions(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = generated(context, "grid7,x=20,y=20,z=20");
     const spry_reason many = reason_with(context, A, 0, 0);
     assert_true(many != SPRY_REASON_FEW_CALLS);
@@ -244,7 +243,7 @@ static void of_both_triangles(void **state)
 {
     static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};
     static const double values[] = {4, -1, 4, -1, 4, -1, 4};
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;

@@ -16,7 +16,7 @@ static spry_spmv_plan_info info_with(spry_context *context, const spry_matrix *A
 static void on_a_device(void **state)
 {
     static const char *const formats[] = {"csr", "coo", "csr2", "ell", "sell"};
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=70,y=50", NULL, NULL), SPRY_OK);
     const int64_t vectors = 8 * (spry_matrix_rows(A) + spry_matrix_cols(A)), blocks = mock.blocks;
@@ -68,7 +68,7 @@ static const void *on_the_device(spry_context *context, const void *host, int64_
 /* Arrays that are on the device already are the caller's in csr, and copied by what is built of them. */
 static void arrays_there(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     sample s = sample_make(300, 200);
     spry_arrays a = sample_arrays(&s, 0);
     spry_matrix *A = NULL;

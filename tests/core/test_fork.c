@@ -88,7 +88,7 @@ static void make_matrix(void)
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     make_matrix();
     assert_in_range(spry_format_count(), 1, MOST_PLANS / 2);
     for (int number = 0; number < 2 * spry_format_count(); number++) {
@@ -323,7 +323,7 @@ static void threads_of_children(void **state)
 
 static int has_a_team(void)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     make_matrix();
     spry_spmv_plan *plan = plan_number(0);
     EXPECT(spry_context_threads(context) == 2 && plan && multiplies(plan, z));

@@ -102,7 +102,7 @@ static void updates_and_refusals(void **state)
         uint64_t seed = t * 7919 + 13;
         char format[64], what[128];
         void *values = NULL;
-        spry_context *context = make_context(NULL, 2);
+        spry_context *context = context_of(2);
         spry_matrix *A = drawn_matrix(context, &seed, &values);
         spry_spmv_options o = drawn_options(format, &seed);
         spry_spmv_plan *plan = NULL;
@@ -136,7 +136,7 @@ static void updates_and_refusals(void **state)
 static void shared_values(void **state)
 {
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-        spry_context *context = make_context(NULL, 1);
+        spry_context *context = context_of(1);
         spry_read_options ones = SPRY_INIT(spry_read_options);
         spry_matrix *A = NULL;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -163,7 +163,7 @@ static void shared_values(void **state)
 static void refused_before_work(void **state)
 {
     enum { ROWS = 64, NNZ = 1 << 25 };
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* pages that nothing touches */
     float *values = calloc(NNZ, sizeof *values);
     spry_matrix *A = NULL;
@@ -188,7 +188,7 @@ static void refused_before_work(void **state)
 static void wide_matrices(void **state)
 {
     enum { ROWS = 200, EACH = 8, WIDE = 1 << 21 };
-    spry_context *context = make_context(NULL, 2);
+    spry_context *context = context_of(2);
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static double values[ROWS * EACH], y[ROWS], expected[ROWS];
     double *x = malloc(WIDE * sizeof *x);

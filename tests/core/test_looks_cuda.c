@@ -1,11 +1,9 @@
 /* Looks at matrices in a GPU's memory see what looks at the host's arrays see. Skipped where there is no GPU. */
 #include "looks_support.h"
 
-enum { SKIPPED = 77 };
-
 static void as_on_the_host(void **state)
 {
-    spry_context *context = make_context(NULL, 0);
+    spry_context *context = context_of(0);
     for (int n = 0; n < looked_at_count; n++) {
         both_places both = in_both_places(context, looked_at[n].spec);
         check_same_look(looked_at[n].spec, &both, SPRYI_QUICK, SPRY_F32);

@@ -28,7 +28,7 @@ static void look(spry_context *context, const looked *l)
 static void as_on_the_host(void **state)
 {
     for (int n = 0; n < looked_at_count; n++) {
-        spry_context *context = make_context(NULL, 1 + 2 * (n % 2));
+        spry_context *context = context_of(1 + 2 * (n % 2));
         look(context, &looked_at[n]);
         spry_context_destroy(context);
     }
@@ -37,7 +37,7 @@ static void as_on_the_host(void **state)
 /* Few columns are copied whole: a gather takes longer. */
 static void small_ones_are_copied(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     both_places both = in_both_places(context, "grid5,x=100,y=100");
     const int64_t calls = mock.gathers;
     check_same_look("grid5", &both, SPRYI_FULL, SPRY_F64);
@@ -49,7 +49,7 @@ static void small_ones_are_copied(void **state)
 /* Memory refused at every step: an error and nothing left, or the answer. */
 static void without_memory(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     both_places both = in_both_places(context, "grid5,x=400,y=400");
     const int64_t held = spry_context_bytes(context);
     int refused = 0, done = 0;

@@ -9,54 +9,11 @@ typedef struct job {
     double *y;
 } job;
 
-/* Does the whole of something, and undoes it; must be given back with what it returned. */
-typedef spry_status (*work)(spry_context *context, const job *j, spry_error *err);
-
-static void check_failed(const hooks *h, spry_context *context, const spry_error *err, spry_status status, int64_t n)
-{
-    if (status != SPRY_OUT_OF_MEMORY)
-        fail_msg("call %lld refused: status %d, %s", (long long)n, (int)status, err->message);
-    check_error(status, err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
-    if (spry_context_bytes(context) != 0 || h->blocks != 1 || h->faults != 0)
-        fail_msg("call %lld refused: %lld bytes held, %lld blocks, %lld faults", (long long)n,
-                 (long long)spry_context_bytes(context), (long long)h->blocks - 1, (long long)h->faults);
-}
-
-/* The n-th call refused alone, then it and all after it; until nothing is refused any more. Returns the calls. */
-static int64_t refuse_each(work w, const job *j)
-{
-    int64_t calls = 0;
-    for (int onwards = 0; onwards < 2; onwards++)
-        for (int64_t n = 1;; n++) {
-            hooks h = {0};
-            spry_context *context = make_context(&h, 2);
-            int64_t before = h.calls;
-            h.fail_from = before + n;
-            h.fail_until = onwards ? INT64_MAX : before + n;
-            spry_error err = {0};
-            spry_status status = w(context, j, &err);
-            calls = h.calls - before;
-            int refused = calls >= n;
-            if (refused) {
-                check_failed(&h, context, &err, status, n);
-            } else {
-                if (status != SPRY_OK) fail_msg("nothing refused: status %d, %s", (int)status, err.message);
-                assert_int_equal(spry_context_bytes(context), 0);
-                assert_int_equal(h.blocks, 1);
-            }
-            spry_context_destroy(context);
-            assert_int_equal(h.blocks, 0);
-            assert_int_equal(h.bytes, 0);
-            assert_int_equal(h.faults, 0);
-            if (!refused) break;
-        }
-    return calls;
-}
-
 /* ---- what is tried -------------------------------------------------------------------------------- */
 
-static spry_status create_copy(spry_context *context, const job *j, spry_error *err)
+static spry_status create_copy(spry_context *context, const void *input, spry_error *err)
 {
+    const job *j = input;
     spry_arrays a = sample_arrays(j->s, j->input);
     a.ownership = SPRY_COPY;
     spry_matrix *mark = (spry_matrix *)(uintptr_t)1, *A = mark;
@@ -71,7 +28,7 @@ static spry_status create_copy(spry_context *context, const job *j, spry_error *
 /* Its handle is made without hooks in another context, so that only what follows is refused. */
 static spry_matrix *matrix_of(const job *j, spry_context **other)
 {
-    *other = make_context(NULL, 2);
+    *other = context_of(2);
     return sample_matrix(*other, j->s, j->input);
 }
 
@@ -90,8 +47,9 @@ static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A
     return status;
 }
 
-static spry_status plan_and_run(spry_context *context, const job *j, spry_error *err)
+static spry_status plan_and_run(spry_context *context, const void *input, spry_error *err)
 {
+    const job *j = input;
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other);
     spry_spmv_plan *plan;
@@ -107,8 +65,9 @@ static spry_status plan_and_run(spry_context *context, const job *j, spry_error 
     return status;
 }
 
-static spry_status one_shot(spry_context *context, const job *j, spry_error *err)
+static spry_status one_shot(spry_context *context, const void *input, spry_error *err)
 {
+    const job *j = input;
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other);
     spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
@@ -121,8 +80,9 @@ static spry_status one_shot(spry_context *context, const job *j, spry_error *err
     return status;
 }
 
-static spry_status verify(spry_context *context, const job *j, spry_error *err)
+static spry_status verify(spry_context *context, const void *input, spry_error *err)
 {
+    const job *j = input;
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
@@ -136,8 +96,9 @@ static spry_status verify(spry_context *context, const job *j, spry_error *err)
     return status;
 }
 
-static spry_status convert(spry_context *context, const job *j, spry_error *err)
+static spry_status convert(spry_context *context, const void *input, spry_error *err)
 {
+    const job *j = input;
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other), *mark = (spry_matrix *)(uintptr_t)1, *B = mark;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
@@ -173,8 +134,8 @@ static int free_sample(void **state)
 
 static void context_itself(void **state)
 {
-    hooks h = {0};
-    spry_context *made = make_context(&h, 1); /* shows the hooks that are set */
+    test_memory h = {0};
+    spry_context *made = counted_context(&h, 1); /* shows the hooks that are set */
     spry_context_destroy(made);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.blocks, 0);
@@ -184,20 +145,20 @@ static void copying_a_matrix(void **state)
 {
     for (int input = 0; input < INPUTS; input++) {
         job j = {.s = &sample_of_memory, .input = input};
-        assert_int_equal(refuse_each(create_copy, &j), input == 4 ? 3 : 4); /* handle and arrays */
+        assert_int_equal(fail_every_allocation(create_copy, &j, 2), input == 4 ? 3 : 4); /* handle and arrays */
     }
 }
 
 static void every_kernels_plan(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
             if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most of their set-up */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
-            assert_true(refuse_each(plan_and_run, &j) >= 3); /* plan, storage, workspace at least */
+            assert_true(fail_every_allocation(plan_and_run, &j, 2) >= 3); /* plan, storage, workspace at least */
         }
     }
     spry_context_destroy(context);
@@ -207,7 +168,7 @@ static void one_shots(void **state)
 {
     for (int input = 0; input < INPUTS; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
-        refuse_each(one_shot, &j);
+        fail_every_allocation(one_shot, &j, 2);
     }
 }
 
@@ -216,7 +177,7 @@ static void verification(void **state)
     int64_t refused = 0; /* rows of CSR are judged one by one, without memory */
     for (int input = 0; input < 4; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
-        refused += refuse_each(verify, &j);
+        refused += fail_every_allocation(verify, &j, 2);
     }
     assert_true(refused >= 1);
 }
@@ -226,7 +187,7 @@ static void conversion(void **state)
     for (int input = 0; input < INPUTS; input++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
             job j = {&sample_of_memory, input, NULL, (spry_layout)layout, room_for_y};
-            assert_true(refuse_each(convert, &j) >= 3);
+            assert_true(fail_every_allocation(convert, &j, 2) >= 3);
         }
 }
 
@@ -235,18 +196,17 @@ static void update_of_values(void **state)
 {
     const sample *s = &sample_of_memory;
     for (int input = 0; input < 4; input++)
-        for (int64_t n = 1;; n++) {
-            hooks h = {0};
-            spry_context *context = make_context(&h, 2);
+        for (int64_t n = 1, refused = 1; refused; n++) {
+            test_memory h = {0};
+            spry_context *context = counted_context(&h, 2);
             spry_matrix *A = sample_matrix(context, s, input);
             spry_spmv_plan *plan = NULL;
             assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
-            int64_t held = spry_context_bytes(context), before = h.calls;
-            h.fail_from = before + n;
-            h.fail_until = INT64_MAX;
+            int64_t held = spry_context_bytes(context);
+            fail_call(&h, n, 1);
             spry_error err = {0};
             spry_status status = spry_spmv_plan_update(plan, NULL, &err);
-            int refused = h.calls - before >= n;
+            refused = call_failed(&h);
             if (refused) check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
             if (!refused) assert_int_equal(status, SPRY_OK);
             assert_int_equal(spry_context_bytes(context), held);
@@ -259,29 +219,26 @@ static void update_of_values(void **state)
             spry_context_destroy(context);
             assert_int_equal(h.blocks, 0);
             assert_int_equal(h.faults, 0);
-            if (!refused) break;
         }
 }
 
 static void measuring(void **state)
 {
     sample s = sample_make(30, 20);
-    hooks h = {0};
-    spry_context *context = make_context(&h, 1);
+    test_memory h = {0};
+    spry_context *context = counted_context(&h, 1);
     spry_matrix *A = sample_matrix(context, &s, 0);
     spry_spmv_plan *plan = NULL;
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
     int64_t held = spry_context_bytes(context), refused = 0;
     for (int64_t n = 1;; n++) {
-        int64_t before = h.calls;
-        h.fail_from = before + n;
-        h.fail_until = INT64_MAX;
+        fail_call(&h, n, 1);
         spry_measurement m = SPRY_INIT(spry_measurement);
         m.median_us = -77;
         spry_error err = {0};
         spry_status status = spry_spmv_plan_measure(plan, &m, &err);
         assert_int_equal(spry_context_bytes(context), held);
-        if (h.calls - before < n) {
+        if (!call_failed(&h)) {
             assert_int_equal(status, SPRY_OK);
             break;
         }
@@ -301,8 +258,8 @@ static void measuring(void **state)
 static void running_allocates_nothing(void **state)
 {
     const sample *s = &sample_of_memory;
-    hooks h = {0};
-    spry_context *context = make_context(&h, 2);
+    test_memory h = {0};
+    spry_context *context = counted_context(&h, 2);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);

@@ -175,7 +175,7 @@ static void orders(spry_context *context, const spry_matrix *A, int64_t n)
 static void do_all(int threads)
 {
     static const char *const specs[] = {"grid5,x=150,y=150", "rmat,scale=11"};
-    spry_context *context = make_context(NULL, threads);
+    spry_context *context = context_of(threads);
     bit_count = 0;
     for (int s = 0; s < 2; s++) {
         spry_matrix *A = NULL;
@@ -225,13 +225,13 @@ static void any_value_of_the_variable(void **state)
                {"", 0},    {"0", 0},  {"-1", 0},  {"4097", 0}, {"99999", 0}, {"99999999999999999999", 0},
                {"two", 0}, {"2x", 0}, {"1.5", 0}, {",2", 0},   {" ", 0},     {"0x4", 0}};
     unsetenv("OMP_NUM_THREADS");
-    spry_context *context = make_context(NULL, 0);
+    spry_context *context = context_of(0);
     const int processors = spry_context_threads(context);
     spry_context_destroy(context);
     assert_in_range(processors, 1, SPRYI_MOST_THREADS);
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         setenv("OMP_NUM_THREADS", all[v].value, 1);
-        context = make_context(NULL, 0);
+        context = context_of(0);
         const int threads = spry_context_threads(context);
         if (threads != (all[v].threads ? all[v].threads : processors)) fail_msg("\"%s\": %d", all[v].value, threads);
         spry_context_destroy(context);

@@ -11,7 +11,7 @@ static void *const mark = (void *)(uintptr_t)1;
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     small = sample_make(40, 30);
     pieces = sample_make(3000, 100001);
     A = sample_matrix(context, &small, 0);
@@ -188,9 +188,8 @@ static void alpha_not_finite(void **state)
 {
     static const int32_t offsets[] = {0, 1, 1}, columns[] = {0};
     static const double values[] = {2}, x[] = {3}, alphas[] = {NAN, INFINITY};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 1, offsets, columns, values, NULL), SPRY_OK);
     for (int k = 0; k < spry_kernel_count(); k++)
         for (int a = 0; a < 2; a++) {

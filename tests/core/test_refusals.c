@@ -7,7 +7,7 @@ static sample small;
 
 static int begin(void **state)
 {
-    context = make_context(NULL, 1);
+    context = context_of(1);
     small = sample_make(20, 30);
     A = sample_matrix(context, &small, 0);
     return 0;

@@ -40,7 +40,8 @@ static void *run_often(void *argument)
 }
 
 /* Runs on so many threads while every allocation fails; returns how many failed, all of them for their workspace. */
-static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, int brings, int64_t workspace_bytes)
+static int64_t run_together(const spry_spmv_plan *plan, test_memory *h, int threads, int brings,
+                            int64_t workspace_bytes)
 {
     pthread_t started[THREADS];
     runner runners[THREADS];
@@ -48,8 +49,7 @@ static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, i
     int64_t failed = 0;
     const int64_t before = atomic_load(&h->calls);
     assert_int_equal(pthread_barrier_init(&start, NULL, (unsigned)threads), 0);
-    h->fail_from = before + 1;
-    h->fail_until = INT64_MAX;
+    fail_call(h, 1, 1);
     for (int t = 0; t < threads; t++) {
         runners[t] = (runner){plan, &start, workspace_bytes, brings, 0, 0};
         assert_int_equal(pthread_create(&started[t], NULL, run_often, &runners[t]), 0);
@@ -60,7 +60,7 @@ static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, i
         failed += runners[t].failed;
     }
     (void)pthread_barrier_destroy(&start);
-    h->fail_from = h->fail_until = 0;
+    fail_call(h, 0, 0);
     assert_int_equal(atomic_load(&h->calls) - before, failed);
     return failed;
 }
@@ -68,8 +68,8 @@ static int64_t run_together(const spry_spmv_plan *plan, hooks *h, int threads, i
 static void runs_allocate_as_told(void **state)
 {
     int64_t overlapping = 0;
-    hooks h = {0};
-    spry_context *context = make_context(&h, 1);
+    test_memory h = {0};
+    spry_context *context = counted_context(&h, 1);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=120,y=120", NULL, NULL), SPRY_OK);
     for (int f = 0; f < spry_format_count(); f++)

@@ -4,7 +4,7 @@
 /* x is scaled and has no elements, so that the plan needs no workspace: y = beta*y all the same. */
 static void scaling_of_nothing(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     const int32_t offsets[4] = {0}, columns[1] = {0};
     const double scaling[1] = {1};
     for (int transposed = 0; transposed < 2; transposed++) {
@@ -39,7 +39,7 @@ static void scaling_of_nothing(void **state)
 /* What row_scaling makes of rows without entries, and column_scaling of columns without. */
 static void scaling_by_no_number(void **state)
 {
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     static const int32_t offsets[] = {0, 0, 1, 1, 2}, columns[] = {0, 2};
     static const double rows[] = {NAN, 2, INFINITY, 3}, cols[] = {1, NAN, 0.5}, x[] = {5, 7, 8}, zero = 0, two = 2;
     for (int f = 0; f < spry_format_count(); f++) {

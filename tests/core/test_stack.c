@@ -233,7 +233,7 @@ static int solves(spry_matrix *A)
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     return 0;
 }
 

@@ -49,7 +49,7 @@ const char *__asan_default_options(void)
 /* A context whose threads begin in an odd environment. */
 static spry_context *odd_context(int threads)
 {
-    spry_context *context = make_context(NULL, threads);
+    spry_context *context = context_of(threads);
     spry_matrix *A = NULL;
     enter(5);
     const spry_status status = spry_matrix_generate(context, &A, "grid5,x=400,y=400", NULL, NULL);
@@ -100,7 +100,7 @@ static void reading_knows_no_environment(void **state)
     char *text = long_text();
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
         enter(0);
-        spry_context *context = odd_context(3), *alone = make_context(NULL, 1);
+        spry_context *context = odd_context(3), *alone = context_of(1);
         spry_matrix *right = read_in(alone, text, (spry_type)type);
         for (int environment = 1; environment < 8; environment++) {
             if (INSTRUMENTED && environment % 2 != type % 2) continue; /* the types take turns */
@@ -167,7 +167,7 @@ static void claims_know_no_environment(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
     static const double values[] = {1e-310, 2e-310};
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
@@ -264,7 +264,7 @@ static void messages_know_no_locale(void **state)
     static const char skew[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 0.25\n";
     char folder[] = "/tmp/spry-locale-XXXXXX", text[32];
     const int taken = with_comma(folder);
-    spry_context *context = make_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_matrix_read_memory(context, &A, skew, strlen(skew), "skew", NULL, &err), SPRY_BAD_FILE);

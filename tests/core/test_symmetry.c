@@ -298,7 +298,7 @@ int main(void)
                                        cmocka_unit_test(false_claims),          cmocka_unit_test(containers_in_formats),
                                        cmocka_unit_test(updates_of_symmetric),  cmocka_unit_test(converted_duplicates),
                                        cmocka_unit_test(skew_as_pattern)};
-    context = make_context(NULL, 2);
+    context = context_of(2);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;

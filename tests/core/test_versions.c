@@ -7,7 +7,7 @@ static spry_matrix *A;
 
 static int set_up(void **state)
 {
-    context = make_context(NULL, 2);
+    context = context_of(2);
     s = sample_make(40, 40);
     A = sample_matrix(context, &s, 0);
     return 0;

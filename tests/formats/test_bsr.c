@@ -6,15 +6,6 @@
 #include "formats/bsr/bsr.h"
 #include "plan/plan.h"
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                                spry_op op)
 {

@@ -12,10 +12,7 @@ typedef struct choice_case {
 /* A context of two threads, whose kernels may use `simd` whatever this processor has: it is asked to choose alone. */
 static spry_context *chooser(spryi_simd simd)
 {
-    spry_context *context = NULL;
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = 2;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    spry_context *context = context_of(2);
     context->simd = simd;
     return context;
 }
@@ -246,9 +243,8 @@ static void choices_of_the_tree(void **state)
 static void refused_choices(void **state)
 {
     static const char *const specs[] = {"fem3,x=8,y=8,z=8", "grid5,x=60,y=60", "banded,rows=900", "rmat,scale=9"};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     int instead = 0;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int s = 0; s < 4; s++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_matrix *A = NULL;

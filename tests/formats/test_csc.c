@@ -5,15 +5,6 @@
 #include "kernels/families.h"
 #include "plan/plan.h"
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;

@@ -40,8 +40,7 @@ static void check_span(const spryi_csr_span *w, int column, int lanes, int count
 
 static spry_context *context_with_avx512(void)
 {
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     if (context->simd < SPRYI_AVX512) {
         spry_context_destroy(context);
         skip();
@@ -112,7 +111,7 @@ static void test_auto_on_bands(void **state)
     static int32_t offsets[N + 1], columns[N * LENGTH];
     static double values[N * LENGTH];
     for (int step = 1; step <= 7; step += 6) {
-        spry_context *context = NULL;
+        spry_context *context = context_of(0);
         spry_matrix *A = NULL;
         spry_spmv_plan *plan = NULL;
         spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -121,7 +120,6 @@ static void test_auto_on_bands(void **state)
             for (int e = 0; e < LENGTH; e++) columns[i * LENGTH + e] = (i * step) % (N - LENGTH) + e;
             offsets[i + 1] = (i + 1) * LENGTH;
         }
-        assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
         options.policy = step == 1 ? "cost" : "tree";
         assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);

@@ -9,15 +9,6 @@
 #include "plan/plan.h"
 #include "testing.h"
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, &options, NULL));
-    return context;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format)
 {
     spry_spmv_plan *plan = NULL;

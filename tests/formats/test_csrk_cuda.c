@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 #include "testing.h"
 
-enum { SKIPPED = 77, GPU = 1, MOST = 4096 };
+enum { GPU = 1, MOST = 4096 };
 
 /* A plan that multiplies A by x as it should, by this kernel. */
 static void check(spry_context *context, const spry_matrix *A, spry_spmv_options options, const char *kernel, int which)
@@ -82,29 +82,11 @@ static void case_by_the_longest_row(void **state)
     spry_matrix_destroy(grid);
 }
 
-static int open_context(void **state)
-{
-    return spry_context_create((spry_context **)state, NULL, NULL) == SPRY_OK ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    const int clean = spry_context_bytes(*state) == 0;
-    spry_context_destroy(*state);
-    return clean ? 0 : -1;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(groups_of_the_caller, open_context, close_context),
         cmocka_unit_test_setup_teardown(case_by_the_longest_row, open_context, close_context),
     };
-    spry_context *context = NULL;
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
-    const int found = spry_device_get_info(context, &info, GPU, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(context);
-    return found ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+    return has_gpu() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }

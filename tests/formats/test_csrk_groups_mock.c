@@ -10,15 +10,6 @@
 
 enum { MOCK = 1 }; /* its number */
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, &options, NULL));
-    return context;
-}
-
 static spry_matrix *generate(spry_context *context, const char *spec)
 {
     spry_matrix *A = NULL;

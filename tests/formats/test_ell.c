@@ -24,9 +24,8 @@ static void layout(void **state)
 {
     static const double values[] = {1, 3, 4, 2, 0, 5};
     static const int32_t columns[] = {0, 1, 0, 2, 1, 3}, lengths[] = {2, 1, 2};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
     const spryi_ell *s = plan->stored.storage;
     assert_int_equal(s->width, 2);
@@ -47,9 +46,8 @@ static void layout(void **state)
 /* Row 1's padding names column 1: an infinite x there reaches y once, and 0*Inf nowhere. */
 static void padding_is_not_multiplied(void **state)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int k = 0; k < 2; k++) {
         spry_spmv_plan *plan = plan_of(context, &A, "ell", k < 1 ? "ell_portable_cpu" : NULL);
         double x[] = {1, INFINITY, 1, 1}, y[3];
@@ -66,9 +64,8 @@ static void padding_is_not_multiplied(void **state)
 /* A grid has strided runs; where one is claimed that is none, check sees it, as it sees other damage. */
 static void check_sees_damage(void **state)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=100,y=20", NULL, NULL), SPRY_OK);
     spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
     spryi_ell *s = plan->stored.storage;

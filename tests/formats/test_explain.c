@@ -51,20 +51,6 @@ static double feature_of(const spry_explanation *e, const char *name)
     return 0;
 }
 
-static int setup(void **state)
-{
-    spry_context_options o = SPRY_INIT(spry_context_options);
-    o.threads = 2;
-    return spry_context_create((spry_context **)state, &o, NULL) != SPRY_OK;
-}
-
-static int teardown(void **state)
-{
-    const int64_t bytes = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return bytes != 0;
-}
-
 /* Every format is told once: the allowed by time, then those refused with the reason; the choice is the least total. */
 static void candidates_are_ranked(void **state)
 {
@@ -441,8 +427,7 @@ static void transposed_as_planned(void **state)
     static const char *const specs[] = {"random,rows=40000,cols=20,density=0.05",
                                         "random,rows=20,cols=40000,density=0.05", "grid5,x=60,y=60", "rmat,scale=10"};
     static const int64_t calls[] = {0, 30, 100, 300, 1000, 10000};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             spry_matrix *A = generated(context, specs[s]);
@@ -466,18 +451,18 @@ static void transposed_as_planned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(candidates_are_ranked, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_fits, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_prediction, setup, teardown),
-        cmocka_unit_test_setup_teardown(few_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(few_transposed_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
-        cmocka_unit_test_setup_teardown(few_rows_are_compared, setup, teardown),
-        cmocka_unit_test_setup_teardown(wide_matrices_take_no_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
+        cmocka_unit_test_setup_teardown(candidates_are_ranked, open_context, close_context),
+        cmocka_unit_test_setup_teardown(the_plan_agrees, open_context, close_context),
+        cmocka_unit_test_setup_teardown(nothing_fits, open_context, close_context),
+        cmocka_unit_test_setup_teardown(one_prediction, open_context, close_context),
+        cmocka_unit_test_setup_teardown(few_calls, open_context, close_context),
+        cmocka_unit_test_setup_teardown(few_transposed_calls, open_context, close_context),
+        cmocka_unit_test_setup_teardown(features_are_known, open_context, close_context),
+        cmocka_unit_test_setup_teardown(few_rows_are_compared, open_context, close_context),
+        cmocka_unit_test_setup_teardown(wide_matrices_take_no_memory, open_context, close_context),
+        cmocka_unit_test_setup_teardown(refusals_have_reasons, open_context, close_context),
         cmocka_unit_test(transposed_as_planned),
-        cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_are_told, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,15 +16,6 @@ static const form pattern = {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP
 
 static const spryi_format automatic = {.name = "auto"};
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 /* One family handed over and planned in one format; plan is NULL where it would take more than the limit. */
 typedef struct specimen {
     family f;

@@ -17,10 +17,9 @@ static void widths(void **state)
         {"hyb", 2, 0},          {"hyb:width=1", 1, 2},  {"hyb:width=3", 3, 0},
         {"hyb:share=33", 1, 2}, {"hyb:share=34", 2, 0}, {"hyb:share=100", 2, 0},
     };
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -50,10 +49,9 @@ static void widths(void **state)
 /* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. */
 static void alpha_is_infinite(void **state)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
@@ -71,11 +69,10 @@ static void alpha_is_infinite(void **state)
 /* Rows of the rest that fall, are out of range, or whose ELL part is not full. */
 static void check_sees_damage(void **state)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";

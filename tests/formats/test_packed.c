@@ -54,7 +54,7 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "packed";
     options.kernel = kernel;
-    assert_int_equal(spry_context_create(&p.context, NULL, NULL), SPRY_OK);
+    p.context = context_of(0);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     p.s = p.plan->stored.storage;
@@ -70,10 +70,9 @@ static void plan_free(packed_plan *p)
 
 static int is_there(const char *name)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     const char *reason;
     const spryi_kernel *kernel = spryi_find_kernel(name);
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     const int there = kernel && spryi_kernel_available(context, kernel, &reason);
     spry_context_destroy(context);
     return there;
@@ -341,8 +340,7 @@ static void bytes(void **state)
 {
     static const char *const names[] = {"grid5,x=400,y=300", "grid7,x=60,y=50,z=40", "grid27,x=40,y=40,z=40",
                                         "fem3,x=24,y=24,z=24"};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (int n = 0; n < 4; n++)
         for (int f64 = 0; f64 < 2; f64++) {
             spry_matrix *made = NULL, *A = NULL;
@@ -368,8 +366,7 @@ static void automatic(void **state)
 {
     static const char *const names[] = {"grid5,x=1000,y=1000", "rgg21,scale=14", "grid5,x=300,y=300"};
     static const int64_t calls[] = {0, 3, 256};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (int n = 0; n < 3; n++) {
         spry_matrix *A = NULL;
         spry_error err = SPRY_ERROR_INIT;

@@ -100,8 +100,7 @@ static void check(spry_context *context, const spry_matrix *A, const char *forma
 static void formats_come_back(void **state)
 {
     static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             spry_matrix *A = matrix_of(context, &shapes[s], types[t]);
@@ -124,12 +123,11 @@ static void formats_come_back(void **state)
 static void no_width(void **state)
 {
     static const shape full = {"full rows", 300, 20, 300, 20};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     char told[160];
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     spry_matrix *A = matrix_of(context, &full, SPRY_F64);
     plan_in(context, A, "hyb", SPRY_NO_TRANSPOSE, told, sizeof told);
     assert_string_equal(told, "hyb:width=20");
@@ -154,13 +152,12 @@ static void no_width(void **state)
 static void in_containers(void **state)
 {
     char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *read = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_write_options o = SPRY_INIT(spry_write_options);
     assert_non_null(mkdtemp(path));
     snprintf(file, sizeof file, "%s/a.spry", path);
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     spry_matrix *A = matrix_of(context, &shapes[5], SPRY_F64);
     o.format = "hyb:width=0";
     if (spry_matrix_write(A, file, &o, &err) != SPRY_OK) fail_msg("%s", err.message);

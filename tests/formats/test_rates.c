@@ -33,9 +33,8 @@ static void write_table(const char *text)
 
 static spry_context *loaded(void)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     if (spry_context_load_tuning(context, path, &err) != SPRY_OK) fail_msg("%s", err.message);
     return context;
 }
@@ -182,8 +181,7 @@ static void fits_follow_times(void **state)
 {
     static const char *const classes[] = {"h200", "avx512"};
     for (int n = 0; n < 2; n++) {
-        spry_context *context = NULL;
-        assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+        spry_context *context = context_of(0);
         observations *o = observe(context, classes[n], 3);
         spry_rates_fit_info info = SPRY_INIT(spry_rates_fit_info);
         spry_error err = SPRY_ERROR_INIT;
@@ -360,10 +358,9 @@ static void absurd_tables_are_borne(void **state)
 {
     static const double numbers[][2] = {{1e15, 1}, {1, 1e15}, {1e15, 1e15}, {0, 1e15}};
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
-        spry_context *context = NULL;
+        spry_context *context = context_of(0);
         char *text = NULL, *line, *at;
         int facts = 0;
-        assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
         text = printed(context, "avx512");
         FILE *file = fopen(path, "w");
         assert_non_null(file);

@@ -17,10 +17,9 @@ static void layout(void **state)
     static const int64_t offsets[] = {0, 4, 6};
     static const double values[] = {1, 4, 2, 5, 3, 6};
     static const int32_t columns[] = {0, 0, 2, 3, 1, 1};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "sell:c=2:sigma=3"; /* rounded up to a multiple of c */
@@ -65,8 +64,7 @@ static void every_chunk(void **state)
     static const int chunks[] = {1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 32, 48, 100, 256}, sigmas[] = {1, 40, 256, 65536};
     static const char *const matrices[] = {"rmat20,scale=9", "grid5,x=64,y=40"};
     static const char *const kernels[] = {"sell_portable_cpu", "sell_avx2_cpu", "sell_avx512_cpu"};
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     for (int m = 0; m < 2; m++)
         for (int pattern = 0; pattern < 2; pattern++) {
             spry_matrix *made = NULL, *A = NULL;
@@ -126,14 +124,13 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
     enum { ROWS = 64 };
     int32_t offsets[ROWS + 1] = {0}, columns[ROWS * ROWS];
     double values[ROWS * ROWS] = {0};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spryi_cost figure = {0};
     for (int i = 0; i < ROWS; i++) {
         offsets[i + 1] = offsets[i] + (i % 2 ? odd : even);
         for (int k = offsets[i]; k < offsets[i + 1]; k++) columns[k] = k - offsets[i];
     }
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spryi_build_request request = {.A = A,
@@ -165,9 +162,8 @@ static void containers_without_all_arrays(void **state)
     char path[] = "/tmp/spry-sell-XXXXXX.spry";
     const int file = mkstemps(path, 5);
     assert_true(file >= 0);
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int c = 0; c < 4; c++) {
         spry_matrix *A = NULL, *B = NULL, *C = NULL;
         spry_write_options write = SPRY_INIT(spry_write_options);

@@ -4,15 +4,6 @@
 #include "formats/swept/swept.h"
 #include "plan/plan.h"
 
-static spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);

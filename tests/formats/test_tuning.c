@@ -19,13 +19,6 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-static spry_context *new_context(void)
-{
-    spry_context *context = NULL;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, NULL, NULL));
-    return context;
-}
-
 static spry_status load_bytes(spry_context *context, const char *text, size_t bytes, spry_error *err)
 {
     FILE *file = fopen(path, "w");
@@ -61,7 +54,7 @@ static const char whole[] = "# a table\n\nspry-tuning 3 # version\r\ncpu csr2 38
 
 static void tables_are_followed(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     spry_error err = {0};
     expect_parameters(context, "csr2", "srs=96");
     if (load(context, whole, &err) != SPRY_OK) fail_msg("%s", err.message);
@@ -76,7 +69,7 @@ static void tables_are_followed(void **state)
 
 static void formulas_have_cases(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     int64_t ssrs, srs;
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
     const spryi_tuning *t = &context->tuning;
@@ -101,7 +94,7 @@ static void formulas_have_cases(void **state)
 /* Sizes of whole steps: halves up, never none, never past the most. */
 static void formulas_have_steps(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     int64_t ssrs, srs;
     assert_int_equal(SPRY_OK,
                      load(context, "spry-tuning 3\ncuda 9\ncuda ssrs 28 8\ncuda srs -4 -12\ncuda whole 8 24\nend 4\n",
@@ -159,7 +152,7 @@ static void bad_tables(void **state)
         {"spry-tuning 3\ncuda whole 0 8\n", "\"cuda whole STEP MOST\"", 2},
         {"spry-tuning 3\ncuda whole 1.5 8\n", "\"cuda whole STEP MOST\"", 2},
     };
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_error err = {0};
@@ -184,7 +177,7 @@ static void bad_tables(void **state)
 /* Whatever is cut off is told, but for what means nothing; and what stands behind a NUL byte. */
 static void damaged_tables(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     const size_t end = (size_t)(strstr(whole, "end 6\n") - whole) + strlen("end 6\n");
     for (size_t n = 0; n <= strlen(whole); n++) {
         spry_error err = {0};
@@ -225,7 +218,7 @@ static void expect_sizes(spry_context *context, int k, const char *tuning, int64
 
 static void orderings_follow_tables(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     spry_error err = {0};
     spry_matrix *A = NULL;
     spry_ordering *ordering = NULL;
@@ -251,7 +244,7 @@ static void orderings_follow_tables(void **state)
 /* tuning=table needs one with formulas. */
 static void no_table(void **state)
 {
-    spry_context *context = new_context();
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};

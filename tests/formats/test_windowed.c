@@ -56,13 +56,11 @@ static windowed_plan plan_of(const sketch *k, const char *format, const char *ke
 {
     windowed_plan p = {0};
     spry_error err = SPRY_ERROR_INIT;
-    spry_context_options context_options = SPRY_INIT(spry_context_options);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    context_options.threads = threads;
     options.format = format;
     options.kernel = kernel;
     options.threads = threads;
-    assert_int_equal(spry_context_create(&p.context, &context_options, NULL), SPRY_OK);
+    p.context = context_of(threads);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     p.s = p.plan->stored.storage;
@@ -82,10 +80,9 @@ enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static int is_there(const char *name)
 {
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     const char *reason;
     const spryi_kernel *kernel = spryi_find_kernel(name);
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     const int there = kernel && spryi_kernel_available(context, kernel, &reason);
     spry_context_destroy(context);
     return there;
@@ -490,9 +487,8 @@ static void bad_parameters(void **state)
 {
     static const char *const bad[] = {"windowed:window=0", "windowed:window=1025", "windowed:order=random",
                                       "windowed:order=3"};
-    spry_context *context = NULL;
+    spry_context *context = context_of(0);
     spry_matrix *A = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=5,y=5", NULL, NULL), SPRY_OK);
     for (int n = 0; n < 4; n++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);

@@ -40,7 +40,7 @@ static blocks *blocks_of(int64_t run, int apart, int long_row)
     }
     for (int32_t e = 0; e < nnz; e++) b->Ax[e] = e + 1;
     options.format = "windowed:window=64:order=natural";
-    assert_int_equal(spry_context_create(&b->context, NULL, NULL), SPRY_OK);
+    b->context = context_of(0);
     assert_int_equal(spry_matrix_borrow_csr_f64(b->context, &b->A, b->rows, b->rows, b->Ap, b->Aj, b->Ax, &err), 0);
     if (spry_spmv_plan_create(b->context, &b->plan, b->A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     b->s = b->plan->stored.storage;

@@ -48,15 +48,6 @@ const char *temporary_file(const char *name, const void *text, size_t bytes)
     return path;
 }
 
-spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, &options, NULL));
-    return context;
-}
-
 int count_files(void)
 {
     int count = 0;

@@ -13,8 +13,6 @@ const char *temporary_path(const char *name);
 /* Writes a file there and returns its path. */
 const char *temporary_file(const char *name, const void *text, size_t bytes);
 
-spry_context *context_of(int threads);
-
 /* How many files the folder holds. */
 int count_files(void);
 

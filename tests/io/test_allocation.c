@@ -1,7 +1,6 @@
 /* Every allocation of the reader and the writer failed in turn: exactly "out of memory", nothing kept. */
 #include "catalogue/catalogue.h"
 #include "files.h"
-#include "hooks.h"
 #include "io/container.h"
 
 #include <fcntl.h>
@@ -43,11 +42,15 @@ static char *container_of(const char *text, const char *format, size_t *bytes)
 typedef struct setting {
     int text, file, gzip, threads, write; /* file 2: on standard input */
     const char *format;                   /* a container is read and written, in this format; NULL: Matrix Market */
+    /* Set by fail_every_call. */
+    const char *path, *out, *name; /* files that are read and written; the first one's name in messages */
+    const void *data;
+    size_t bytes;
 } setting;
 
-static spry_status attempt(spry_context *context, const setting *s, const char *path, const char *out, const void *data,
-                           size_t bytes, spry_error *err)
+static spry_status read_and_write(spry_context *context, const setting *s, spry_error *err)
 {
+    const char *path = s->path;
     spry_matrix *A = NULL;
     int saved = -1;
     if (s->file == 2) { /* as a pipe is, it is read in order */
@@ -58,69 +61,48 @@ static spry_status attempt(spry_context *context, const setting *s, const char *
         path = "-";
     }
     spry_status status = s->file ? spry_matrix_open(context, &A, path, NULL, err)
-                                 : spry_matrix_read_memory(context, &A, data, bytes, "x", NULL, err);
+                                 : spry_matrix_read_memory(context, &A, s->data, s->bytes, "x", NULL, err);
     spry_write_options options = SPRY_INIT(spry_write_options);
     options.format = s->format;
     if (saved >= 0) {
         assert_true(dup2(saved, STDIN_FILENO) >= 0);
         close(saved);
     }
-    if (status == SPRY_OK && s->write) status = spry_matrix_write(A, out, &options, err);
+    if (status == SPRY_OK && s->write) status = spry_matrix_write(A, s->out, &options, err);
     spry_matrix_destroy(A);
     return status;
 }
 
-static void fail_every_call(const setting *s)
+/* After a failure the file that was read or written is named, and no file is left. */
+static spry_status attempt(spry_context *context, const void *input, spry_error *err)
 {
-    char *text = text_of(s->text);
-    size_t bytes = strlen(text);
-    unsigned char *packed = gzip_of(text, bytes, &bytes);
-    const void *data = s->gzip ? (const void *)packed : (const void *)text;
-    if (!s->gzip) bytes = strlen(text);
-    char *container = s->format ? container_of(text, s->format, &bytes) : NULL;
-    if (container) data = container;
-    const char *path = temporary_file("in", data, bytes), *name = s->file == 2 ? "standard input" : path;
-    const char *out = temporary_path(s->format ? "out.spry" : s->gzip ? "out.mtx.gz" : "out.mtx");
-    for (int onward = 0; onward < 2; onward++) {
-        int done = 0, failures = 0;
-        for (int n = 2; !done; n++) { /* call 1 makes the context */
-            assert_true(n < 1000);
-            hooks h = {0};
-            spry_context_options options = SPRY_INIT(spry_context_options);
-            options.allocate = allocate;
-            options.release = release;
-            options.user = &h;
-            options.threads = s->threads;
-            spry_context *context = NULL;
-            spry_error err = {0};
-            assert_int_equal(SPRY_OK, spry_context_create(&context, &options, &err));
-            (void)remove(out);
-            int files = count_files();
-            atomic_store(onward ? &h.fail_after : &h.fail_at, n);
-            spry_status status = attempt(context, s, path, out, data, bytes, &err);
-            done = atomic_load(&h.calls) < n;
-            if (done) {
-                assert_int_equal(SPRY_OK, status);
-            } else {
-                if (status != SPRY_OUT_OF_MEMORY)
-                    fail_msg("call %d failed, but the status is %d: %s", n, status, err.message);
-                assert_int_equal(SPRY_OUT_OF_MEMORY, err.status);
-                /* The file that was read or written is named. */
-                char read[600], written[600];
-                snprintf(read, sizeof read, "%s: out of memory", s->file ? name : "x");
-                snprintf(written, sizeof written, "%s: out of memory", out);
-                assert_true(strncmp(err.message, read, strlen(read)) == 0 ||
-                            strncmp(err.message, written, strlen(written)) == 0);
-                assert_true(strcmp(err.file, s->file ? name : "x") == 0 || strcmp(err.file, out) == 0);
-                assert_int_equal(files, count_files());
-                failures++;
-            }
-            assert_int_equal(0, spry_context_bytes(context));
-            spry_context_destroy(context);
-            assert_int_equal(0, atomic_load(&h.live));
-        }
-        assert_true(failures > 3);
-    }
+    const setting *s = input;
+    char read[600], written[600];
+    (void)remove(s->out);
+    const int files = count_files();
+    const spry_status status = read_and_write(context, s, err);
+    if (status == SPRY_OK) return status;
+    snprintf(read, sizeof read, "%s: out of memory", s->name);
+    snprintf(written, sizeof written, "%s: out of memory", s->out);
+    assert_true(strncmp(err->message, read, strlen(read)) == 0 || strncmp(err->message, written, strlen(written)) == 0);
+    assert_true(strcmp(err->file, s->name) == 0 || strcmp(err->file, s->out) == 0);
+    assert_int_equal(files, count_files());
+    return status;
+}
+
+static void fail_every_call(setting s)
+{
+    char *text = text_of(s.text);
+    s.bytes = strlen(text);
+    unsigned char *packed = gzip_of(text, s.bytes, &s.bytes);
+    s.data = s.gzip ? (const void *)packed : (const void *)text;
+    if (!s.gzip) s.bytes = strlen(text);
+    char *container = s.format ? container_of(text, s.format, &s.bytes) : NULL;
+    if (container) s.data = container;
+    s.path = temporary_file("in", s.data, s.bytes);
+    s.name = s.file == 2 ? "standard input" : s.file ? s.path : "x";
+    s.out = temporary_path(s.format ? "out.spry" : s.gzip ? "out.mtx.gz" : "out.mtx");
+    assert_true(fail_every_allocation(attempt, &s, s.threads) > 3);
     free(container);
     free(packed);
     free(text);
@@ -132,7 +114,8 @@ static void test_containers(void **state)
         if (!spryi_container_stores(spryi_format_at(f))) continue;
         spry_format_info info = SPRY_INIT(spry_format_info);
         assert_int_equal(SPRY_OK, spry_format_get_info(&info, f, NULL));
-        for (int way = 0; way < 6; way++) fail_every_call(&(setting){0, way % 3, 0, way >= 3 ? 3 : 1, 1, info.name});
+        for (int way = 0; way < 6; way++)
+            fail_every_call((setting){.file = way % 3, .threads = way >= 3 ? 3 : 1, .write = 1, .format = info.name});
     }
 }
 
@@ -140,7 +123,8 @@ static void test_all(void **state)
 {
     for (int text = 0; text < 4; text++)
         for (int way = 0; way < 12; way++)
-            fail_every_call(&(setting){text, way % 3, way / 3 & 1, way >= 6 ? 3 : 1, 1, NULL});
+            fail_every_call(
+                (setting){.text = text, .file = way % 3, .gzip = way / 3 & 1, .threads = way >= 6 ? 3 : 1, .write = 1});
 }
 
 /* Large enough that several threads parse and write. */
@@ -152,26 +136,8 @@ static void test_several_threads(void **state)
     to += sprintf(to, "%%%%MatrixMarket matrix coordinate real general\n%d 50 %d\n", LINES, LINES);
     for (int k = 0; k < LINES; k++) to += sprintf(to, "%d %d 0.5\n", LINES - k, k % 50 + 1);
     const char *path = temporary_file("many", text, (size_t)(to - text)), *out = temporary_path("many.mtx.gz");
-    int done = 0;
-    for (int n = 2; !done; n++) {
-        hooks h = {0};
-        spry_context_options options = SPRY_INIT(spry_context_options);
-        options.allocate = allocate;
-        options.release = release;
-        options.user = &h;
-        options.threads = 3;
-        spry_context *context = NULL;
-        spry_error err = {0};
-        assert_int_equal(SPRY_OK, spry_context_create(&context, &options, &err));
-        atomic_store(&h.fail_at, n);
-        setting s = {0, 1, 0, 3, 1, NULL};
-        spry_status status = attempt(context, &s, path, out, NULL, 0, &err);
-        done = atomic_load(&h.calls) < n;
-        assert_int_equal(done ? SPRY_OK : SPRY_OUT_OF_MEMORY, status);
-        assert_int_equal(0, spry_context_bytes(context));
-        spry_context_destroy(context);
-        assert_int_equal(0, atomic_load(&h.live));
-    }
+    const setting s = {.file = 1, .write = 1, .path = path, .name = path, .out = out};
+    assert_true(fail_every_allocation(attempt, &s, 3) > 3);
     free(text);
 }
 

@@ -16,42 +16,6 @@
 
 enum { SECONDS = 120, CHUNK = 1 << 20, LITTLE = 24 << 20 };
 
-/* ---- a context of limited memory ----------------------------------------------------------------- */
-
-typedef struct hooks {
-    _Atomic int64_t live;
-    int64_t most;
-} hooks;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    hooks *h = user;
-    void *pointer = NULL;
-    if ((int64_t)bytes > h->most || atomic_load(&h->live) + (int64_t)bytes > h->most) return NULL;
-    if (posix_memalign(&pointer, alignment, bytes) != 0) return NULL;
-    atomic_fetch_add(&h->live, (int64_t)bytes);
-    return pointer;
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    atomic_fetch_sub(&((hooks *)user)->live, (int64_t)bytes);
-    free(pointer);
-}
-
-static spry_context *context_within(hooks *h, int64_t most)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    spry_context *context = NULL;
-    h->most = most;
-    options.allocate = allocate;
-    options.release = release;
-    options.user = h;
-    options.threads = 2;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, &options, NULL));
-    return context;
-}
-
 /* ---- who writes ---------------------------------------------------------------------------------- */
 
 typedef struct input {
@@ -122,8 +86,8 @@ static spry_status read_input(spry_context *context, spry_matrix **A, const inpu
 static void expect_refused_by(int ways, const input *in, int64_t most_bytes, spry_status expected, const char *message)
 {
     for (int by_fifo = 0; by_fifo < ways; by_fifo++) {
-        hooks h = {0};
-        spry_context *context = context_within(&h, most_bytes);
+        test_memory h = {.limit = most_bytes};
+        spry_context *context = counted_context(&h, 2);
         spry_matrix *A = NULL;
         spry_error err = {0};
         spry_status status = read_input(context, &A, in, by_fifo, &err);
@@ -252,8 +216,8 @@ static void test_nothing_is_waited_for(void **state)
 
 static void test_devices(void **state)
 {
-    hooks h = {0};
-    spry_context *context = context_within(&h, LITTLE);
+    test_memory h = {.limit = LITTLE};
+    spry_context *context = counted_context(&h, 2);
     spry_matrix *A = NULL;
     spry_vector v = {0};
     spry_error err = {0};
@@ -274,8 +238,8 @@ static void test_devices(void **state)
 /* As many bytes are read as the head says, and one more. */
 static void test_containers(void **state)
 {
-    hooks h = {0};
-    spry_context *context = context_within(&h, LITTLE);
+    test_memory h = {.limit = LITTLE};
+    spry_context *context = counted_context(&h, 2);
     spry_matrix *A = NULL, *B = NULL;
     size_t bytes, zeros_bytes;
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=50,y=40", NULL, NULL));

@@ -490,25 +490,6 @@ static void test_strange_parameters(void **state)
 
 /* ---- out of memory ------------------------------------------------------------------------------- */
 
-typedef struct failing {
-    int calls, fail_at;
-    int64_t live;
-} failing;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    failing *f = user;
-    if (++f->calls == f->fail_at) return NULL;
-    f->live += (int64_t)bytes;
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    ((failing *)user)->live -= (int64_t)bytes;
-    free(pointer);
-}
-
 /* Reading, a plan in place, one of CSR, and CSR that is shown: the call that fails says so, and the next succeeds. */
 static void test_out_of_memory(void **state)
 {
@@ -518,16 +499,10 @@ static void test_out_of_memory(void **state)
     spry_write_options write = SPRY_INIT(spry_write_options);
     write.format = "ell";
     MUST(spry_matrix_write(A, path, &write, err));
-    for (int n = 2, done = 0; !done; n++) { /* call 1 makes the context */
-        failing f = {0};
-        spry_context *context = NULL;
-        spry_context_options options = SPRY_INIT(spry_context_options);
-        options.allocate = allocate;
-        options.release = release;
-        options.user = &f;
-        options.threads = 1;
-        MUST(spry_context_create(&context, &options, err));
-        f.fail_at = n;
+    for (int n = 1, done = 0; !done; n++) {
+        test_memory m = {0};
+        spry_context *context = counted_context(&m, 1);
+        fail_call(&m, n, 0);
         spry_matrix *B = NULL;
         spry_spmv_plan *plans[2] = {NULL, NULL};
         spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
@@ -546,13 +521,13 @@ static void test_out_of_memory(void **state)
             MUST(spry_spmv_plan_create(context, &plans[p], B, p ? &csr : NULL, err));
         }
         MUST(spry_matrix_get_arrays(B, &shown, err));
-        done = f.calls < n;
+        done = !call_failed(&m);
         assert_int_equal(!done, failures);
         spry_spmv_plan_destroy(plans[0]);
         spry_spmv_plan_destroy(plans[1]);
         spry_matrix_destroy(B);
         spry_context_destroy(context);
-        assert_int_equal(0, f.live);
+        assert_int_equal(0, m.bytes);
     }
     spry_matrix_destroy(A);
     spry_context_destroy(plain);

@@ -3,16 +3,6 @@
 #include "reference.h"
 #include "trials.h"
 
-int gpu_is_there(void)
-{
-    spry_context *context = context_of(1);
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(context);
-    return found;
-}
-
 static void *room(int64_t count, size_t size)
 {
     void *pointer = calloc((size_t)count + 1, size);

@@ -4,10 +4,6 @@
 
 #include "testing.h"
 
-enum { SKIPPED = 77 }; /* what ctest is told */
-
-int gpu_is_there(void); /* prints its name, or why there is none */
-
 /* CSR in host memory, 32-bit indices, numbers of `type`. */
 typedef struct problem {
     int64_t rows, cols, nnz;

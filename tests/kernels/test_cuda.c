@@ -13,7 +13,7 @@ int main(void)
         cmocka_unit_test(several_columns),
         cmocka_unit_test(values_of_another_type),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     tested_device = "cuda";
     tested_op = SPRY_NO_TRANSPOSE;
     int failed = cmocka_run_group_tests_name("plain", tests, NULL, NULL);

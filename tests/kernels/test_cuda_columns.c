@@ -155,6 +155,6 @@ int main(void)
         cmocka_unit_test(single_precision),
         cmocka_unit_test(with_an_ordering),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -526,6 +526,6 @@ int main(void)
         cmocka_unit_test(every_family),     cmocka_unit_test(packed_slices),  cmocka_unit_test(swept_blocks),
         cmocka_unit_test(windowed_windows), cmocka_unit_test(large_matrices),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

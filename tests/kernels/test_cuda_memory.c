@@ -441,6 +441,6 @@ int main(void)
         cmocka_unit_test(other_current_device),    cmocka_unit_test(hooks_have_all),
         cmocka_unit_test(owned_bytes_of_patterns),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -455,7 +455,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(same_bits_with_an_ordering),
         cmocka_unit_test(updated_values_with_an_ordering),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

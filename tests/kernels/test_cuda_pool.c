@@ -240,6 +240,6 @@ int main(void)
                                        cmocka_unit_test(pieces_serve),
                                        cmocka_unit_test(freed_under_way),
                                        cmocka_unit_test(threads)};
-    if (!gpu_is_there() || !pools_there()) return SKIPPED;
+    if (!has_gpu() || !pools_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

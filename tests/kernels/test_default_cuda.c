@@ -116,8 +116,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(first_products), cmocka_unit_test(a_plan_for_few),
                                        cmocka_unit_test(default_is_near_the_best)};
-    if (!gpu_is_there()) return SKIPPED;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
+    if (!has_gpu()) return SKIPPED;
+    context = context_of(0);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;

@@ -13,6 +13,6 @@ static void every_kernel_of_a_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_kernel_of_a_gpu)};
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,8 +94,7 @@ static void check_kernels(spry_context *context, const numbers *n, spry_type typ
 
 static void y_from_every_place_on(void **state)
 {
-    spry_context *context = NULL;
-    assert_int_equal(SPRY_OK, spry_context_create(&context, NULL, NULL));
+    spry_context *context = context_of(0);
     const numbers n = make_numbers();
     char *const line = aligned_alloc(LINE, sizeof(double) * ROWS * COLUMNS + 4 * LINE);
     void *const values = malloc(sizeof(double) * NNZ), *const x = malloc(sizeof(double) * ROWS * COLUMNS);

@@ -98,8 +98,7 @@ static void products(void **state)
     giant g = {0};
     if (INSTRUMENTED || sizeof(size_t) < 8) skip();
     if (!make(&g)) skip(); /* a system that does not map so much; what was mapped goes with the program */
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = context_of(0);
     float *x = malloc((size_t)ROWS * sizeof *x), *y = malloc((size_t)ROWS * sizeof *y);
     double *sums = calloc(COLUMNS, sizeof *sums), *weights = calloc(PERIOD, sizeof *weights);
 

@@ -17,16 +17,12 @@ static spry_context *context;
 
 static int make_context(void **state)
 {
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = 2;
-    return spry_context_create(&context, &options, NULL) != SPRY_OK;
+    return open_context((void **)&context);
 }
 
 static int drop_context(void **state)
 {
-    int leaked = spry_context_bytes(context) != 0;
-    spry_context_destroy(context);
-    return leaked;
+    return close_context((void **)&context);
 }
 
 /* One product that is judged: matrix, vectors and what is right. */

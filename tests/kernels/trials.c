@@ -30,15 +30,6 @@ const char *describe(const trial *t)
     return text;
 }
 
-spry_context *context_of(int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g)
 {
     spry_error err = {0};

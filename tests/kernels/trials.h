@@ -22,7 +22,6 @@ typedef struct trial {
 
 const char *describe(const trial *t);
 
-spry_context *context_of(int threads);
 spry_kernel_info kernel_info(const spry_context *context, int index);
 int kernel_offers(const spry_kernel_info *kernel, spry_op op); /* 1: available here, and has the product */
 

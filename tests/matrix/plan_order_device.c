@@ -27,26 +27,9 @@ static void must(spry_status status, const char *what, const spry_error *err)
         must((call), #call, err);                                                                                      \
     } while (0)
 
-static spry_context *gpu_context(void)
-{
-    spry_context *context = NULL;
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = 2;
-    MUST(spry_context_create(&context, &options, err));
-    return context;
-}
-
-static int setup(void **state)
-{
-    *state = gpu_context();
-    return 0;
-}
-
 static int teardown(void **state)
 {
-    const int64_t bytes = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return bytes != 0 || (tested_mock && tested_mock->blocks != 0);
+    return close_context(state) || (tested_mock && tested_mock->blocks != 0);
 }
 
 /* ---- a matrix of small integers, whose products are exact in any order --------------------------------- */
@@ -528,13 +511,13 @@ static void scalings_are_refused(void **state)
 int plans_with_an_ordering(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kernel, setup, teardown),
-        cmocka_unit_test_setup_teardown(columns_of_vectors, setup, teardown),
-        cmocka_unit_test_setup_teardown(new_values, setup, teardown),
-        cmocka_unit_test_setup_teardown(transposed, setup, teardown),
-        cmocka_unit_test_setup_teardown(bytes_are_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_device_allocation_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(scalings_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_kernel, open_context, teardown),
+        cmocka_unit_test_setup_teardown(columns_of_vectors, open_context, teardown),
+        cmocka_unit_test_setup_teardown(new_values, open_context, teardown),
+        cmocka_unit_test_setup_teardown(transposed, open_context, teardown),
+        cmocka_unit_test_setup_teardown(bytes_are_told, open_context, teardown),
+        cmocka_unit_test_setup_teardown(every_device_allocation_refused, open_context, teardown),
+        cmocka_unit_test_setup_teardown(scalings_are_refused, open_context, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

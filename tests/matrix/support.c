@@ -1,64 +1,5 @@
 #include "support.h"
 
-static void *count_allocate(void *user, size_t bytes, size_t alignment)
-{
-    test_memory *memory = user;
-    int64_t call = ++memory->calls;
-    if (memory->fail_from > 0 && call >= memory->fail_from && call <= memory->fail_until) return NULL;
-    void *pointer = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (pointer) {
-        memset(pointer, 0xa5, bytes); /* nothing may rely on cleared memory */
-        memory->blocks++;
-    }
-    return pointer;
-}
-
-static void count_release(void *user, void *pointer, size_t bytes)
-{
-    test_memory *memory = user;
-    memset(pointer, 0x5a, bytes);
-    memory->blocks--;
-    free(pointer);
-}
-
-spry_context *test_context(test_memory *memory, int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.allocate = count_allocate;
-    options.release = count_release;
-    options.user = memory;
-    options.threads = threads;
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
-static int succeeds_failing(test_work work, const void *input, int64_t from, int only_one)
-{
-    test_memory memory = {0};
-    spry_context *context = test_context(&memory, 2);
-    memory.fail_from = memory.calls + from;
-    memory.fail_until = only_one ? memory.fail_from : INT64_MAX;
-    spry_status status = work(context, input);
-    int64_t calls = memory.calls;
-    assert_int_equal(spry_context_bytes(context), 0);
-    assert_int_equal(memory.blocks, 1); /* the context */
-    int reached = calls >= memory.fail_from;
-    assert_int_equal(status, reached ? SPRY_OUT_OF_MEMORY : SPRY_OK);
-    spry_context_destroy(context);
-    assert_int_equal(memory.blocks, 0);
-    return !reached;
-}
-
-void test_every_allocation(test_work work, const void *input)
-{
-    for (int only_one = 0; only_one < 2; only_one++) {
-        int64_t n = 1;
-        while (!succeeds_failing(work, input, n, only_one)) n++;
-        assert_true(n > 1); /* something was allocated, so something failed */
-    }
-}
-
 uint64_t test_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -182,17 +123,8 @@ uint64_t test_value_hash(const spry_arrays *a)
 
 int test_setup(void **state)
 {
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
+    *state = context_of(0);
     return 0;
-}
-
-int test_teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
 }
 
 spry_matrix *test_generate(spry_context *context, const char *spec, const spry_read_options *options)

@@ -4,26 +4,9 @@
 
 #include "testing.h"
 
-typedef struct test_memory {
-    _Atomic int64_t calls, blocks;
-    int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
-} test_memory;
-
 #define TEST_COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
-/* For cmocka: *state is a context with defaults; the teardown fails if it still holds memory. */
-int test_setup(void **state);
-int test_teardown(void **state);
-
-/* Counts and fails through *memory. */
-spry_context *test_context(test_memory *memory, int threads);
-
-/*
- * Runs `work` again and again, its first allocation failing, then its second, ...; then from the n-th on. Each time
- * it must return exactly SPRY_OUT_OF_MEMORY and leave no block behind. `work` destroys what it makes.
- */
-typedef spry_status (*test_work)(spry_context *context, const void *input);
-void test_every_allocation(test_work work, const void *input);
+int test_setup(void **state); /* for cmocka: *state is a context with defaults */
 
 /* Fails the test where the library refuses. */
 spry_matrix *test_generate(spry_context *context, const char *spec, const spry_read_options *options);

@@ -466,23 +466,22 @@ static void bad_arguments(void **state)
     sample_destroy(&s);
 }
 
-static spry_status check_unsorted(spry_context *context, const void *input)
+static spry_status check_unsorted(spry_context *context, const void *input, spry_error *err)
 {
     test_form form = test_form_number(*(const int *)input);
     test_entry entries[100];
     for (int k = 0; k < 100; k++) entries[k] = (test_entry){1, 99 - k, 1};
     if (form.layout == SPRY_CSC)
         for (int k = 0; k < 100; k++) entries[k] = (test_entry){99 - k, 1, 1};
-    spry_context *quiet = NULL;
-    assert_int_equal(spry_context_create(&quiet, NULL, NULL), SPRY_OK);
+    spry_context *quiet = context_of(0);
     spry_matrix *made = test_matrix(quiet, 100, 100, entries, 100, form), *A = NULL;
     spry_arrays a = test_arrays(made);
     a.ownership = SPRY_BORROW;
-    spry_status status = spry_matrix_create(context, &A, &a, NULL);
+    spry_status status = spry_matrix_create(context, &A, &a, err);
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
     report.unsorted = 12345;
     if (status == SPRY_OK) {
-        status = spry_matrix_check(A, &report, NULL);
+        status = spry_matrix_check(A, &report, err);
         assert_int_equal(report.unsorted, status == SPRY_OK ? 99 : 12345);
         assert_int_equal(test_arrays(A).sorted, status == SPRY_OK ? SPRY_KNOWN_NO : SPRY_NOT_KNOWN);
     }
@@ -494,7 +493,7 @@ static spry_status check_unsorted(spry_context *context, const void *input)
 
 static void every_allocation_fails(void **state)
 {
-    for (int f = 0; f < TEST_FORMS; f++) test_every_allocation(check_unsorted, &f);
+    for (int f = 0; f < TEST_FORMS; f++) assert_true(fail_every_allocation(check_unsorted, &f, 2) > 0);
 }
 
 int main(void)
@@ -513,5 +512,5 @@ int main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+    return cmocka_run_group_tests(tests, test_setup, close_context);
 }

@@ -384,7 +384,7 @@ static void same_bits_for_any_thread_count(void **state)
     static const int threads[] = {1, 2, 5};
     for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};
-        spry_context *context = test_context(&memory, threads[t]);
+        spry_context *context = counted_context(&memory, threads[t]);
         spry_matrix *A =
             test_matrix(context, ROWS, COLS, entries, NNZ, (test_form){SPRY_COO, SPRY_F64, SPRY_I64, SPRY_I32});
         spry_matrix *B = NULL;
@@ -409,7 +409,7 @@ static void same_bits_for_any_thread_count(void **state)
 static void refusals(void **state)
 {
     test_memory memory = {0};
-    spry_context *context = test_context(&memory, 2);
+    spry_context *context = counted_context(&memory, 2);
     static const test_entry entries[] = {{0, 2999999999, 1}};
     spry_matrix *A = test_matrix(context, 2, 3000000000, entries, 1, (test_form){SPRY_COO, SPRY_F64, 0, SPRY_I64});
     spry_matrix *B = NULL;
@@ -461,12 +461,11 @@ typedef struct oom_case {
     int64_t rows;
 } oom_case;
 
-static spry_status convert_and_drop(spry_context *context, const void *input)
+static spry_status convert_and_drop(spry_context *context, const void *input, spry_error *err)
 {
     const oom_case *c = input;
     /* The source lives in a context of its own, so that only the conversion's allocations fail. */
-    spry_context *quiet = NULL;
-    assert_int_equal(spry_context_create(&quiet, NULL, NULL), SPRY_OK);
+    spry_context *quiet = context_of(0);
     enum { NNZ = 600 };
     test_entry *entries = calloc(NNZ, sizeof *entries);
     uint64_t seed = 3;
@@ -479,7 +478,7 @@ static spry_status convert_and_drop(spry_context *context, const void *input)
     options.offset_type = c->to.offset_type;
     options.index_type = c->to.index_type;
     options.keep_duplicates = c->keep_duplicates;
-    spry_status status = spry_matrix_convert(context, &B, A, &options, NULL);
+    spry_status status = spry_matrix_convert(context, &B, A, &options, err);
     if (status != SPRY_OK) assert_null(B);
     spry_matrix_destroy(B);
     spry_matrix_destroy(A);
@@ -494,9 +493,9 @@ static void every_allocation_fails(void **state)
         for (int to = from % SOME; to < TEST_FORMS; to += 5 * SOME)
             for (int keep = 0; keep < 2; keep++) {
                 oom_case c = {test_form_number(from), test_form_number(to), keep, 300};
-                test_every_allocation(convert_and_drop, &c);
+                assert_true(fail_every_allocation(convert_and_drop, &c, 2) > 0);
                 c.rows = 90000; /* far more than entries */
-                test_every_allocation(convert_and_drop, &c);
+                assert_true(fail_every_allocation(convert_and_drop, &c, 2) > 0);
             }
 }
 
@@ -517,5 +516,5 @@ int main(void)
         cmocka_unit_test(refusals),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+    return cmocka_run_group_tests(tests, test_setup, close_context);
 }

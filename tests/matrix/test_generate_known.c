@@ -169,5 +169,5 @@ int main(void)
         cmocka_unit_test(large_known),
         cmocka_unit_test(comparison_rejects_one_changed_entry),
     };
-    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+    return cmocka_run_group_tests(tests, test_setup, close_context);
 }

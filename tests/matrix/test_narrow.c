@@ -327,18 +327,6 @@ static void containers(void **state)
     }
 }
 
-static int make_context(void **state)
-{
-    return spry_context_create((spry_context **)state, NULL, NULL) != SPRY_OK;
-}
-
-static int drop_context(void **state)
-{
-    assert_int_equal(spry_context_bytes(*state), 0);
-    spry_context_destroy(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,5 +340,5 @@ int main(void)
         cmocka_unit_test(text),
         cmocka_unit_test(containers),
     };
-    return cmocka_run_group_tests(tests, make_context, drop_context);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -217,7 +217,7 @@ static void threads_and_runs_give_the_same_bits(void **state)
         double *first = NULL;
         for (int t = 0; t < 3; t++) {
             test_memory memory = {0};
-            spry_context *context = test_context(&memory, threads[t]);
+            spry_context *context = counted_context(&memory, threads[t]);
             spry_matrix *A = test_generate(context, "grid5,x=300,y=250,shuffle=1", NULL);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.ordering = orderings[m / 2];
@@ -506,7 +506,7 @@ typedef struct memory_case {
     int pattern;
 } memory_case;
 
-static spry_status plan_run_and_update(spry_context *context, const void *input)
+static spry_status plan_run_and_update(spry_context *context, const void *input, spry_error *err)
 {
     const memory_case *c = input;
     spry_matrix *A = NULL;
@@ -519,13 +519,13 @@ static spry_status plan_run_and_update(spry_context *context, const void *input)
     o.ordering = c->ordering;
     o.format = c->format;
     if (c->pattern) o.row_scaling = o.column_scaling = scaling;
-    spry_status status = spry_matrix_generate(context, &A, c->spec, &read, NULL);
-    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
+    spry_status status = spry_matrix_generate(context, &A, c->spec, &read, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, err);
     if (status == SPRY_OK) {
         const spry_arrays a = test_arrays(A);
         spry_vector xv = spry_vector_f64(x, a.cols), yv = spry_vector_f64(y, a.rows);
-        status = spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL);
-        if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, NULL);
+        status = spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, err);
+        if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);
         double again[512];
         yv.data = again;
         if (spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL) ==
@@ -545,23 +545,24 @@ static void every_allocation(void **state)
                                         {"random,rows=80,cols=30,density=0.1", "rcm", "coo", 0},
                                         {"grid5,x=12,y=10,shuffle=1", "bandk", "csr2", 1},
                                         {"random,rows=80,cols=80,density=0.04", "rcm", "auto", 1}};
-    for (int c = 0; c < TEST_COUNT(cases); c++) test_every_allocation(plan_run_and_update, &cases[c]);
+    for (int c = 0; c < TEST_COUNT(cases); c++)
+        assert_true(fail_every_allocation(plan_run_and_update, &cases[c], 2) > 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_type_and_layout, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(every_kernel, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(scalings, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(every_type_and_layout, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(every_kernel, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(scalings, test_setup, close_context),
         cmocka_unit_test(threads_and_runs_give_the_same_bits),
-        cmocka_unit_test_setup_teardown(concurrent_runs, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(new_values, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(nothing_new, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(groups_of_an_ordering, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(bandk_makes_the_groups, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(bytes_are_told, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(mistakes, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(concurrent_runs, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(new_values, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(nothing_new, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(groups_of_an_ordering, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(bandk_makes_the_groups, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(bytes_are_told, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(mistakes, test_setup, close_context),
         cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

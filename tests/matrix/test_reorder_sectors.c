@@ -55,8 +55,8 @@ static void bfs_shares_x(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sectors_of_x, test_setup, test_teardown),
-        cmocka_unit_test_setup_teardown(bfs_shares_x, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(sectors_of_x, test_setup, close_context),
+        cmocka_unit_test_setup_teardown(bfs_shares_x, test_setup, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,7 @@ static void large_pictures(void **state)
     static const int threads[] = {1, 2, 5};
     for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};
-        spry_context *context = test_context(&memory, threads[t]);
+        spry_context *context = counted_context(&memory, threads[t]);
         spry_matrix *A = NULL;
         assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
         spry_arrays a = test_arrays(A);
@@ -373,21 +373,20 @@ static void bad_arguments(void **state)
     spry_matrix_destroy(A);
 }
 
-static spry_status get_stats(spry_context *context, const void *input)
+static spry_status get_stats(spry_context *context, const void *input, spry_error *err)
 {
     test_form form = test_form_number(*(const int *)input);
     test_entry entries[100];
     for (int k = 0; k < 100; k++)
         entries[k] = form.layout == SPRY_CSC ? (test_entry){(99 - k) % 60, 1, 1} : (test_entry){1, (99 - k) % 60, 1};
-    spry_context *quiet = NULL;
-    assert_int_equal(spry_context_create(&quiet, NULL, NULL), SPRY_OK);
+    spry_context *quiet = context_of(0);
     spry_matrix *made = test_matrix(quiet, 100, 100, entries, 100, form), *A = NULL;
     spry_arrays a = test_arrays(made);
     a.ownership = SPRY_BORROW;
-    spry_status status = spry_matrix_create(context, &A, &a, NULL);
+    spry_status status = spry_matrix_create(context, &A, &a, err);
     spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
     if (status == SPRY_OK) {
-        status = spry_matrix_get_stats(A, &stats, NULL);
+        status = spry_matrix_get_stats(A, &stats, err);
         assert_int_equal(stats.nnz, status == SPRY_OK ? 100 : 0);
     }
     spry_matrix_destroy(A);
@@ -396,14 +395,14 @@ static spry_status get_stats(spry_context *context, const void *input)
     return status;
 }
 
-static spry_status draw_picture(spry_context *context, const void *input)
+static spry_status draw_picture(spry_context *context, const void *input, spry_error *err)
 {
     spry_arrays a = test_arrays(input);
     a.ownership = SPRY_BORROW;
     spry_matrix *A = NULL;
     int64_t counts[6] = {7, 7, 7, 7, 7, 7};
-    spry_status status = spry_matrix_create(context, &A, &a, NULL);
-    if (status == SPRY_OK) status = spry_matrix_spy(A, counts, 2, 3, NULL);
+    spry_status status = spry_matrix_create(context, &A, &a, err);
+    if (status == SPRY_OK) status = spry_matrix_spy(A, counts, 2, 3, err);
     assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3] + counts[4] + counts[5],
                      status == SPRY_OK ? 20000 : 42);
     spry_matrix_destroy(A);
@@ -412,10 +411,10 @@ static spry_status draw_picture(spry_context *context, const void *input)
 
 static void every_allocation_fails(void **state)
 {
-    for (int f = 0; f < TEST_FORMS; f++) test_every_allocation(get_stats, &f);
+    for (int f = 0; f < TEST_FORMS; f++) assert_true(fail_every_allocation(get_stats, &f, 2) > 0);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(*state, &A, "diagonal,rows=20000", NULL, NULL), SPRY_OK);
-    test_every_allocation(draw_picture, A);
+    assert_true(fail_every_allocation(draw_picture, A, 2) > 0);
     spry_matrix_destroy(A);
 }
 
@@ -437,5 +436,5 @@ int main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+    return cmocka_run_group_tests(tests, test_setup, close_context);
 }

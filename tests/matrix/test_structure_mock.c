@@ -69,8 +69,7 @@ static void test_faults(void **state)
 {
     static const test_entry entries[] = {{0, 3, 1}, {0, 1, NAN}, {0, 1, 2}, {2, 0, 3}, {3, 4, 4}, {5, 2, 5}, {5, 0, 6}};
     enum { COUNT = sizeof entries / sizeof *entries };
-    spry_context *context = NULL;
-    MUST(spry_context_create(&context, NULL, err));
+    spry_context *context = context_of(0);
     for (int form = 0; form < TEST_FORMS; form++) {
         const test_form f = test_form_number(form);
         const int64_t rows = f.layout == SPRY_CSC ? 5 : 6, cols = f.layout == SPRY_CSC ? 6 : 5;
@@ -113,10 +112,7 @@ static void test_faults(void **state)
 /* Several threads: the first fault is told, whoever finds it. */
 static void test_first(void **state)
 {
-    spry_context *context = NULL;
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = 3;
-    MUST(spry_context_create(&context, &options, err));
+    spry_context *context = context_of(3);
     spry_matrix *A = test_generate(context, "grid5,x=300,y=200", NULL);
     spry_arrays a = test_arrays(A);
     a.ownership = SPRY_BORROW;
@@ -134,11 +130,11 @@ static void test_first(void **state)
 
 static const spry_arrays *failing;
 
-static spry_status check_copied(spry_context *context, const void *input)
+static spry_status check_copied(spry_context *context, const void *input, spry_error *err)
 {
     spry_matrix *A = NULL;
-    spry_status status = spry_matrix_create(context, &A, failing, NULL);
-    if (status == SPRY_OK) status = spry_matrix_check_structure(A, NULL);
+    spry_status status = spry_matrix_create(context, &A, failing, err);
+    if (status == SPRY_OK) status = spry_matrix_check_structure(A, err);
     spry_matrix_destroy(A);
     return status;
 }
@@ -147,8 +143,7 @@ static spry_status check_copied(spry_context *context, const void *input)
 static void test_out_of_memory(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
-    spry_context *context = NULL;
-    MUST(spry_context_create(&context, NULL, err));
+    spry_context *context = context_of(0);
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
     a.rows = a.cols = a.nnz = 2;
@@ -158,7 +153,7 @@ static void test_out_of_memory(void **state)
     a.offsets = on_device(context, offsets, sizeof offsets);
     a.indices = on_device(context, columns, sizeof columns);
     failing = &a;
-    test_every_allocation(check_copied, NULL);
+    assert_true(fail_every_allocation(check_copied, NULL, 2) > 0);
     spry_device_free(context, 1, (void *)(uintptr_t)a.offsets);
     spry_device_free(context, 1, (void *)(uintptr_t)a.indices);
     spry_context_destroy(context);

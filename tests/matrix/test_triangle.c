@@ -74,8 +74,7 @@ static void assert_same_entries(const spry_matrix *A, const spry_matrix *B)
 
 static void test_creation(void **state)
 {
-    spry_context *context = NULL;
-    MUST(spry_context_create(&context, NULL, err));
+    spry_context *context = context_of(0);
     both b = make(context, test_form_number(0), SPRY_SYMMETRIC, SPRY_LOWER_TRIANGLE);
     const struct {
         spry_symmetry symmetry;
@@ -124,10 +123,7 @@ static void for_all_forms(form_work work, int step)
             const test_form f = test_form_number(form);
             const spry_symmetry symmetry = way & 1 ? SPRY_SKEW_SYMMETRIC : SPRY_SYMMETRIC;
             if (f.value_type == SPRY_PATTERN && symmetry == SPRY_SKEW_SYMMETRIC) continue;
-            spry_context *context = NULL;
-            spry_context_options options = SPRY_INIT(spry_context_options);
-            options.threads = 2;
-            MUST(spry_context_create(&context, &options, err));
+            spry_context *context = context_of(2);
             both b = make(context, f, symmetry, way & 2 ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE);
             work(context, &b, f.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64);
             clear(&b);
@@ -266,8 +262,7 @@ static void test_plans(void **state)
 /* Entry (1, 2) is not of the lower triangle, (2, 1) not of the upper one. */
 static void test_other_triangle(void **state)
 {
-    spry_context *context = NULL;
-    MUST(spry_context_create(&context, NULL, err));
+    spry_context *context = context_of(0);
     for (int form = 0; form < TEST_FORMS; form++)
         for (int upper = 0; upper < 2; upper++) {
             const test_form f = test_form_number(form);
@@ -305,8 +300,7 @@ static void test_duplicates(void **state)
     static const int64_t rows[] = {3, 1, 3, 2}, columns[] = {1, 1, 1, 1};
     static const double values[] = {5, 2, 7, 3}, symmetric[] = {2, 3, 5, 7, 3, 5, 7}, skew[] = {2, -3, -5, -7, 3, 5, 7};
     static const int64_t image_rows[] = {0, 0, 0, 0, 1, 2, 2}, image_columns[] = {0, 1, 2, 2, 0, 0, 0};
-    spry_context *context = NULL;
-    MUST(spry_context_create(&context, NULL, err));
+    spry_context *context = context_of(0);
     for (int kind = SPRY_SYMMETRIC; kind <= SPRY_SKEW_SYMMETRIC; kind++) {
         spry_matrix *A = NULL, *B = NULL;
         spry_arrays a = SPRY_INIT(spry_arrays);
@@ -482,8 +476,7 @@ static void test_functions(void **state)
 {
     for (int way = 0; way < 4; way++) {
         const spry_symmetry symmetry = way & 1 ? SPRY_SKEW_SYMMETRIC : SPRY_SYMMETRIC;
-        spry_context *context = NULL;
-        MUST(spry_context_create(&context, NULL, err));
+        spry_context *context = context_of(0);
         const test_form form = {way & 2 ? SPRY_COO : SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
         both b = make(context, form, symmetry, way & 2 ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE);
         looks(context, &b);
@@ -500,7 +493,7 @@ static void test_functions(void **state)
 /* ---- out of memory ------------------------------------------------------------------------------------------ */
 
 /* A plan of borrowed arrays, with or without an ordering, and an update of it. */
-static spry_status plan_and_update(spry_context *context, const void *input)
+static spry_status plan_and_update(spry_context *context, const void *input, spry_error *err)
 {
     static const int32_t offsets[] = {0, 1, 3, 5}, columns[] = {0, 0, 1, 0, 2};
     static const double values[] = {4, 1, 5, 2, 6};
@@ -510,23 +503,23 @@ static spry_status plan_and_update(spry_context *context, const void *input)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "ell";
     options.ordering = input;
-    spry_status status = spry_matrix_create(context, &A, &a, NULL);
-    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, NULL);
-    if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, NULL);
+    spry_status status = spry_matrix_create(context, &A, &a, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     return status;
 }
 
-static spry_status multiply_sparse(spry_context *context, const void *input)
+static spry_status multiply_sparse(spry_context *context, const void *input, spry_error *err)
 {
     static const int32_t offsets[] = {0, 1, 3}, columns[] = {0, 0, 1};
     static const double values[] = {4, 1, 5};
     spry_matrix *A = NULL;
     spry_spgemm_plan *plan = NULL;
     const spry_arrays a = test_lower_triangle(2, offsets, columns, values);
-    spry_status status = spry_matrix_create(context, &A, &a, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_plan_create(context, &plan, A, A, NULL, NULL);
+    spry_status status = spry_matrix_create(context, &A, &a, err);
+    if (status == SPRY_OK) status = spry_spgemm_plan_create(context, &plan, A, A, NULL, err);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
     return status;
@@ -534,9 +527,9 @@ static spry_status multiply_sparse(spry_context *context, const void *input)
 
 static void test_out_of_memory(void **state)
 {
-    test_every_allocation(plan_and_update, NULL);
-    test_every_allocation(plan_and_update, "rcm");
-    test_every_allocation(multiply_sparse, NULL);
+    assert_true(fail_every_allocation(plan_and_update, NULL, 2) > 0);
+    assert_true(fail_every_allocation(plan_and_update, "rcm", 2) > 0);
+    assert_true(fail_every_allocation(multiply_sparse, NULL, 2) > 0);
 }
 
 int main(void)

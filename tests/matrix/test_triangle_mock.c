@@ -31,8 +31,7 @@ static void test_plans(void **state)
                  {"ell", NULL, 0, 1}, {"csr", "rcm", 0, 0}, {"ell", "rcm", 0, 1}};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
         double values[] = {1, 2, 3, 4, 5, 6}, others[] = {6, 7, 8, 9, 10, 11};
-        spry_context *context = NULL;
-        MUST(spry_context_create(&context, NULL, err));
+        spry_context *context = context_of(0);
         spry_matrix *A = NULL;
         spry_spmv_plan *plan = NULL;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);

@@ -5,26 +5,15 @@ spry_context *tested_context;
 
 observation observed;
 
-spry_context *gpu_context(void)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    spry_context *made = NULL;
-    options.threads = 1;
-    assert_int_equal(spry_context_create(&made, &options, NULL), SPRY_OK);
-    return made;
-}
-
 int open_contexts(void **state)
 {
-    tested_context = gpu_context();
+    tested_context = context_of(1);
     return 0;
 }
 
 int close_contexts(void **state)
 {
-    int held = spry_context_bytes(tested_context) != 0;
-    spry_context_destroy(tested_context);
-    return held;
+    return close_context((void **)&tested_context);
 }
 
 int watch(void *user, int64_t iteration, double residual)

@@ -9,8 +9,6 @@
 
 extern const char *tested_device, *tested_kernel; /* device 1, and a kernel of csr that it has */
 
-spry_context *gpu_context(void);
-
 spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type); /* the structure, every link 1 */
 
 int open_contexts(void **state); /* group set-up and tear-down */

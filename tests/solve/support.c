@@ -1,36 +1,15 @@
 #include "support.h"
 
-static void *hook_allocate(void *user, size_t bytes, size_t alignment)
+spry_context *context;
+
+int set_up(void **state)
 {
-    hooks *h = user;
-    int64_t call = atomic_fetch_add(&h->calls, 1) + 1;
-    if (h->fail_at > 0 && (call == h->fail_at || (h->onwards && call > h->fail_at))) return NULL;
-    void *pointer = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (!pointer) return NULL;
-    memset(pointer, 0xa5, bytes); /* nothing may count on zeros */
-    h->blocks++;
-    return pointer;
+    return open_context((void **)&context);
 }
 
-static void hook_release(void *user, void *pointer, size_t bytes)
+int tear_down(void **state)
 {
-    hooks *h = user;
-    h->blocks--;
-    free(pointer);
-}
-
-spry_context *make_context(hooks *h, int threads)
-{
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    if (h) {
-        options.allocate = hook_allocate;
-        options.release = hook_release;
-        options.user = h;
-    }
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
+    return close_context((void **)&context);
 }
 
 dense dense_make(int n)

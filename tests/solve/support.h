@@ -4,13 +4,10 @@
 
 #include "testing.h"
 
-/* An allocator that counts, and refuses call fail_at (from 1; 0: none), or all from it on. */
-typedef struct hooks {
-    _Atomic int64_t calls, blocks;
-    int64_t fail_at;
-    int onwards;
-} hooks;
-spry_context *make_context(hooks *h, int threads); /* h NULL: the default allocator */
+/* The context of a test, with its set-up and tear-down for cmocka. */
+extern spry_context *context;
+int set_up(void **state);
+int tear_down(void **state);
 
 /* n x n, by rows. */
 typedef struct dense {

@@ -3,8 +3,6 @@
 
 #include <float.h>
 
-static spry_context *context;
-
 /* ---- symmetry ------------------------------------------------------------------------------------ */
 
 static spry_status solve(const spry_matrix *A, int n, const spry_cg_options *o, spry_cg_result *r, spry_error *err)
@@ -560,8 +558,5 @@ int main(void)
         cmocka_unit_test(results_are_whole),
         cmocka_unit_test(pagerank_bounds),
     };
-    context = make_context(NULL, 2);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    spry_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

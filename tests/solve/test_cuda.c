@@ -1,18 +1,6 @@
 /* PageRank and Conjugate Gradient on a GPU against the CPU. Skipped where there is none. */
 #include "device_tests.h"
 
-enum { SKIPPED = 77 }; /* what ctest is told */
-
-static int gpu_is_there(void)
-{
-    spry_context *own = make_context(NULL, 1);
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    int found = spry_device_get_info(own, &info, 1, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(own);
-    return found;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -36,7 +24,7 @@ int main(void)
         cmocka_unit_test(the_same_bits_again),
         cmocka_unit_test(bad_places),
     };
-    if (!gpu_is_there()) return SKIPPED;
+    if (!has_gpu()) return SKIPPED;
     tested_device = "cuda";
     tested_kernel = "csr_merge_cuda";
     return cmocka_run_group_tests(tests, open_contexts, close_contexts);

@@ -14,7 +14,7 @@ static spry_vector ones(spry_context *context, int64_t n)
 /* Scalars come back once for many iterations, and few products are in vain. */
 static void few_looks(void **state)
 {
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     mock_state before = mock;
     spry_matrix *A = NULL;
     spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -53,7 +53,7 @@ static void few_looks(void **state)
 /* All passes, products and copies are in the caller's stream, but for the copies of planning, which it waits for. */
 static void in_one_stream(void **state)
 {
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL, *G = graph_of(context, "rmat,scale=6", SPRY_F64);
     int mark;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=20,y=20", NULL, NULL), SPRY_OK);
@@ -107,7 +107,7 @@ static void rounds_foretold(void **state)
         double alpha;
     } graphs[] = {{"rmat,scale=10", 1024, 0.85}, {"rmat,scale=14", 16384, 0.85}, {"laplace5,x=32,y=32", 1024, 0.95}};
     enum { TIMED = 10 /* products at the end, for their time */ };
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) {
         spry_matrix *A = graph_of(context, graphs[g].spec, SPRY_F64);
         const int64_t n = graphs[g].n;
@@ -140,7 +140,7 @@ static void rounds_foretold(void **state)
 /* Entries and sums are looked at where they are, and nothing of them comes back. */
 static void links_made_there(void **state)
 {
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_F64), *C = NULL;
     spry_convert_options to = SPRY_INIT(spry_convert_options);
     spry_vector x = ones(context, 512);
@@ -170,7 +170,7 @@ static void links_made_there(void **state)
 static void patterns_converted_there(void **state)
 {
     static const char *const formats[] = {"swept", "packed", "sell", "hyb", "coo"};
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     spry_matrix *A = graph_of(context, "rmat,scale=9", SPRY_PATTERN);
     spry_vector usual = {0}, x = {0};
     mock.converts = 1;
@@ -200,7 +200,7 @@ static void patterns_converted_there(void **state)
 /* Nothing is left on either side when the device has no more memory. */
 static void every_device_allocation_refused(void **state)
 {
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=6,y=5", NULL, NULL), SPRY_OK);
     spry_vector b = ones(context, 30), x = ones(context, 30);
@@ -254,7 +254,7 @@ static void every_device_allocation_refused(void **state)
 static void no_device(void **state)
 {
     mock.absent = 1;
-    spry_context *context = gpu_context();
+    spry_context *context = context_of(1);
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};
     const double values[] = {1, 1};
     double x[] = {5, 5}, b[] = {1, 1};

@@ -2,8 +2,6 @@
 #include "support.h"
 
 enum { N = 4, NNZ = 9 };
-static spry_context *context;
-
 /* "Example data", ptr 0 2 4 7 9, which is no stochastic matrix; and the same divided by its column sums. */
 static const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
 static const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
@@ -142,19 +140,6 @@ static void e_ends(void **state)
             assert_int_equal(r.iterations, steps);
             for (int i = 0; i < N; i++) assert_at_most(fabs(x[i] - by_hand[i]), 1e-15);
         }
-}
-
-static int set_up(void **state)
-{
-    context = make_context(NULL, 2);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    const int held = spry_context_bytes(context) != 0;
-    spry_context_destroy(context);
-    return held;
 }
 
 int main(void)

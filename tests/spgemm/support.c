@@ -2,42 +2,6 @@
 
 #include "core/random.h"
 
-static void *take(void *user, size_t bytes, size_t alignment)
-{
-    test_memory *m = user;
-    int64_t call = atomic_fetch_add(&m->calls, 1) + 1;
-    if (m->fail_from > 0 && call >= m->fail_from && call <= m->fail_until) return NULL;
-    void *block = NULL;
-    if (posix_memalign(&block, alignment, bytes) != 0) return NULL;
-    memset(block, 0xa5, bytes);
-    atomic_fetch_add(&m->blocks, 1);
-    int64_t now = atomic_fetch_add(&m->bytes, (int64_t)bytes) + (int64_t)bytes;
-    if (now > atomic_load(&m->most_bytes)) atomic_store(&m->most_bytes, now);
-    return block;
-}
-
-static void give(void *user, void *block, size_t bytes)
-{
-    test_memory *m = user;
-    atomic_fetch_sub(&m->blocks, 1);
-    atomic_fetch_sub(&m->bytes, (int64_t)bytes);
-    free(block);
-}
-
-spry_context *test_context(test_memory *memory, int threads)
-{
-    spry_context *context = NULL;
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = threads;
-    if (memory) {
-        options.allocate = take;
-        options.release = give;
-        options.user = memory;
-    }
-    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    return context;
-}
-
 uint64_t test_random(uint64_t *state)
 {
     const uint64_t drawn = spryi_random(*state, 1);

@@ -4,26 +4,6 @@
 
 #include "testing.h"
 
-/* Sanitized code is ten to twenty times slower. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { TEST_SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { TEST_SANITIZED = 1 };
-#else
-enum { TEST_SANITIZED = 0 };
-#endif
-#else
-enum { TEST_SANITIZED = 0 };
-#endif
-
-/* A context with so many threads, that counts and fails allocations where memory is not NULL. */
-typedef struct test_memory {
-    _Atomic int64_t calls, blocks, bytes, most_bytes;
-    int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
-} test_memory;
-spry_context *test_context(test_memory *memory, int threads);
-
 uint64_t test_random(uint64_t *state);
 int64_t test_below(uint64_t *state, int64_t limit);
 

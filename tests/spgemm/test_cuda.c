@@ -3,7 +3,7 @@
 
 #include "core/matrix.h"
 
-enum { TRIALS = 64, SKIPPED = 77 };
+enum { TRIALS = 64 };
 
 static spry_context *context;
 
@@ -428,7 +428,7 @@ static void limits_from_nothing(void **unused)
 /* Large operands and a large result over the bus, where the device is asked for and where it is chosen. */
 static void large_copies(void **unused)
 {
-    spry_context *many = test_context(NULL, 5);
+    spry_context *many = context_of(5);
     spry_matrix *A = NULL, *C = NULL, *D = NULL;
     spry_spgemm_options o = options_for("spgemm_rows_cuda");
     spry_error err;
@@ -451,7 +451,7 @@ static void large_copies(void **unused)
 
 int main(void)
 {
-    context = test_context(NULL, 2);
+    context = context_of(2);
     if (!gpu_is_there()) {
         spry_context_destroy(context);
         return SKIPPED;

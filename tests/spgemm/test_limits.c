@@ -45,7 +45,7 @@ static void limits_hold_and_suffice(void **unused)
     for (uint64_t t = 0; t < TRIALS; t++) {
         uint64_t state = t + 1;
         test_memory memory = {0};
-        spry_context *context = test_context(t % 2 ? &memory : NULL, 1 + (int)(t % 3));
+        spry_context *context = counted_context(t % 2 ? &memory : NULL, 1 + (int)(t % 3));
         const spry_type type = t % 2 ? SPRY_F64 : SPRY_F32;
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.op_a = (spry_op)test_below(&state, 2);
@@ -96,7 +96,7 @@ static void limits_hold_and_suffice(void **unused)
 /* A run into the caller's values refuses what it reads. */
 static void values_apart(void **unused)
 {
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_arrays a = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
     spry_spgemm_plan *plan = NULL;
@@ -140,7 +140,7 @@ static int accepts(spry_context *context, const double *values, const double *fa
 
 static void infinite_duplicates(void **unused)
 {
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     static const double signs[] = {2, -1}, large[] = {1e308, 1e308}, infinite = INFINITY, half = 0.5, two = 2;
     assert_true(accepts(context, signs, &infinite, NAN) && accepts(context, signs, &infinite, INFINITY));
     assert_false(accepts(context, signs, &infinite, 3));

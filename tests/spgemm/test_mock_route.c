@@ -11,20 +11,13 @@ static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 
 static int setup(void **state)
 {
-    spry_context *context = NULL;
-    spry_context_options options = SPRY_INIT(spry_context_options);
-    options.threads = 2;
     mock = (mock_state){0};
-    if (spry_context_create(&context, &options, NULL) != SPRY_OK) return 1;
-    *state = context;
-    return 0;
+    return open_context(state);
 }
 
 static int teardown(void **state)
 {
-    const int64_t bytes = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return bytes != 0 || mock.blocks != 0;
+    return close_context(state) || mock.blocks != 0;
 }
 
 /* 400 000 products that no cache holds with C: the model gives them to a GPU that has started. */

@@ -13,7 +13,7 @@ typedef struct expected_stages {
 static int setup(void **state)
 {
     mock = (mock_state){0};
-    *state = test_context(NULL, 2);
+    *state = context_of(2);
     return *state == NULL;
 }
 

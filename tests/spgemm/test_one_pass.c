@@ -73,8 +73,7 @@ static int is_grouped(const spry_context *context, const spry_matrix *A, const s
 static void check(test_entries *b, spry_type type, uint64_t *state)
 {
     test_memory memory = {0};
-    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
-                                test_context(&memory, 2)};
+    spry_context *contexts[] = {context_of(1), context_of(2), context_of(5), counted_context(&memory, 2)};
     const test_form form = {SPRY_CSR, type, SPRY_I32, SPRY_I32};
     test_entries a = mostly_local(2000, b->rows, state);
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], b, form), *first = NULL;
@@ -109,7 +108,7 @@ static void by_groups(void **unused)
     uint64_t state = 11;
     for (int s = 0; s < 3; s++)
         for (int t = 0; t < 2; t++) {
-            if (TEST_SANITIZED && (s + t) % 2) continue; /* the types take turns */
+            if (INSTRUMENTED && (s + t) % 2) continue; /* the types take turns */
             test_entries b = clustered(shapes[s][0], shapes[s][1], 4, shapes[s][2], &state);
             check(&b, t ? SPRY_F32 : SPRY_F64, &state);
             test_discard(&b);
@@ -120,7 +119,7 @@ static void by_groups(void **unused)
 static void no_groups(void **unused)
 {
     uint64_t state = 5;
-    spry_context *context = test_context(NULL, 2);
+    spry_context *context = context_of(2);
     for (int k = 0; k < 2; k++) {
         const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
         test_entries b = test_make(k ? TEST_SHUFFLED : TEST_UNIFORM, 2000, k ? 60 : 60000, 20, &state);
@@ -140,7 +139,7 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
     FILE *file = fopen("/proc/self/statm", "r");
     assert_true(file && fscanf(file, "%ld", &pages) == 1 && getrlimit(RLIMIT_AS, &usual) == 0);
     fclose(file);
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.kernel = kernel;
     spry_matrix *C = NULL;
@@ -159,8 +158,8 @@ static int made_within(const spry_matrix *A, const spry_matrix *wanted, const ch
 static void little_address_space(void **unused)
 {
     enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* MiB; all products take 150 */
-    if (TEST_SANITIZED) skip();                 /* shadows reserve terabytes */
-    spry_context *context = test_context(NULL, 1);
+    if (INSTRUMENTED) skip();                   /* shadows reserve terabytes */
+    spry_context *context = context_of(1);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_matrix *A = NULL, *wanted = NULL;
     options.kernel = "spgemm_rows_cpu";
@@ -189,7 +188,7 @@ static void little_address_space(void **unused)
 static void limits(void **unused)
 {
     enum { ROWS = 100, LENGTH = 20000, STEP = 120 };
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
     test_entries a = room_for(ROWS, 1, ROWS), b = room_for(1, 2 * LENGTH, LENGTH);
     for (int64_t i = 0; i < ROWS; i++) put(&a, i, 0, 1);

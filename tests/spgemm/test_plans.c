@@ -10,7 +10,7 @@
 /* Any number of threads, any way by rows, any limit: the same bits. */
 static void same_bits(void **unused)
 {
-    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    spry_context *contexts[] = {context_of(1), context_of(2), context_of(5)};
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
         for (int c = 0; c < 3; c++)
@@ -36,7 +36,7 @@ static void same_bits(void **unused)
 static void long_rows(void **unused)
 {
     uint64_t state = 7;
-    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    spry_context *contexts[] = {context_of(1), context_of(2), context_of(5)};
     const int64_t widths[] = {60000, 30000, 500};
     for (int w = 0; w < 3; w++) {
         const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
@@ -46,7 +46,7 @@ static void long_rows(void **unused)
         double alpha = 3;
         for (int c = 0; c < 3; c++)
             for (int k = 0; k < TEST_KERNELS; k++) {
-                if (TEST_SANITIZED && (c + k + w) % 2) continue; /* they take turns */
+                if (INSTRUMENTED && (c + k + w) % 2) continue; /* they take turns */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
                 options.kernel = test_kernels[k];
                 options.alpha = &alpha;
@@ -73,7 +73,7 @@ static void limits(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {
         test_memory memory = {0};
-        spry_context *context = test_context(&memory, 2);
+        spry_context *context = counted_context(&memory, 2);
         spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
         const int64_t before = atomic_load(&memory.bytes), blocks = atomic_load(&memory.blocks);
         spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
@@ -171,7 +171,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
 /* Pieces of one row and of all rows give the same; workspace is left as it was found. */
 static void pieces(void **unused)
 {
-    spry_context *context = test_context(NULL, 3);
+    spry_context *context = context_of(3);
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
         for (int k = 1; k < TEST_KERNELS; k++) {
@@ -188,9 +188,9 @@ static void pieces(void **unused)
 static void values_change(void **unused)
 {
     test_memory memory = {0};
-    spry_context *context = test_context(&memory, 2);
+    spry_context *context = counted_context(&memory, 2);
     static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
-    for (int trial = 0; trial < (TEST_SANITIZED ? 30 : 120); trial++) {
+    for (int trial = 0; trial < (INSTRUMENTED ? 30 : 120); trial++) {
         uint64_t state = (uint64_t)trial;
         test_entries a = test_make((test_kind)(trial % TEST_KINDS), 60, 50, 6, &state);
         test_entries b = test_make((test_kind)(trial / 7 % TEST_KINDS), 50, 60, 6, &state);
@@ -249,7 +249,7 @@ static void values_change(void **unused)
 static void conversions_are_told(void **unused)
 {
     test_memory memory = {0};
-    spry_context *context = test_context(&memory, 1);
+    spry_context *context = counted_context(&memory, 1);
     uint64_t state = 11;
     test_entries a = test_make(TEST_UNIFORM, 2000, 3000, 40, &state), b = test_make(TEST_UNIFORM, 3000, 5, 2, &state);
     spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_CSC, SPRY_F32, SPRY_I32, SPRY_I32});
@@ -282,22 +282,27 @@ static void conversions_are_told(void **unused)
 
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
-static spry_status all_calls(spry_context *context, const spry_matrix *A, const spry_matrix *B)
+typedef struct factors {
+    spry_matrix *A, *B;
+} factors;
+
+static spry_status all_calls(spry_context *context, const void *input, spry_error *err)
 {
+    const spry_matrix *A = ((const factors *)input)->A, *B = ((const factors *)input)->B;
     spry_matrix *C = NULL, *D = NULL;
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_prediction estimate = SPRY_INIT(spry_spgemm_prediction);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.op_b = SPRY_TRANSPOSE;
-    spry_status status = spry_spgemm(context, &C, A, B, &options, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_predict(context, &estimate, A, B, &options, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_plan_create(context, &plan, A, B, &options, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_plan_run(plan, NULL, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, NULL);
-    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, NULL);
+    spry_status status = spry_spgemm(context, &C, A, B, &options, err);
+    if (status == SPRY_OK) status = spry_spgemm_predict(context, &estimate, A, B, &options, err);
+    if (status == SPRY_OK) status = spry_spgemm_plan_create(context, &plan, A, B, &options, err);
+    if (status == SPRY_OK) status = spry_spgemm_plan_run(plan, NULL, err);
+    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, err);
+    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, err);
     options.kernel = TEST_STUDY("spgemm_seed_dot_cpu", "spgemm_rows_cpu");
-    if (status == SPRY_OK) status = spry_spgemm(context, &D, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_spgemm(context, &D, A, B, &options, err);
     if (status != SPRY_OK) assert_null(D);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(C);
@@ -307,24 +312,14 @@ static spry_status all_calls(spry_context *context, const spry_matrix *A, const 
 
 static void every_allocation_fails(void **unused)
 {
-    test_memory memory = {0};
-    spry_context *context = test_context(&memory, 2);
+    spry_context *context = context_of(2);
     uint64_t state = 5;
     test_entries a = test_make(TEST_SHUFFLED, 30, 40, 5, &state);
-    spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32});
-    spry_matrix *B = test_matrix(context, &a, (test_form){SPRY_CSC, SPRY_F64, SPRY_I64, SPRY_I32});
-    const int64_t blocks = atomic_load(&memory.blocks), before = atomic_load(&memory.calls);
-    assert_int_equal(all_calls(context, A, B), SPRY_OK);
-    const int64_t calls = atomic_load(&memory.calls) - before;
-    assert_true(calls > 30);
-    for (int64_t n = 1; n <= calls; n++) {
-        memory.fail_from = memory.fail_until = atomic_load(&memory.calls) + n;
-        assert_int_equal(all_calls(context, A, B), SPRY_OUT_OF_MEMORY);
-        assert_int_equal(atomic_load(&memory.blocks), blocks);
-    }
-    memory.fail_from = 0;
-    spry_matrix_destroy(A);
-    spry_matrix_destroy(B);
+    factors f = {test_matrix(context, &a, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32}),
+                 test_matrix(context, &a, (test_form){SPRY_CSC, SPRY_F64, SPRY_I64, SPRY_I32})};
+    assert_true(fail_every_allocation(all_calls, &f, 2) > 30);
+    spry_matrix_destroy(f.A);
+    spry_matrix_destroy(f.B);
     test_discard(&a);
     spry_context_destroy(context);
 }
@@ -348,7 +343,7 @@ static void bytes_past_64_bits(void **unused)
 
 static void bad_arguments(void **unused)
 {
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     uint64_t state = 5;
     test_entries a = test_make(TEST_UNIFORM, 30, 40, 5, &state);
     spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32}), *C = NULL;
@@ -427,7 +422,7 @@ static void bad_arguments(void **unused)
 static void past_32_bits(void **unused)
 {
     enum { N = 70000 };
-    spry_context *context = test_context(NULL, 2);
+    spry_context *context = context_of(2);
     test_entries column = {.rows = N, .cols = 1}, row = {.rows = 1, .cols = N};
     column.nnz = row.nnz = N;
     column.i = row.j = malloc(N * sizeof *row.j);
@@ -480,7 +475,7 @@ static void infinite_over_nothing(void **unused)
 {
     static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
     static const double a_values[] = {INFINITY, 2}, b_values[] = {3};
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL, *B = NULL, *C = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 2, a_offsets, a_columns, a_values, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 2, 1, b_offsets, b_columns, b_values, NULL), SPRY_OK);
@@ -502,7 +497,7 @@ static void alpha_beyond_numbers(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
     static const double values[] = {2, 3, -4}, alphas[] = {INFINITY, -INFINITY, NAN};
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL, *C = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 3, offsets, columns, values, NULL), SPRY_OK);
     for (int n = 0; n < 3; n++) {
@@ -529,7 +524,7 @@ static void more_rows_than_memory(void **unused)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};
     static const double values[] = {2, 3};
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL, *C = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -549,7 +544,7 @@ static void more_rows_than_memory(void **unused)
 
 static void verification(void **unused)
 {
-    spry_context *context = test_context(NULL, 2);
+    spry_context *context = context_of(2);
     for (int m = 0; m < TEST_SPECS - 1; m++) {
         spry_matrix *A = test_generate(context, m), *C = test_square(context, A, NULL);
         for (int how = 0; how < 2; how++) {

@@ -1,7 +1,7 @@
 /* The product against a triple loop: every kernel of this machine, many shapes, all forms of the operands. */
 #include "support.h"
 
-enum { TRIALS = TEST_SANITIZED ? 80 : 1000, THREADS = 3 };
+enum { TRIALS = INSTRUMENTED ? 80 : 1000, THREADS = 3 };
 
 /* All legal forms: layouts, value types, index pairs. */
 static test_form form_number(uint64_t *state, spry_type type)
@@ -72,7 +72,7 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
 
 static void random_products(void **state)
 {
-    spry_context *context = test_context(NULL, THREADS);
+    spry_context *context = context_of(THREADS);
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         assert_int_equal(spry_spgemm_kernel_get_info(context, &info, k, NULL), SPRY_OK);
@@ -87,7 +87,7 @@ static void random_products(void **state)
 /* The comparison above must be able to fail. */
 static void comparison_rejects(void **unused)
 {
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     uint64_t state = 3;
     test_entries a = test_make(TEST_UNIFORM, 40, 40, 6, &state);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};

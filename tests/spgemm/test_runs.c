@@ -5,7 +5,7 @@
  */
 #include "support.h"
 
-enum { TRIALS = TEST_SANITIZED ? 60 : 1500, MOST = 40 };
+enum { TRIALS = INSTRUMENTED ? 60 : 1500, MOST = 40 };
 
 static void add(test_entries *e, int64_t i, int64_t j, double value)
 {
@@ -114,8 +114,7 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
 static void random_runs(void **unused)
 {
     test_memory memory = {0};
-    spry_context *contexts[4] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
-                                 test_context(&memory, 2)};
+    spry_context *contexts[4] = {context_of(1), context_of(2), context_of(5), counted_context(&memory, 2)};
     for (int trial = 0; trial < TRIALS; trial++) one_trial(contexts, (uint64_t)trial);
     for (int c = 0; c < 4; c++) {
         assert_int_equal(spry_context_bytes(contexts[c]), 0);
@@ -129,8 +128,8 @@ static void grids(void **unused)
     static const char *const specs[] = {"gen:grid5,x=300,y=20",  "gen:grid7,x=70,y=9,z=8", "gen:grid27,x=90,y=6,z=5",
                                         "gen:fem3,x=30,y=6,z=5", "gen:grid5,x=600,y=400",  "gen:fem3,x=24,y=16,z=14"};
     test_memory memory = {0};
-    spry_context *contexts[3] = {test_context(NULL, 1), test_context(NULL, 2), test_context(&memory, 2)};
-    for (int s = 0; s < (TEST_SANITIZED ? 4 : 6); s++)
+    spry_context *contexts[3] = {context_of(1), context_of(2), counted_context(&memory, 2)};
+    for (int s = 0; s < (INSTRUMENTED ? 4 : 6); s++)
         for (int narrow = 0; narrow < 2; narrow++) {
             const spry_type type = narrow ? SPRY_F32 : SPRY_F64;
             spry_matrix *G = NULL, *A = NULL;
@@ -164,7 +163,7 @@ static void listed_columns(void **unused)
 {
     static const test_kind kinds[] = {TEST_UNIFORM, TEST_SHUFFLED, TEST_BANDED};
     uint64_t state = 23;
-    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    spry_context *contexts[] = {context_of(1), context_of(2), context_of(5)};
     for (int k = 0; k < 3; k++)
         for (int far = 0; far < 2; far++) {
             const int64_t rows = far ? 9000 : 1500;

@@ -40,7 +40,7 @@ static void converted(spry_context *context, spry_layout layout, const int32_t *
 
 static void as_printed(void **state)
 {
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     converted(context, SPRY_CSR, csr, cols, values);
     converted(context, SPRY_CSC, csc, csc_rows, by_columns);
     spry_context_destroy(context);
@@ -51,7 +51,7 @@ static void squared(void **state)
 {
     static const int32_t offsets[] = {0, 2, 5, 5, 8}, columns[] = {0, 3, 0, 1, 3, 0, 1, 3};
     static const double expected[] = {0.1, 0.14, 5.6, 5.84, 6.16, 21.7, 18.44, 25.1};
-    spry_context *context = test_context(NULL, 2);
+    spry_context *context = context_of(2);
     spry_matrix *A = as_coo(context);
     int kernels = 0;
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {

@@ -26,8 +26,8 @@ static void structures(void **unused)
 {
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
                                           TEST_STUDY("spgemm_seed_dense_cpu", NULL)};
-    spry_context *context = test_context(NULL, 3);
-    for (int trial = 0; trial < (TEST_SANITIZED ? 8 : 16) * TEST_SPECS; trial++) {
+    spry_context *context = context_of(3);
+    for (int trial = 0; trial < (INSTRUMENTED ? 8 : 16) * TEST_SPECS; trial++) {
         spry_read_options read = SPRY_INIT(spry_read_options);
         read.value_type = trial / 2 % 2 ? SPRY_F32 : SPRY_F64;
         if (trial % 3 == 2) read.offset_type = SPRY_I64;
@@ -64,7 +64,7 @@ static void values_of_the_caller(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {
         test_memory memory = {0};
-        spry_context *context = test_context(&memory, 2);
+        spry_context *context = counted_context(&memory, 2);
         double alphas[] = {3, 5};
         spry_matrix *A = test_generate(context, m), *wanted[2], *C = NULL;
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -94,9 +94,9 @@ static void values_of_the_caller(void **unused)
             check_structure(plan, wanted[0], test_specs[m]);
         }
         assert_int_equal(atomic_load(&memory.calls), calls);
-        memory.fail_from = memory.fail_until = calls + 1; /* the plan's own values, which are needed now */
+        fail_call(&memory, 1, 0); /* the plan's own values, which are needed now */
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OUT_OF_MEMORY);
-        memory.fail_from = 0;
+        fail_call(&memory, 0, 0);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(atomic_load(&memory.calls), calls + 2);
         into.alpha = &alphas[1];
@@ -119,7 +119,7 @@ static void values_of_the_caller(void **unused)
 /* op(A)*op(B) of one matrix and of two, by all calls, in the layouts that are transposed with and without a copy. */
 static void transposed(void **unused)
 {
-    spry_context *context = test_context(NULL, 2);
+    spry_context *context = context_of(2);
     for (int trial = 0; trial < 24; trial++) {
         uint64_t state = (uint64_t)trial + 5;
         const int both = trial / 4 % 2; /* A*A^T and the like, of one matrix */
@@ -190,9 +190,9 @@ static spry_matrix *prolongation(spry_context *context, int side)
 /* The first run is no other than later ones: its time is told, its bits are checked. */
 static void first_run(void **unused)
 {
-    const int side = TEST_SANITIZED ? 60 : 700;
+    const int side = INSTRUMENTED ? 60 : 700;
     char spec[64];
-    spry_context *context = test_context(NULL, 1);
+    spry_context *context = context_of(1);
     spry_matrix *A = NULL, *P = prolongation(context, side), *C = NULL, *D = NULL;
     snprintf(spec, sizeof spec, "gen:grid5,x=%d,y=%d", side, side);
     assert_int_equal(spry_matrix_generate(context, &A, spec, NULL, NULL), SPRY_OK);
