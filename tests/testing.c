@@ -132,6 +132,14 @@ void check_error(spry_status got, const spry_error *err, spry_status wanted, con
     fail();
 }
 
+uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
 int has_gpu(void)
 {
     spry_context *context = context_of(1);
@@ -140,4 +148,132 @@ int has_gpu(void)
     printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
     spry_context_destroy(context);
     return found;
+}
+
+spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns, const void *values,
+                       spry_type type)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = rows;
+    a.cols = cols;
+    a.nnz = offsets[rows];
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = type;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    return a;
+}
+
+/* ---- calls that must succeed ---------------------------------------------------------------------------- */
+
+spry_matrix *generate_matrix(spry_context *context, const char *spec)
+{
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    return A;
+}
+
+spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays)
+{
+    spry_matrix *A = NULL;
+    MUST(spry_matrix_create(context, &A, arrays, err));
+    return A;
+}
+
+spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_convert_options *options)
+{
+    spry_matrix *B = NULL;
+    MUST(spry_matrix_convert(context, &B, A, options, err));
+    return B;
+}
+
+spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,
+                        const int32_t *columns, const double *values)
+{
+    spry_matrix *A = NULL;
+    MUST(spry_matrix_borrow_csr_f64(context, &A, rows, cols, offsets, columns, values, err));
+    return A;
+}
+
+spry_matrix *read_matrix(spry_context *context, const char *path, const spry_read_options *options)
+{
+    spry_matrix *A = NULL;
+    MUST(spry_matrix_read(context, &A, path, options, err));
+    return A;
+}
+
+spry_arrays arrays_of(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    MUST(spry_matrix_get_arrays(A, &a, err));
+    return a;
+}
+
+spry_spmv_plan *create_plan(spry_context *context, const spry_matrix *A, const spry_spmv_options *options)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_error err = {0};
+    if (spry_spmv_plan_create(context, &plan, A, options, &err) != SPRY_OK)
+        fail_msg("%s: %s", options && options->format ? options->format : "auto", err.message);
+    return plan;
+}
+
+spry_spmv_plan_info plan_info(const spry_spmv_plan *plan)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    MUST(spry_spmv_plan_get_info(plan, &info, err));
+    return info;
+}
+
+void multiply_f64(const spry_spmv_plan *plan, double *y, int64_t y_length, const double *x, int64_t x_length)
+{
+    MUST(spry_spmv_plan_run(plan, spry_vector_f64(y, y_length), NULL, spry_const_vector_f64(x, x_length), NULL, NULL,
+                            err));
+}
+
+spry_vector create_vector(spry_context *context, int64_t length, spry_type type, int device)
+{
+    spry_vector v = {0};
+    MUST(spry_vector_create(context, &v, length, type, device, err));
+    return v;
+}
+
+spry_ordering *create_ordering(spry_context *context, const spry_matrix *A, const spry_ordering_options *options)
+{
+    spry_ordering *ordering = NULL;
+    MUST(spry_ordering_create(context, &ordering, A, options, err));
+    return ordering;
+}
+
+spry_kernel_info kernel_info(const spry_context *context, int index)
+{
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    MUST(spry_kernel_get_info(context, &info, index, err));
+    return info;
+}
+
+spry_format_info format_info(int index)
+{
+    spry_format_info info = SPRY_INIT(spry_format_info);
+    MUST(spry_format_get_info(&info, index, err));
+    return info;
+}
+
+spry_matrix *multiply_matrices(spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                               const spry_spgemm_options *options)
+{
+    spry_matrix *C = NULL;
+    MUST(spry_spgemm(context, &C, A, B, options, err));
+    return C;
+}
+
+spry_spgemm_plan *create_spgemm_plan(spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                                     const spry_spgemm_options *options)
+{
+    spry_spgemm_plan *plan = NULL;
+    MUST(spry_spgemm_plan_create(context, &plan, A, B, options, err));
+    return plan;
 }

@@ -42,6 +42,8 @@ spry_context *counted_context(test_memory *memory, int threads);
 int open_context(void **state);
 int close_context(void **state);
 
+uint64_t next_random(uint64_t *state); /* xorshift64; state is not 0 */
+
 enum { SKIPPED = 77 }; /* exit status of a test that cannot run on this machine */
 int has_gpu(void);     /* prints its name, or why there is none */
 
@@ -52,13 +54,44 @@ void fail_call(test_memory *memory, int64_t n, int onwards);
 int call_failed(const test_memory *memory);
 
 /*
- * Runs `work` in new contexts, where the first allocation fails, then the second, and so on until none fails; then
- * again with all after it failing, too. Fails the test unless the work returns SPRY_OUT_OF_MEMORY with its message if an
- * allocation failed, SPRY_OK otherwise, and leaves no block. The work destroys what it creates. Returns the number of
- * allocations of the last run.
+ * Runs `work` in new contexts, where the first allocation fails, then the second, and so on until none fails; and again
+ * with all allocations after the failed one failing. Fails the test unless the work returns SPRY_OUT_OF_MEMORY with its
+ * message if an allocation failed, SPRY_OK otherwise, and leaves no block. The work destroys what it creates. Returns
+ * the number of allocations of the last run.
  */
 typedef spry_status (*test_work)(spry_context *context, const void *input, spry_error *err);
 int64_t fail_every_allocation(test_work work, const void *input, int threads);
+
+/* Fails the test with the library's message unless the call, whose last argument is `err`, returns SPRY_OK. */
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = {0}, *err = &err_;                                                                           \
+        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
+    } while (0)
+
+/* CSR with 32-bit indices and offsets[rows] entries, borrowed. values is NULL if the type is SPRY_PATTERN. */
+spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns, const void *values,
+                       spry_type type);
+
+/* Each fails the test with the library's message if the call fails. */
+spry_matrix *generate_matrix(spry_context *context, const char *spec);
+spry_matrix *create_matrix(spry_context *context, const spry_arrays *arrays);
+spry_matrix *convert_matrix(spry_context *context, const spry_matrix *A, const spry_convert_options *options);
+spry_matrix *borrow_csr(spry_context *context, int64_t rows, int64_t cols, const int32_t *offsets,
+                        const int32_t *columns, const double *values);
+spry_matrix *read_matrix(spry_context *context, const char *path, const spry_read_options *options);
+spry_arrays arrays_of(const spry_matrix *A);
+spry_vector create_vector(spry_context *context, int64_t length, spry_type type, int device);
+spry_ordering *create_ordering(spry_context *context, const spry_matrix *A, const spry_ordering_options *options);
+spry_kernel_info kernel_info(const spry_context *context, int index);
+spry_format_info format_info(int index);
+spry_spmv_plan *create_plan(spry_context *context, const spry_matrix *A, const spry_spmv_options *options);
+spry_spmv_plan_info plan_info(const spry_spmv_plan *plan);
+spry_matrix *multiply_matrices(spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                               const spry_spgemm_options *options);
+spry_spgemm_plan *create_spgemm_plan(spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                                     const spry_spgemm_options *options);
+void multiply_f64(const spry_spmv_plan *plan, double *y, int64_t y_length, const double *x, int64_t x_length);
 
 /*
  * Fails the test unless `got` and the error's status are `wanted`, the argument is `argument` (NULL: any), and the

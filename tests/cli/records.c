@@ -28,7 +28,7 @@ const char *text_of(const cJSON *record, const char *name)
 double number_of(const cJSON *record, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItem(record, name);
-    assert_true(cJSON_IsNumber(item));
+    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", name);
     return item->valuedouble;
 }
 

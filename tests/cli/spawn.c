@@ -156,19 +156,35 @@ static int is_refusal(const char *command, const char *out)
     return good;
 }
 
-void expect(const char *command, int status, const char *in_out, const char *in_err)
+static void check_outcome(const char *command, outcome o, int status, const char *in_out, const char *in_err)
 {
-    outcome o = spry("%s", command);
-    int good = o.status == status &&
-               (in_out     ? strstr(o.out, in_out) != NULL
-                : o.out[0] ? status != 0 && is_refusal(command, o.out)
-                           : 1) &&
-               (in_err ? strstr(o.err, in_err) != NULL : o.err[0] == '\0');
+    const int good = o.status == status && (in_out ? strstr(o.out, in_out) != NULL : o.out[0] == '\0') &&
+                     (in_err ? strstr(o.err, in_err) != NULL : o.err[0] == '\0');
     if (!good)
-        print_error("spry %s\n  status %d, expected %d\n  stdout (expected '%s'):\n%s\n  stderr (expected '%s'):\n%s\n",
+        print_error("%s\n  status %d, expected %d\n  stdout (expected '%s'):\n%s\n  stderr (expected '%s'):\n%s\n",
                     command, o.status, status, in_out ? in_out : "nothing", o.out, in_err ? in_err : "nothing", o.err);
     release(&o);
     assert_true(good);
+}
+
+void expect_outcome(outcome o, int status, const char *in_out, const char *in_err)
+{
+    check_outcome("", o, status, in_out, in_err);
+}
+
+void expect(const char *command, int status, const char *in_out, const char *in_err)
+{
+    outcome o = spry("%s", command);
+    const int refused = status != 0 && o.out[0] && is_refusal(command, o.out);
+    check_outcome(command, o, status, in_out ? in_out : refused ? "" : NULL, in_err);
+}
+
+void expect_text(const char *command, const char *text)
+{
+    outcome o = spry("%s", command);
+    if (o.status != 0 || strcmp(o.out, text) != 0)
+        fail_msg("spry %s: %d\n%s\n%s\nexpected\n%s", command, o.status, o.out, o.err, text);
+    release(&o);
 }
 
 void expect_mistakes(const char *command, const mistake *mistakes, size_t count)

@@ -20,6 +20,12 @@ void release(outcome *o);
 /* Asserts that status is as expected and that out (err) has the text; shows what was written otherwise. */
 void expect(const char *command, int status, const char *in_out, const char *in_err);
 
+/* Asserts that the command succeeds and writes exactly this text. */
+void expect_text(const char *command, const char *text);
+
+/* Asserts that an outcome is as expected, where NULL stands for no text, and releases it. */
+void expect_outcome(outcome o, int status, const char *in_out, const char *in_err);
+
 /* What stands behind a command, and what it says of that on standard error. */
 typedef struct mistake {
     const char *options, *message;

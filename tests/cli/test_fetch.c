@@ -22,17 +22,6 @@ static void empty_cache(void)
     release(&o);
 }
 
-static void expect_outcome(outcome o, int status, const char *in_out, const char *in_err)
-{
-    const int good = o.status == status && (in_out ? strstr(o.out, in_out) != NULL : o.out[0] == '\0') &&
-                     (in_err ? strstr(o.err, in_err) != NULL : o.err[0] == '\0');
-    if (!good)
-        print_error("status %d, expected %d\n  stdout (expected '%s'):\n%s\n  stderr (expected '%s'):\n%s\n", o.status,
-                    status, in_out ? in_out : "nothing", o.out, in_err ? in_err : "nothing", o.err);
-    release(&o);
-    assert_true(good);
-}
-
 /* The matrix is there as it was packed, and nothing beside it. */
 static void expect_matrix(void)
 {

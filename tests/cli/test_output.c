@@ -104,14 +104,14 @@ static void targets_that_are_read(void **state)
     unlink(in_folder("in.mtx"));
 }
 
-/* A target that exists keeps its rights; a symbolic link stays one; a failed run leaves the old content. */
-static void targets_that_exist(void **state)
+/* A target that exists keeps its rights, and a symbolic link stays one. `command` writes to link.jsonl. */
+static void expect_kept_rights(const char *command)
 {
     struct stat st;
     write_file("old.jsonl", "old\n");
     assert_int_equal(chmod(in_folder("old.jsonl"), 0640), 0);
     assert_int_equal(symlink("old.jsonl", in_folder("link.jsonl")), 0);
-    expect("info $D/small.mtx --json=$D/link.jsonl >/dev/null", 0, NULL, NULL);
+    expect(command, 0, NULL, NULL);
     assert_int_equal(lstat(in_folder("link.jsonl"), &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(stat(in_folder("old.jsonl"), &st), 0);
@@ -119,13 +119,21 @@ static void targets_that_exist(void **state)
     char *text = read_file("old.jsonl");
     if (!text) fail();
     assert_non_null(strstr(text, "\"matrix\":\"small\""));
-    free(text);
-    write_file("old.jsonl", "old\n");
-    expect("info $D/bad.mtx --json=$D/old.jsonl", 2, NULL, "bad.mtx:4");
-    text = read_file("old.jsonl");
-    assert_string_equal(text, "old\n");
+    assert_null(strstr(text, "old\n"));
     free(text);
     unlink(in_folder("link.jsonl"));
+    unlink(in_folder("old.jsonl"));
+}
+
+/* A failed run leaves the old content. */
+static void targets_that_exist(void **state)
+{
+    expect_kept_rights("info $D/small.mtx --json=$D/link.jsonl >/dev/null");
+    write_file("old.jsonl", "old\n");
+    expect("info $D/bad.mtx --json=$D/old.jsonl", 2, NULL, "bad.mtx:4");
+    char *text = read_file("old.jsonl");
+    assert_string_equal(text, "old\n");
+    free(text);
     unlink(in_folder("old.jsonl"));
 }
 
@@ -385,21 +393,8 @@ static void refused_benchmark(void **state)
         assert_string_equal(text, "old\n");
         free(text);
     }
-    /* It keeps its rights and stays what it is, a link too. */
-    struct stat st;
-    assert_int_equal(chmod(in_folder("old.jsonl"), 0640), 0);
-    assert_int_equal(symlink("old.jsonl", in_folder("link.jsonl")), 0);
-    expect("bench $D/small.mtx --formats csr --json=$D/link.jsonl >/dev/null 2>/dev/null", 0, NULL, NULL);
-    assert_int_equal(lstat(in_folder("link.jsonl"), &st), 0);
-    assert_true(S_ISLNK(st.st_mode));
-    assert_int_equal(stat(in_folder("old.jsonl"), &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0640);
-    char *text = read_file("old.jsonl");
-    assert_non_null(strstr(text, "\"matrix\":\"small\""));
-    assert_null(strstr(text, "old\n"));
-    free(text);
-    unlink(in_folder("link.jsonl"));
     unlink(in_folder("old.jsonl"));
+    expect_kept_rights("bench $D/small.mtx --formats csr --json=$D/link.jsonl >/dev/null 2>/dev/null");
 }
 
 /* 1: the process has a file open in folder(), with a name or without. */

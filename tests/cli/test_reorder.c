@@ -1,16 +1,10 @@
 /* spry reorder as a user types it. */
+#include "records.h"
 #include "spawn.h"
 
 /* A path 1-4-2-5-3 whose numbers jump: in order its bandwidth is 1. A pattern, symmetric, with its diagonal. */
 static const char path[] = "%%MatrixMarket matrix coordinate pattern symmetric\n"
                            "5 5 9\n1 1\n2 2\n3 3\n4 4\n5 5\n4 1\n4 2\n5 2\n5 3\n";
-
-static double number(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItem(o, name);
-    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", name);
-    return item->valuedouble;
-}
 
 static void says_what_it_did(void **state)
 {
@@ -65,19 +59,19 @@ static void json(void **state)
     assert_int_equal(count_lines(o.out), 1);
     cJSON *line = json_line(o.out, 0);
     assert_string_equal(cJSON_GetObjectItem(line, "method")->valuestring, "bandk");
-    assert_int_equal(number(line, "rows"), 3000);
-    assert_int_equal(number(line, "threads"), 2);
-    assert_int_equal(number(line, "components"), 1);
-    assert_int_equal(number(line, "srs"), 20);
-    assert_int_equal(number(line, "ssrs"), 4);
-    assert_true(number(line, "bandwidth_before") > 2500);
-    assert_true(number(line, "bandwidth_after") < 300);
-    assert_true(number(line, "profile_after") < number(line, "profile_before"));
-    assert_true(number(line, "sectors_after") < number(line, "sectors_before"));
-    assert_in_range(number(line, "super_rows"), 75, 300);
-    assert_in_range(number(line, "super_super_rows"), 12, 150);
-    assert_true(number(line, "reorder_us") > 0 && number(line, "product_before_us") > 0);
-    assert_true(number(line, "product_after_us") > 0 && number(line, "permute_us") > 0);
+    assert_int_equal(number_of(line, "rows"), 3000);
+    assert_int_equal(number_of(line, "threads"), 2);
+    assert_int_equal(number_of(line, "components"), 1);
+    assert_int_equal(number_of(line, "srs"), 20);
+    assert_int_equal(number_of(line, "ssrs"), 4);
+    assert_true(number_of(line, "bandwidth_before") > 2500);
+    assert_true(number_of(line, "bandwidth_after") < 300);
+    assert_true(number_of(line, "profile_after") < number_of(line, "profile_before"));
+    assert_true(number_of(line, "sectors_after") < number_of(line, "sectors_before"));
+    assert_in_range(number_of(line, "super_rows"), 75, 300);
+    assert_in_range(number_of(line, "super_super_rows"), 12, 150);
+    assert_true(number_of(line, "reorder_us") > 0 && number_of(line, "product_before_us") > 0);
+    assert_true(number_of(line, "product_after_us") > 0 && number_of(line, "permute_us") > 0);
     cJSON_Delete(line);
     release(&o);
     expect("reorder gen:grid5,x=6,y=5 --json=$D/r.jsonl", 0, "reordered", NULL);

@@ -1,4 +1,5 @@
 /* spry solve and spry pagerank: what they print, write and refuse. */
+#include "records.h"
 #include "spawn.h"
 
 static int make_files(void **state)
@@ -37,13 +38,6 @@ static void read_array(const char *name, int n, double *x)
     free(text);
 }
 
-static double number(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItem(o, name);
-    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", name);
-    return item->valuedouble;
-}
-
 static const char *word(const cJSON *o, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItem(o, name);
@@ -72,8 +66,8 @@ static void solve(void **state)
     cJSON *line = json_line(o.out, 0);
     assert_string_equal(word(line, "command"), "solve");
     assert_string_equal(word(line, "verdict"), "converged");
-    assert_true(number(line, "true_residual") <= 1e-9 && number(line, "iterations") > 5);
-    assert_true(number(line, "rows") == 400 && number(line, "iteration_us") > number(line, "product_us"));
+    assert_true(number_of(line, "true_residual") <= 1e-9 && number_of(line, "iterations") > 5);
+    assert_true(number_of(line, "rows") == 400 && number_of(line, "iteration_us") > number_of(line, "product_us"));
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "reason")));
     assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(line, "convergence")) >= 5);
     cJSON_Delete(line);
@@ -134,7 +128,7 @@ static void iterations_against_their_floor(void **state)
             assert_int_equal(o.status, 0);
             cJSON *line = json_line(o.out, 0);
             if (time)
-                assert_true(number(line, "floor_us") > number(line, "product_us"));
+                assert_true(number_of(line, "floor_us") > number_of(line, "product_us"));
             else
                 assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "floor_us")));
             cJSON_Delete(line);
@@ -188,8 +182,8 @@ static void solve_extremes(void **state)
         outcome o = spry("solve gen:laplace5,x=60,y=60 --type %s --json", types[t]);
         assert_int_equal(o.status, 0);
         cJSON *line = json_line(o.out, 0);
-        assert_true(number(line, "tol") == (t == 0 ? 1e-3 : 1e-8));
-        assert_true(number(line, "true_residual") <= number(line, "tol"));
+        assert_true(number_of(line, "tol") == (t == 0 ? 1e-3 : 1e-8));
+        assert_true(number_of(line, "true_residual") <= number_of(line, "tol"));
         cJSON_Delete(line);
         release(&o);
     }
@@ -314,7 +308,7 @@ static void pagerank_of_a_file(void **state)
     cJSON *line = json_line(o.out, 0);
     assert_string_equal(word(line, "edges"), "row-to-column");
     assert_string_equal(word(line, "zero_columns"), "teleport");
-    assert_int_equal(number(line, "zero_column_count"), 1);
+    assert_int_equal(number_of(line, "zero_column_count"), 1);
     cJSON_Delete(line);
     release(&o);
     expect("pagerank --help", 0, "links i to j, as most graph files have it, or j to i (default: row-to-column)", NULL);
@@ -453,15 +447,16 @@ static void pagerank_records(void **state)
     assert_int_equal(count_lines(o.out), 1);
     assert_string_equal(word(line, "zero_columns"), "drop");
     assert_string_equal(word(line, "edges"), "column-to-row");
-    assert_int_equal(number(line, "zero_column_count"), 1);
+    assert_int_equal(number_of(line, "zero_column_count"), 1);
     /* x1 = .05, x2 = .05 + .425 x1, x3 = x2 + .85 x2 */
     double x3 = 0.07125 * 1.85, mass = 0.05 + 0.07125 + x3;
-    assert_true(fabs(number(line, "mass") - mass) < 1e-12 && fabs(number(line, "lost_mass") - (1 - mass)) < 1e-12);
-    assert_true(fabs(number(line, "zero_column_mass") - x3) < 1e-12);
+    assert_true(fabs(number_of(line, "mass") - mass) < 1e-12 &&
+                fabs(number_of(line, "lost_mass") - (1 - mass)) < 1e-12);
+    assert_true(fabs(number_of(line, "zero_column_mass") - x3) < 1e-12);
     assert_int_equal(cJSON_GetArraySize(top), 2);
-    assert_int_equal(number(cJSON_GetArrayItem(top, 0), "node"), 3);
-    assert_int_equal(number(cJSON_GetArrayItem(top, 1), "node"), 2);
-    assert_true(fabs(number(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
+    assert_int_equal(number_of(cJSON_GetArrayItem(top, 0), "node"), 3);
+    assert_int_equal(number_of(cJSON_GetArrayItem(top, 1), "node"), 2);
+    assert_true(fabs(number_of(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
     cJSON_Delete(line);
     release(&o);
     o = spry("pagerank $D/sink.mtx --zero-columns abort --json");
@@ -493,8 +488,8 @@ static void pagerank_of_generated_graphs(void **state)
             assert_int_equal(o.status, 0);
             cJSON *line = json_line(o.out, 0);
             assert_string_equal(word(line, "type"), pattern ? "pattern" : "f64");
-            assert_true(fabs(number(line, "mass") - 1) < 1e-12);
-            highest[pattern] = number(cJSON_GetArrayItem(cJSON_GetObjectItem(line, "top"), 0), "rank");
+            assert_true(fabs(number_of(line, "mass") - 1) < 1e-12);
+            highest[pattern] = number_of(cJSON_GetArrayItem(cJSON_GetObjectItem(line, "top"), 0), "rank");
             cJSON_Delete(line);
             release(&o);
         }
@@ -521,10 +516,10 @@ static void highest_ranks(void **state)
     int t = 0;
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(line, "top"))
     {
-        int node = (int)number(item, "node") - 1, better = 0;
+        int node = (int)number_of(item, "node") - 1, better = 0;
         for (int i = 0; i < N; i++) better += x[i] > x[node] || (x[i] == x[node] && i < node);
         assert_int_equal(better, t++);
-        assert_true(number(item, "rank") == x[node]);
+        assert_true(number_of(item, "rank") == x[node]);
     }
     assert_int_equal(t, TOP);
     cJSON_Delete(line);

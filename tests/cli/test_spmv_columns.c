@@ -13,14 +13,6 @@ static const char x_t[] = "%%MatrixMarket matrix coordinate real general\n4 3 6\
 static const char y_t[] =
     "%%MatrixMarket matrix array real general\n5 3\n17\n2\n6\n20\n-4\n1\n2\n0\n0\n0\n4\n0\n0\n5\n-1\n";
 
-static void expect_file(const char *command, const char *expected)
-{
-    outcome o = spry("%s", command);
-    if (o.status != 0 || strcmp(o.out, expected) != 0)
-        fail_msg("spry %s: %d\n%s\n%s\nexpected\n%s", command, o.status, o.out, o.err, expected);
-    release(&o);
-}
-
 /* Both ways, whatever the format, the type and the order of a plan. */
 static void several_columns(void **state)
 {
@@ -38,15 +30,15 @@ static void several_columns(void **state)
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         char command[200];
         snprintf(command, sizeof command, "spmv $D/a.mtx --x $D/x.mtx -o - %s", options[o]);
-        expect_file(command, y);
+        expect_text(command, y);
         snprintf(command, sizeof command, "spmv $D/a.mtx --x $D/x.mtx --alpha 2 --beta 1 -o - %s", options[o]);
-        expect_file(command, scaled);
+        expect_text(command, scaled);
         snprintf(command, sizeof command, "spmv $D/a.mtx -t --x $D/xt.mtx -o - %s", options[o]);
-        expect_file(command, y_t);
+        expect_text(command, y_t);
     }
     write_file("square.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 2\n2 2 3\n");
     write_file("two.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
-    expect_file("spmv $D/square.mtx --x $D/two.mtx --ordering rcm -o -",
+    expect_text("spmv $D/square.mtx --x $D/two.mtx --ordering rcm -o -",
                 "%%MatrixMarket matrix array real general\n2 2\n5\n6\n11\n12\n");
 }
 

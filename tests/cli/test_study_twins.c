@@ -72,9 +72,8 @@ static double mirrored(const spry_arrays *a)
 static void check_twin(spry_context *context, const study_matrix *m, int full_size)
 {
     spry_matrix *A = generate(context, m);
-    spry_arrays a = SPRY_INIT(spry_arrays);
     spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(spry_matrix_get_stats(A, &stats, NULL), SPRY_OK);
     const double missing = (double)(m->entries - a.nnz), part = missing / (double)m->entries;
     if (a.rows != m->rows || part < 0 || part > (full_size ? 0.0005 : 0.02) || stats.max_row != m->longest ||

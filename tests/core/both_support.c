@@ -16,10 +16,7 @@ static spry_spmv_options both_options(spry_op op, const char *format)
 
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spmv_plan_create(context, &plan, A, o, &err) != SPRY_OK) fail_msg("%s: %s", o->format, err.message);
-    return plan;
+    return create_plan(context, A, o);
 }
 
 void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op, int transpose)
@@ -32,9 +29,7 @@ void check_run(spry_context *context, const spry_spmv_plan *plan, const spry_mat
     run.transpose = transpose;
     for (int64_t j = 0; j < n; j++) x[j] = 1 / (1.5 + (double)(j % 101)) - 0.1;
     for (int64_t i = 0; i < m; i++) y[i] = before[i] = (double)(i % 7) - 3.1;
-    if (spry_spmv_plan_run(plan, spry_vector_f64(y, m), &alpha, spry_const_vector_f64(x, n), &beta, &run, &err) !=
-        SPRY_OK)
-        fail_msg("%s", err.message);
+    MUST(spry_spmv_plan_run(plan, spry_vector_f64(y, m), &alpha, spry_const_vector_f64(x, n), &beta, &run, err));
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     if (spry_spmv_verify(context, &v, A, op, &alpha, spry_const_vector_f64(x, n), &beta,
                          spry_const_vector_f64(before, m), spry_const_vector_f64(y, m), &err) != SPRY_OK ||
@@ -62,15 +57,14 @@ void both_ways(void **state)
 {
     for (int n = 0; n < 4; n++) {
         spry_context *context = context_of(1 + n % 2);
-        spry_matrix *A = matrix(context, matrices[n]);
+        spry_matrix *A = generate_matrix(context, matrices[n]);
         for (int f = 0; f < 4; f++)
             for (int t = 0; t < 2; t++) {
                 const spry_op op = t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 const spry_spmv_options o = both_options(op, formats[f]);
                 spry_spmv_plan *plan = plan_of(context, A, &o);
-                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
                 check_both(context, plan, A, op);
-                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan_info info = plan_info(plan);
                 assert_true(info.other_format[0] && info.other_kernel[0]);
                 assert_true(info.owned_bytes > 0 && info.two_plans_bytes > 0);
                 spry_spmv_plan_destroy(plan);
@@ -84,15 +78,14 @@ void both_ways(void **state)
 void one_storage_of_symmetric(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "laplace5,x=60,y=50");
+    spry_matrix *A = generate_matrix(context, "laplace5,x=60,y=50");
     const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "packed");
     spry_spmv_options single = o;
     single.both_directions = 0;
     spry_spmv_plan *plan = plan_of(context, A, &o), *one = plan_of(context, A, &single);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info), of_one = SPRY_INIT(spry_spmv_plan_info);
     check_both(context, plan, A, SPRY_NO_TRANSPOSE);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(one, &of_one, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
+    spry_spmv_plan_info of_one = plan_info(one);
     assert_int_equal(info.owned_bytes, of_one.owned_bytes);
     assert_int_equal(info.two_plans_bytes, 2 * of_one.owned_bytes);
     assert_string_equal(of_one.other_format, "");
@@ -107,7 +100,7 @@ void other_values(void **state)
 {
     for (int f = 0; f < 4; f++) {
         spry_context *context = context_of(1);
-        spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL, *B = NULL;
+        spry_matrix *G = generate_matrix(context, "grid5,x=60,y=50");
         spry_arrays a = G->a;
         double *values = malloc((size_t)a.nnz * 8), *others = malloc((size_t)a.nnz * 8);
         memcpy(values, a.values, (size_t)a.nnz * 8);
@@ -115,19 +108,19 @@ void other_values(void **state)
         a.ownership = SPRY_BORROW;
         a.struct_size = sizeof a;
         a.values = values;
-        assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+        spry_matrix *A = create_matrix(context, &a);
         a.values = others;
-        assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+        spry_matrix *B = create_matrix(context, &a);
         const spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, formats[f]);
         spry_spmv_plan *plan = plan_of(context, A, &o);
         check_both(context, plan, A, SPRY_NO_TRANSPOSE);
         for (int64_t k = 0; k < a.nnz; k++) values[k] = -2 * values[k] + 0.25;
         spry_error err = SPRY_ERROR_INIT;
-        if (spry_spmv_plan_update(plan, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        MUST(spry_spmv_plan_update(plan, NULL, err));
         check_both(context, plan, A, SPRY_NO_TRANSPOSE);
         spry_update_options update = SPRY_INIT(spry_update_options);
         update.values = others;
-        if (spry_spmv_plan_update(plan, &update, &err) != SPRY_OK) fail_msg("%s", err.message);
+        MUST(spry_spmv_plan_update(plan, &update, err));
         check_both(context, plan, B, SPRY_NO_TRANSPOSE);
         for (int64_t k = 0; k < a.nnz; k++) others[k] = others[k] + 1;
         assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
@@ -146,10 +139,9 @@ void other_values(void **state)
 void limits_and_refusals(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "rmat,scale=10");
+    spry_matrix *A = generate_matrix(context, "rmat,scale=10");
     spry_spmv_options o = both_options(SPRY_NO_TRANSPOSE, "sell");
     spry_spmv_plan *plan = plan_of(context, A, &o);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_error err = SPRY_ERROR_INIT;
     double x[1024] = {0}, y[1024] = {0};
     spry_run_options run = SPRY_INIT(spry_run_options);
@@ -158,7 +150,7 @@ void limits_and_refusals(void **state)
                                         &run, &err),
                      SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.argument, "transpose");
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     spry_spmv_plan_destroy(plan);
     plan = NULL;
     o.memory_limit_bytes = info.owned_bytes - 1; /* of both together */

@@ -19,14 +19,6 @@ int remove_folder(void **state)
     return rmdir(folder);
 }
 
-spry_matrix *matrix(spry_context *context, const char *spec)
-{
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    return A;
-}
-
 spry_spmv_options measuring(double budget_us)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -44,9 +36,7 @@ void check_product(spry_context *context, const spry_spmv_plan *plan, const spry
     const spry_const_vector none = {0};
     assert_true(x && y);
     for (int64_t i = 0; i < x_length; i++) x[i] = 1.0 / (double)(1 + i % 97);
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, y_length), NULL, spry_const_vector_f64(x, x_length),
-                                        NULL, NULL, NULL),
-                     SPRY_OK);
+    multiply_f64(plan, y, y_length, x, x_length);
     assert_int_equal(spry_spmv_verify(context, &v, A, op, NULL, spry_const_vector_f64(x, x_length), NULL, none,
                                       spry_const_vector_f64(y, y_length), NULL),
                      SPRY_OK);
@@ -58,11 +48,8 @@ void check_product(spry_context *context, const spry_spmv_plan *plan, const spry
 told plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
     told t = {0};
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spmv_plan_create(context, &plan, A, o, &err) != SPRY_OK) fail_msg("%s", err.message);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, o);
+    spry_spmv_plan_info info = plan_info(plan);
     if (o->vector_type != SPRY_F32) check_product(context, plan, A, o->op);
     t.code = info.reason_code;
     t.predicted_us = info.predicted_us;
@@ -83,8 +70,7 @@ void check_told(const told *t, spry_reason code, const char *text)
 
 void set_file(spry_context *context)
 {
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_context_set_choices(context, path, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_context_set_choices(context, path, err));
 }
 
 spry_choice_info newest(const spry_context *context)
@@ -123,15 +109,13 @@ static const void *on_device(spry_context *context, const void *array, int64_t b
 
 spry_matrix *matrix_on_device(spry_context *context, const spry_matrix *A, spry_arrays *arrays)
 {
-    spry_matrix *B = NULL;
     *arrays = A->a;
     arrays->device = 1;
     arrays->ownership = SPRY_BORROW;
     arrays->offsets = on_device(context, A->a.offsets, 4 * (A->a.rows + 1));
     arrays->indices = on_device(context, A->a.indices, 4 * A->a.nnz);
     arrays->values = on_device(context, A->a.values, 8 * A->a.nnz);
-    assert_int_equal(spry_matrix_create(context, &B, arrays, NULL), SPRY_OK);
-    return B;
+    return create_matrix(context, arrays);
 }
 
 void free_on_device(spry_context *context, const spry_arrays *arrays)

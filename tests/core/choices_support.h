@@ -13,7 +13,6 @@ extern char folder[64], path[96];
 int make_folder(void **state);
 int remove_folder(void **state);
 
-spry_matrix *matrix(spry_context *context, const char *spec);
 spry_spmv_options measuring(double budget_us);
 
 /* The same matrix, CSR of f64 with 32-bit indices, in the memory of device 1; `arrays` to be freed. */

@@ -17,7 +17,7 @@ const int looked_at_count = sizeof looked_at / sizeof *looked_at;
 
 both_places in_both_places(spry_context *context, const char *spec)
 {
-    both_places both = {.here = matrix(context, spec)};
+    both_places both = {.here = generate_matrix(context, spec)};
     both.there = matrix_on_device(context, both.here, &both.arrays);
     return both;
 }

@@ -79,10 +79,7 @@ spry_arrays sample_arrays(const sample *s, int input)
 spry_matrix *sample_matrix(spry_context *context, const sample *s, int input)
 {
     spry_arrays a = sample_arrays(s, input);
-    spry_matrix *A = NULL;
-    spry_error err = {0};
-    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    return create_matrix(context, &a);
 }
 
 int is_product(const sample *s, int input, const double *y)

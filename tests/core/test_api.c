@@ -268,11 +268,10 @@ static void arrays_are_shown(void **state)
 {
     for (int input = 0; input < INPUTS; input++)
         for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
-            spry_arrays a = sample_arrays(&small, input), shown = SPRY_INIT(spry_arrays);
+            spry_arrays a = sample_arrays(&small, input);
             a.ownership = (spry_ownership)ownership;
-            spry_matrix *A = NULL;
-            assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-            assert_int_equal(spry_matrix_get_arrays(A, &shown, NULL), SPRY_OK);
+            spry_matrix *A = create_matrix(context, &a);
+            spry_arrays shown = arrays_of(A);
             assert_int_equal(shown.struct_size, sizeof shown);
             assert_int_equal(shown.layout, a.layout);
             assert_int_equal(shown.nnz, a.nnz);
@@ -306,9 +305,7 @@ static void handles_in_any_order(void **state)
     for (int order = 0; order < 8; order++) {
         test_memory h = {0};
         spry_context *own = counted_context(&h, 1);
-        spry_matrix *S = sample_matrix(own, &small, 0), *C = NULL;
-        spry_spmv_plan *plan = NULL;
-        spry_spgemm_plan *product = NULL;
+        spry_matrix *S = sample_matrix(own, &small, 0);
         spry_ordering *degree = NULL;
         spry_ordering_options by = SPRY_INIT(spry_ordering_options);
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -316,14 +313,12 @@ static void handles_in_any_order(void **state)
         by.method = "degree";
         o.op_b = SPRY_TRANSPOSE;
         assert_true(small.rows <= 64);
-        assert_int_equal(spry_spmv_plan_create(own, &plan, S, NULL, NULL), SPRY_OK);
-        assert_int_equal(spry_spgemm_plan_create(own, &product, S, S, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_ordering_create(own, &degree, S, &by, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(own, S, NULL);
+        spry_spgemm_plan *product = create_spgemm_plan(own, S, S, &o);
+        degree = create_ordering(own, S, &by);
         spry_context_destroy(own);
-        assert_int_equal(spry_spgemm(own, &C, S, S, &o, NULL), SPRY_OK); /* it is there still */
-        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, small.rows), NULL,
-                                            spry_const_vector_f64(small.x, small.cols), NULL, NULL, NULL),
-                         SPRY_OK);
+        spry_matrix *C = multiply_matrices(own, S, S, &o); /* it is there still */
+        multiply_f64(plan, y, small.rows, small.x, small.cols);
         assert_true(is_product(&small, 0, y));
         for (int step = 0; step < 4; step++) /* from each on, forwards and backwards */
             switch ((order + step * (order < 4 ? 1 : 3)) % 4) {
@@ -383,8 +378,7 @@ static void formats(void **state)
 {
     int count = spry_format_count(), kernels = 0;
     for (int f = 0; f < count; f++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        assert_int_equal(spry_format_get_info(&info, f, NULL), SPRY_OK);
+        spry_format_info info = format_info(f);
         assert_true(strlen(info.name) >= 3 && info.kernels >= 1);
         is_sentence(info.title);
         is_sentence(info.storage);
@@ -400,8 +394,7 @@ static void kernels(void **state)
 {
     int count = spry_kernel_count();
     for (int k = 0; k < count; k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, &info, k, NULL), SPRY_OK);
+        spry_kernel_info info = kernel_info(context, k);
         /* <format>_<way>_<device> */
         size_t name = strlen(info.name), format = strlen(info.format), device = strlen(info.device_kind);
         assert_true(name > format + device + 2);
@@ -416,8 +409,7 @@ static void kernels(void **state)
         assert_int_equal(info.available, strlen(info.reason) == 0);
         if (!info.available) is_sentence(info.reason);
         for (int other = 0; other < k; other++) {
-            spry_kernel_info earlier = SPRY_INIT(spry_kernel_info);
-            assert_int_equal(spry_kernel_get_info(context, &earlier, other, NULL), SPRY_OK);
+            spry_kernel_info earlier = kernel_info(context, other);
             assert_string_not_equal(earlier.name, info.name);
         }
     }
@@ -435,8 +427,7 @@ static void kernels_above_the_level(void **state)
     spry_matrix *A = sample_matrix(portable, &small, 0);
     int refused = 0;
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(portable, &info, k, NULL), SPRY_OK);
+        spry_kernel_info info = kernel_info(portable, k);
         if (strcmp(info.device_kind, "cpu") != 0) continue;
         int vector = strstr(info.name, "avx") != NULL;
         assert_int_equal(info.available, !vector);

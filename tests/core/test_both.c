@@ -9,17 +9,15 @@
 static void other_options(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "rmat,scale=9");
+    spry_matrix *A = generate_matrix(context, "rmat,scale=9");
     static const char *const kernels[] = {"csr_portable_cpu", "packed_portable_cpu", "ell_portable_cpu"};
     for (int k = 0; k < 4; k++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        spry_spmv_plan *plan = NULL;
-        spry_error err = SPRY_ERROR_INIT;
         o.both_directions = 1;
         o.memory_limit_bytes = INT64_MAX; /* in place of the padding guard */
         if (k < 3) o.kernel = kernels[k];
         if (k == 3) o.ordering = "rcm";
-        if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_spmv_plan *plan = create_plan(context, A, &o);
         double x[512], y[512], alpha = 2;
         for (int i = 0; i < 512; i++) x[i] = 1.0 / (i + 1);
         for (int t = 0; t < 2; t++) {
@@ -104,7 +102,7 @@ static void check_update(spry_context *context, by_columns *c, const spry_spmv_o
 static void values_by_columns(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *G = matrix(context, "grid5,x=9,y=7");
+    spry_matrix *G = generate_matrix(context, "grid5,x=9,y=7");
     for (int k = -1; k < spry_kernel_count(); k++)
         for (int c = 0; c < 8; c++) {
             spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
@@ -128,22 +126,20 @@ static void values_by_columns(void **state)
 static void a_container_by_columns(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *G = matrix(context, "grid5,x=60,y=50"), *A = NULL;
+    spry_matrix *G = generate_matrix(context, "grid5,x=60,y=50"), *A = NULL;
     by_columns by = by_columns_of(context, G, SPRY_GENERAL);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_update_options u = SPRY_INIT(spry_update_options);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    spry_spmv_plan *plan = NULL;
     char path[64];
     snprintf(path, sizeof path, "/tmp/spry_both_%d.spry", (int)getpid());
     assert_int_equal(spry_matrix_write(by.A, path, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_read(context, &A, path, NULL, NULL), SPRY_OK);
+    A = read_matrix(context, path, NULL);
     unlink(path);
     assert_int_equal(A->a.layout, SPRY_CSC);
     o.both_directions = 1;
     o.kernel = "csr_portable_cpu";
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_true(info.owned_bytes < 3 * spryi_arrays_bytes(&A->a) / 2); /* A is copied by rows */
     assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
     for (int t = 0; t < 2; t++) check_run(context, plan, A, t ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, t);

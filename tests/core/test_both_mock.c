@@ -9,7 +9,7 @@
 static void without_memory(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "rmat,scale=9");
+    spry_matrix *A = generate_matrix(context, "rmat,scale=9");
     const int64_t blocks = mock.blocks, held = spry_context_bytes(context);
     int made = 0, refused = 0;
     for (int fail_at = 1; !made; fail_at++) {
@@ -40,21 +40,19 @@ static void update_of_a_container(void **state)
     char path[] = "/tmp/spry-both-XXXXXX.spry";
     const int file = mkstemps(path, 5);
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "rmat,scale=9"), *B = NULL;
+    spry_matrix *A = generate_matrix(context, "rmat,scale=9");
     spry_write_options write_options = SPRY_INIT(spry_write_options);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
     assert_true(file >= 0);
     close(file);
     write_options.format = "sell";
     assert_int_equal(spry_matrix_write(A, path, &write_options, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_read(context, &B, path, NULL, NULL), SPRY_OK);
+    spry_matrix *B = read_matrix(context, path, NULL);
     o.device = 1;
     o.format = "csr";
     o.both_directions = 1;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
-    if (spry_spmv_plan_update(plan, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan *plan = create_plan(context, B, &o);
+    MUST(spry_spmv_plan_update(plan, NULL, err));
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);

@@ -13,7 +13,7 @@
 static void within_a_context(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, GRID);
+    spry_matrix *A = generate_matrix(context, GRID);
     const int64_t bytes = spry_context_bytes(context);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
     for (int op = 0; op < 2; op++) {
@@ -56,7 +56,7 @@ static void within_a_context(void **state)
 static void without_width(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, "uniform,rows=3000,degree=1");
+    spry_matrix *A = generate_matrix(context, "uniform,rows=3000,degree=1");
     const spry_spmv_options o = measuring(PLENTY);
     (void)plan_with(context, A, &o);
     assert_int_equal(spry_choice_count(context), 1);
@@ -78,7 +78,7 @@ static void least_limit(void **state)
     static const char *const specs[] = {GRID, "grid7,x=30,y=30,z=30", "uniform,rows=3000,degree=1"};
     spry_context *context = context_of(2);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-        spry_matrix *A = matrix(context, specs[s]);
+        spry_matrix *A = generate_matrix(context, specs[s]);
         for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
             spry_spmv_options o = measuring(PLENTY);
             spry_spmv_plan *plan = NULL;
@@ -103,7 +103,7 @@ static void least_limit(void **state)
 static void no_vectors(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, FEW_ENTRIES);
+    spry_matrix *A = generate_matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
     o.columns = 1000000000; /* 24 TB, and 3e9 us a product, for which the budget has time */
@@ -137,16 +137,14 @@ static void too_many_columns(void **state)
     if (INSTRUMENTED) skip(); /* sanitizers need the addresses */
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_error err = SPRY_ERROR_INIT;
     struct rlimit before, few;
     for (int i = 0; i < ROWS; i++) {
         offsets[i + 1] = (i + 1) * EACH;
         for (int k = 0; k < EACH; k++) columns[i * EACH + k] = i + 17 * k;
     }
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, INT32_MAX, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, ROWS, INT32_MAX, offsets, columns, values);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     few = before;
     few.rlim_cur = (rlim_t)2 << 30;
@@ -154,7 +152,7 @@ static void too_many_columns(void **state)
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     if (status != SPRY_OK) fail_msg("%s", err.message);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     if (!strstr(info.reason, "there is no memory for vectors of 2147483647 and 3000 entries"))
         fail_msg("%s", info.reason);
     spry_spmv_plan_destroy(plan);
@@ -173,18 +171,16 @@ static spry_choice_info asked(spry_context *context, const spry_matrix *A, const
 static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_index_type index)
 {
     spry_context *context = A->context;
-    spry_matrix *B = NULL;
     spry_convert_options o = SPRY_INIT(spry_convert_options);
     o.layout = layout;
     o.offset_type = o.index_type = index;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &o, NULL), SPRY_OK);
-    return B;
+    return convert_matrix(context, A, &o);
 }
 
 static void fingerprints(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, GRID);
+    spry_matrix *A = generate_matrix(context, GRID);
     spry_spmv_options o = measuring(PLENTY);
     const spry_choice_info first = asked(context, A, &o);
     for (int layout = 0; layout < 2; layout++) { /* the same entries */
@@ -205,7 +201,7 @@ static void fingerprints(void **state)
     assert_string_not_equal(moved.fingerprint, first.fingerprint);
     assert_true(moved.nnz == first.nnz && spry_choice_count(context) == 2);
     columns[1] = 1;
-    spry_matrix *few = matrix(context, FEW_ENTRIES);
+    spry_matrix *few = generate_matrix(context, FEW_ENTRIES);
     plan_with(context, few, &o);
     for (int c = 0; c < 6; c++) {
         spry_matrix *B = c == 0 ? converted(A, SPRY_CSR, SPRY_I64) : NULL;
@@ -238,13 +234,11 @@ static spry_matrix *one_row(spry_context *context)
     enum { ENTRIES = 300 };
     static int32_t offsets[2] = {0, ENTRIES}, columns[ENTRIES];
     static double values[ENTRIES];
-    spry_matrix *A = NULL;
     for (int k = 0; k < ENTRIES; k++) {
         columns[k] = 2 * k;
         values[k] = 1 + k;
     }
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 2 * ENTRIES, offsets, columns, values, NULL), SPRY_OK);
-    return A;
+    return borrow_csr(context, 1, 2 * ENTRIES, offsets, columns, values);
 }
 
 static void little_time(void **state)
@@ -253,7 +247,7 @@ static void little_time(void **state)
     enum { SPECS = sizeof specs / sizeof *specs };
     spry_context *context = context_of(2);
     for (int c = 0; c <= SPECS; c++) {
-        spry_matrix *A = c < SPECS ? matrix(context, specs[c]) : one_row(context);
+        spry_matrix *A = c < SPECS ? generate_matrix(context, specs[c]) : one_row(context);
         for (int op = 0; op < 2; op++) {
             spry_spmv_options o = measuring(1), plenty = measuring(PLENTY);
             o.op = plenty.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -274,10 +268,10 @@ static void nothing_to_measure(void **state)
     static const int32_t offsets[4] = {0}, columns[1];
     static const double values[1];
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL, *B = matrix(context, GRID);
+    spry_matrix *B = generate_matrix(context, GRID);
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = measuring(0);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 4, offsets, columns, values);
     const told empty = plan_with(context, A, &o);
     check_told(&empty, SPRY_REASON_EMPTY, "no entries");
     o.expected_calls = 3;
@@ -308,13 +302,13 @@ static void refused(void **state)
 {
     static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, "arrow,rows=3000");
+    spry_matrix *A = generate_matrix(context, "arrow,rows=3000");
     spry_spmv_options o = measuring(PLENTY), cost = SPRY_INIT(spry_spmv_options);
     cost.expected_calls = 100000000; /* so many that a look pays */
     (void)plan_with(context, A, &o);
     if (spry_choice_count(context) == 0) { /* csr alone is near */
         spry_matrix_destroy(A);
-        A = matrix(context, GRID);
+        A = generate_matrix(context, GRID);
         (void)plan_with(context, A, &o);
     }
     assert_int_equal(spry_choice_count(context), 1);
@@ -342,7 +336,7 @@ static void refused(void **state)
 static void refused_memory(void **state)
 {
     spry_context *other = context_of(1);
-    spry_matrix *A = matrix(other, "grid5,x=12,y=10");
+    spry_matrix *A = generate_matrix(other, "grid5,x=12,y=10");
     for (int onwards = 0; onwards < 2; onwards++)
         for (int64_t n = 1, more = 1; more; n++) {
             test_memory h = {0};
@@ -402,7 +396,7 @@ static void *plan_all(void *argument)
 static void at_once(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *const A[MATRICES] = {matrix(context, GRID), matrix(context, "grid5,x=50,y=60")};
+    spry_matrix *const A[MATRICES] = {generate_matrix(context, GRID), generate_matrix(context, "grid5,x=50,y=60")};
     planner p[PLANNERS];
     pthread_t threads[PLANNERS];
     int measured = 0, remembered = 0;
@@ -431,7 +425,7 @@ static void at_once(void **state)
 static void explained(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, GRID);
+    spry_matrix *A = generate_matrix(context, GRID);
     spry_spmv_options spmv = measuring(PLENTY);
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     spry_explanation *e = NULL;

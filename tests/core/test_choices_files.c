@@ -10,7 +10,7 @@ static void over_contexts(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *one = context_of(2), *other = context_of(2);
-    spry_matrix *A = matrix(one, GRID), *B = matrix(one, "grid5,x=50,y=60");
+    spry_matrix *A = generate_matrix(one, GRID), *B = generate_matrix(one, "grid5,x=50,y=60");
     set_file(one);
     set_file(other); /* neither loses what the other one finds */
     const told a = plan_with(one, A, &o), b = plan_with(other, B, &o);
@@ -72,7 +72,7 @@ static void bad_files(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2), *fresh = context_of(2);
-    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    spry_matrix *A = generate_matrix(context, GRID), *B = generate_matrix(context, "grid5,x=50,y=60");
     char text[4096];
     (void)unlink(path);
     set_file(context);
@@ -145,7 +145,7 @@ static void repeated(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2), *fresh = context_of(2);
-    spry_matrix *A = matrix(context, GRID);
+    spry_matrix *A = generate_matrix(context, GRID);
     char text[4096];
     (void)unlink(path);
     set_file(context);
@@ -169,7 +169,7 @@ static void behind_links(void **state)
     struct stat facts;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, GRID);
+    spry_matrix *A = generate_matrix(context, GRID);
     snprintf(target, sizeof target, "%s/target", folder);
     snprintf(link, sizeof link, "%s/link", folder);
     snprintf(farther, sizeof farther, "%s/farther", folder);
@@ -203,7 +203,7 @@ static void read_alone(void **state)
     const uid_t me = geteuid(), other = me == 0 ? 65534 : me;
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2), *fresh = context_of(2);
-    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    spry_matrix *A = generate_matrix(context, GRID), *B = generate_matrix(context, "grid5,x=50,y=60");
     char absent[128];
     (void)unlink(path);
     set_file(context);
@@ -237,7 +237,7 @@ static void unwritten(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
     spry_context *context = context_of(2);
-    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    spry_matrix *A = generate_matrix(context, GRID), *B = generate_matrix(context, "grid5,x=50,y=60");
     (void)unlink(path);
     set_file(context);
     write_text("damaged\n", 8);

@@ -10,14 +10,12 @@ static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, c
                                   int vectors_there)
 {
     spry_spmv_options o = measuring(PLENTY);
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_error err = SPRY_ERROR_INIT;
     o.device = 1;
     o.vector_device = vectors_there ? 1 : SPRY_CPU;
     o.op = op;
-    if (spry_spmv_plan_create(context, &plan, B, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, B, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     if (!vectors_there) check_product(context, plan, A, op);
     if (info.reason_code == SPRY_REASON_MEASURED) assert_non_null(strstr(info.reason, " formats in "));
     assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
@@ -31,7 +29,7 @@ static void on_a_device(void **state)
 {
     for (int converts = 0; converts < 2; converts++) {
         spry_context *context = context_of(2);
-        spry_matrix *A = matrix(context, GRID);
+        spry_matrix *A = generate_matrix(context, GRID);
         spry_arrays arrays;
         mock.converts = converts;
         spry_matrix *B = matrix_on_device(context, A, &arrays);
@@ -63,7 +61,7 @@ static void on_a_device(void **state)
 static void refused_there(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = matrix(context, "grid5,x=12,y=10");
+    spry_matrix *A = generate_matrix(context, "grid5,x=12,y=10");
     for (int64_t n = 1, more = 1; more; n++) {
         spry_spmv_options o = measuring(20000);
         spry_spmv_plan *plan = NULL;
@@ -97,7 +95,7 @@ static void few_products_of_device_arrays(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_context *context = context_of(2);
         const spryi_device_class *h100 = spryi_class_named(context, "h100");
-        spry_matrix *A = matrix(context, cases[c].spec);
+        spry_matrix *A = generate_matrix(context, cases[c].spec);
         spry_arrays arrays;
         spry_matrix *B = matrix_on_device(context, A, &arrays);
         const int64_t copied = mock.copies_back;

@@ -62,12 +62,11 @@ static void both_orders(void **state)
             for (int row_major = 0; row_major < 2; row_major++) {
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 spry_matrix *A = sample_matrix(context, &s, 0);
-                spry_spmv_plan *plan = NULL;
                 o.device = device == 0 ? SPRY_CPU : 1;
                 o.format = formats[f];
                 o.columns = COLUMNS;
                 o.row_major = row_major;
-                assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+                spry_spmv_plan *plan = create_plan(context, A, &o);
                 spry_matrix_destroy(A);
                 multiply(plan, row_major, 1, 0);
                 multiply(plan, row_major, 2, -1);
@@ -85,11 +84,10 @@ static void with_an_ordering(void **state)
     for (int device = 0; device < 2; device++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_matrix *A = sample_matrix(context, &s, 0);
-        spry_spmv_plan *plan = NULL;
         o.device = device == 0 ? SPRY_CPU : 1;
         o.ordering = "rcm";
         o.row_major = 1;
-        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, A, &o);
         spry_matrix_destroy(A);
         multiply(plan, 1, 2, 1);
         multiply(plan, 1, 0, 1);
@@ -105,7 +103,6 @@ static void in_device_memory(void **state)
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_run_options run = SPRY_INIT(spry_run_options);
     spry_matrix *A = sample_matrix(context, &s, 0);
-    spry_spmv_plan *plan = NULL;
     double x[512], y[512], scalars[] = {2, 3};
     for (int i = 0; i < 512; i++) x[i] = y[i] = 5;
     spry_vector xs = block(x, s.cols, 1), ys = block(y, s.rows, 1);
@@ -120,7 +117,7 @@ static void in_device_memory(void **state)
     }
     o.device = o.vector_device = run.scalar_device = 1;
     o.row_major = 1;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
     xs.data = there[0];
     ys.data = there[1];
     xs.device = ys.device = 1;
@@ -141,8 +138,7 @@ static void refused_strides(void **state)
 {
     double x[512] = {0}, y[512] = {0};
     spry_matrix *A = sample_matrix(context, &s, 0);
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, NULL);
 #define REFUSE(change, status, argument)                                                                               \
     do {                                                                                                               \
         spry_vector xs = block(x, s.cols, 0), ys = block(y, s.rows, 0);                                                \
@@ -172,7 +168,7 @@ static void refused_strides(void **state)
     plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.row_major = 1;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    plan = create_plan(context, A, &o);
     const spry_vector by_columns = {x, s.cols, 1, 1, s.cols, SPRY_F64, 0, {0, 0}};
     const spry_vector spread = {y, s.rows, 1, 3, 0, SPRY_F64, 0, {0, 0}}; /* one vector, any row_stride */
     assert_int_equal(spry_spmv_plan_run(plan, spread, NULL, spry_vector_as_const(by_columns), NULL, NULL, NULL),
@@ -198,9 +194,7 @@ static void refused_strides(void **state)
 static void product_is(const spry_spmv_plan *plan, double factor)
 {
     double y[70];
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, s.rows), NULL, spry_const_vector_f64(s.x, s.cols),
-                                        NULL, NULL, NULL),
-                     SPRY_OK);
+    multiply_f64(plan, y, s.rows, s.x, s.cols);
     for (int64_t i = 0; i < s.rows; i++) assert_true(y[i] == factor * s.exact[i]);
 }
 
@@ -218,16 +212,14 @@ static void values_in_another_array(void **state)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             spry_update_options update = SPRY_INIT(spry_update_options);
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             spry_matrix *A = sample_matrix(context, &s, 0);
-            spry_spmv_plan *plan = NULL;
             o.device = device == 0 ? SPRY_CPU : 1;
             o.format = formats[f];
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
             update.values = twice;
             assert_int_equal(spry_spmv_plan_update(plan, &update, NULL), SPRY_OK);
             product_is(plan, 2);
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan_info info = plan_info(plan);
             assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* csr and coo of CSR */
             assert_true(info.update_us > 0);
             for (int64_t k = 0; k < s.nnz; k++) twice[k] *= 2;
@@ -260,15 +252,13 @@ static void one_entry_a_column(void **state)
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         for (int row_major = 0; row_major < 2; row_major++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-            spry_matrix *A = NULL;
-            spry_spmv_plan *plan = NULL;
             double y[COLUMNS * ROWS];
             for (int i = 0; i < COLUMNS * ROWS; i++) y[i] = -7;
             o.format = formats[f];
             o.columns = COLUMNS;
             o.row_major = row_major;
-            assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, 1, offsets, columns, values, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            spry_matrix *A = borrow_csr(context, ROWS, 1, offsets, columns, values);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
             spry_const_vector xs = spry_const_vector_f64(x, 1);
             spry_vector ys = spry_vector_f64(y, ROWS);
             xs.columns = ys.columns = COLUMNS;
@@ -288,22 +278,14 @@ static void nothing_of_a_scaled_pattern(void **state)
     enum { N = 2 };
     const int32_t offsets[N + 1] = {0, 1, 2}, columns[N] = {0, 1};
     const double scaling[N] = {NAN, -2}, alpha = 0;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = a.nnz = N;
-    a.value_type = SPRY_PATTERN;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.offsets = (void *)offsets;
-    a.indices = (void *)columns;
+    spry_arrays a = csr_arrays(N, N, (void *)offsets, (void *)columns, NULL, SPRY_PATTERN);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
     o.vector_type = SPRY_F64;
     o.row_scaling = scaling;
     o.row_major = 1;
     o.columns = N;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
     for (int beta_of = 0; beta_of < 2; beta_of++) {
         const double x[N * N] = {1, 2, 3, 4}, beta = beta_of;
         double y[N * N] = {5, 6, 7, 8};

@@ -3,19 +3,9 @@
 
 #include <pthread.h>
 
-static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
-{
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
-    return info;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, spry_spmv_options o)
 {
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", o.format, err.message);
-    return plan;
+    return create_plan(context, A, &o);
 }
 
 static spry_spmv_options in_format(const char *format)
@@ -23,13 +13,6 @@ static spry_spmv_options in_format(const char *format)
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = format;
     return o;
-}
-
-static spry_matrix *generated(spry_context *context, const char *spec)
-{
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, spec, NULL, NULL), SPRY_OK);
-    return A;
 }
 
 /* ---- predictions ------------------------------------------------------------------------------------------ */
@@ -40,7 +23,7 @@ static void only_when_asked(void **state)
 {
     test_memory h = {0};
     spry_context *context = counted_context(&h, 2);
-    spry_matrix *A = generated(context, "grid5,x=60,y=60");
+    spry_matrix *A = generate_matrix(context, "grid5,x=60,y=60");
     spry_spmv_plan *csr = plan_of(context, A, in_format("csr")), *coo = plan_of(context, A, in_format("coo"));
     const int64_t calls = h.calls, held = spry_context_bytes(context);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -48,18 +31,18 @@ static void only_when_asked(void **state)
     assert_int_equal(spry_spmv_plan_get_info(coo, &info, NULL), SPRY_OK);
     assert_int_equal(h.calls, calls);
     fail_call(&h, 1, 1);
-    info = info_of(coo);
+    info = plan_info(coo);
     assert_true(h.calls > calls);
     assert_true(info.predicted_us == 0 && info.baseline_us == 0 && info.break_even_calls == SPRY_NEVER);
     assert_string_equal(info.baseline, "csr");
-    assert_int_equal(info_of(csr).break_even_calls, 0);
+    assert_int_equal(plan_info(csr).break_even_calls, 0);
     fail_call(&h, 0, 0);
-    assert_true(info_of(coo).predicted_us > 0);
+    assert_true(plan_info(coo).predicted_us > 0);
     assert_int_equal(spry_context_bytes(context), held);
-    (void)info_of(csr);
+    (void)plan_info(csr);
     const int64_t measured = h.calls;
-    (void)info_of(csr);
-    (void)info_of(coo);
+    (void)plan_info(csr);
+    (void)plan_info(coo);
     assert_int_equal(h.calls, measured); /* rates once a process, a rank once a plan */
     spry_spmv_plan_destroy(csr);
     spry_spmv_plan_destroy(coo);
@@ -71,7 +54,7 @@ static void only_when_asked(void **state)
 static void follow_the_ranks(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = generated(context, "grid5,x=300,y=300");
+    spry_matrix *A = generate_matrix(context, "grid5,x=300,y=300");
     static const struct {
         const char *format;
         int more; /* -1, 0, 1: time than csr */
@@ -79,7 +62,7 @@ static void follow_the_ranks(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_spmv_options o = in_format(cases[c].format);
         spry_spmv_plan *plan = plan_of(context, A, o);
-        spry_spmv_plan_info info = info_of(plan);
+        spry_spmv_plan_info info = plan_info(plan);
         const double gain = info.baseline_us - info.predicted_us;
         assert_string_equal(info.baseline, "csr");
         assert_true(info.predicted_us > 0 && info.baseline_us > 0);
@@ -91,13 +74,13 @@ static void follow_the_ranks(void **state)
         } else {
             assert_true(info.predicted_update_us > 0 && info.predicted_update_us <= info.setup_us);
             assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
-            const spry_spmv_plan_info later = info_of(plan);
+            const spry_spmv_plan_info later = plan_info(plan);
             assert_true(later.update_us > 0 && later.predicted_update_us == info.predicted_update_us);
         }
         spry_spmv_plan_destroy(plan);
         o.columns = 3;
         plan = plan_of(context, A, o);
-        const spry_spmv_plan_info wide = info_of(plan);
+        const spry_spmv_plan_info wide = plan_info(plan);
         if (cases[c].more > 0) /* one by one; less than 3 times if csr's time comes from a low measured bandwidth */
             assert_true(wide.predicted_us > 1.5 * info.predicted_us && wide.predicted_us < 3.03 * info.predicted_us);
         else /* csr takes them where they are, packed as rows, into which they are brought */
@@ -107,7 +90,7 @@ static void follow_the_ranks(void **state)
         o.columns = 0;
         o.ordering = "rcm";
         plan = plan_of(context, A, o);
-        const spry_spmv_plan_info ordered = info_of(plan);
+        const spry_spmv_plan_info ordered = plan_info(plan);
         assert_true(ordered.predicted_us > info.predicted_us);
         assert_true(ordered.break_even_calls != 0);
         assert_true(ordered.predicted_update_us < ordered.setup_us);
@@ -130,7 +113,7 @@ static void by_several_threads(void **state)
 {
     enum { THREADS = 4 };
     spry_context *context = context_of(3);
-    spry_matrix *A = generated(context, "grid5,x=300,y=300");
+    spry_matrix *A = generate_matrix(context, "grid5,x=300,y=300");
     spry_spmv_options o = in_format("coo");
     spry_spmv_plan *all = plan_of(context, A, o);
     o.threads = 1;
@@ -158,9 +141,8 @@ static void limits_are_what_plans_own(void **state)
     for (int input = 0; input < INPUTS; input++)
         for (int f = 0; f < spry_format_count(); f++)
             for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-                spry_format_info format = SPRY_INIT(spry_format_info);
                 spry_storage figure = SPRY_INIT(spry_storage);
-                assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+                spry_format_info format = format_info(f);
                 spry_matrix *A = sample_matrix(context, &s, input);
                 const int64_t held = spry_context_bytes(context);
                 spry_spmv_options o = in_format(format.name);
@@ -173,13 +155,13 @@ static void limits_are_what_plans_own(void **state)
                     continue;
                 }
                 assert_non_null(plan);
-                const int64_t owned = info_of(plan).owned_bytes;
+                const int64_t owned = plan_info(plan).owned_bytes;
                 assert_in_range(spry_context_bytes(context) - held, owned, owned + 4096); /* heads and handles */
                 spry_spmv_plan_destroy(plan);
                 plan = NULL;
                 o.memory_limit_bytes = owned;
                 plan = plan_of(context, A, o);
-                assert_int_equal(info_of(plan).owned_bytes, owned);
+                assert_int_equal(plan_info(plan).owned_bytes, owned);
                 spry_spmv_plan_destroy(plan);
                 plan = NULL;
                 o.memory_limit_bytes = owned - 1;
@@ -216,7 +198,7 @@ static spry_reason reason_with(spry_context *context, const spry_matrix *A, int6
     o.expected_calls = calls;
     o.expected_updates = updates;
     spry_spmv_plan *plan = plan_of(context, A, o);
-    const spry_reason code = info_of(plan).reason_code;
+    const spry_reason code = plan_info(plan).reason_code;
     spry_spmv_plan_destroy(plan);
     return code;
 }
@@ -224,7 +206,7 @@ static spry_reason reason_with(spry_context *context, const spry_matrix *A, int6
 static void updates_repeat_conversions(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = generated(context, "grid7,x=20,y=20,z=20");
+    spry_matrix *A = generate_matrix(context, "grid7,x=20,y=20,z=20");
     const spry_reason many = reason_with(context, A, 0, 0);
     assert_true(many != SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, 7, 0), SPRY_REASON_FEW_CALLS);
@@ -244,21 +226,12 @@ static void of_both_triangles(void **state)
     static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};
     static const double values[] = {4, -1, 4, -1, 4, -1, 4};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = 4;
-    a.nnz = 7;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_F64;
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    spry_arrays a = csr_arrays(4, 4, offsets, columns, values, SPRY_F64);
     a.symmetry = SPRY_SYMMETRIC;
     a.triangle = SPRY_LOWER_TRIANGLE;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     spry_spmv_plan *plan = plan_of(context, A, in_format("csr"));
-    const spry_spmv_plan_info info = info_of(plan);
+    const spry_spmv_plan_info info = plan_info(plan);
     assert_int_equal(info.expanded, 1);
     assert_int_equal(info.break_even_calls, 0);
     assert_true(info.predicted_us > 0 && info.predicted_us == info.baseline_us);

@@ -4,11 +4,8 @@
 
 static spry_spmv_plan_info info_with(spry_context *context, const spry_matrix *A, spry_spmv_options o)
 {
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", o.format, err.message);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     spry_spmv_plan_destroy(plan);
     return info;
 }
@@ -17,8 +14,7 @@ static void on_a_device(void **state)
 {
     static const char *const formats[] = {"csr", "coo", "csr2", "ell", "sell"};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=70,y=50", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "grid5,x=70,y=50");
     const int64_t vectors = 8 * (spry_matrix_rows(A) + spry_matrix_cols(A)), blocks = mock.blocks;
     for (int converts = 0; converts < 2; converts++)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
@@ -71,12 +67,11 @@ static void arrays_there(void **state)
     spry_context *context = context_of(1);
     sample s = sample_make(300, 200);
     spry_arrays a = sample_arrays(&s, 0);
-    spry_matrix *A = NULL;
     a.offsets = on_the_device(context, s.offsets, 4 * (s.rows + 1));
     a.indices = on_the_device(context, s.columns, 4 * s.nnz);
     a.values = on_the_device(context, s.values, 8 * s.nnz);
     a.device = 1;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     for (int converts = 0; converts < 2; converts++)
         for (int f = 0; f < 2; f++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);

@@ -143,9 +143,8 @@ static void check(work w, const char *format)
     for (int64_t n = 1, refused = 1; refused; n++) {
         given g = {.fail_at = n};
         spry_context *context = hooked_context(&g);
-        spry_matrix *A = NULL;
         spry_error err = {0};
-        assert_int_equal(spry_matrix_generate(context, &A, "gen:laplace5,x=12,y=12", NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, "gen:laplace5,x=12,y=12");
         const int64_t bytes = spry_context_bytes(context);
         mock.allocations = 0;
         const spry_status status = w(context, A, format, &err);
@@ -195,27 +194,22 @@ static void y_where_the_copy_was(void **state)
 {
     given g = {.keeps = true};
     spry_context *context = hooked_context(&g);
-    spry_matrix *A = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
     int runs = 0;
     o.device = o.vector_device = 1;
     o.format = "sell";
     o.both_directions = 1;
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:rmat,scale=7", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "gen:rmat,scale=7");
+    spry_spmv_plan *plan = create_plan(context, A, &o);
     const int64_t n = spry_matrix_rows(A);
-    spry_vector x;
-    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 1, NULL), SPRY_OK);
+    spry_vector x = create_vector(context, n, SPRY_F64, 1);
     for (int b = 0; b < g.back_count; b++) {
         if (g.back[b].bytes < n * 8) continue;
         for (int transpose = 0; transpose < 2; transpose++, runs++) {
             spry_vector y = {.data = g.back[b].at, .length = n, .type = SPRY_F64, .device = 1};
             spry_run_options run = SPRY_INIT(spry_run_options);
             run.transpose = transpose;
-            if (spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &run, &err) != SPRY_OK)
-                fail_msg("%s", err.message);
+            MUST(spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &run, err));
         }
     }
     assert_true(runs > 0);

@@ -24,12 +24,11 @@ static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **v
                                         "banded,rows=900,half=3",
                                         "uniform,rows=40,degree=30"};
     static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
-    spry_matrix *generated = NULL, *A = NULL;
     spry_convert_options o = SPRY_INIT(spry_convert_options);
     o.layout = (spry_layout)(1 + draw(seed) % 3);
     o.value_type = types[draw(seed) % 3];
-    assert_int_equal(spry_matrix_generate(context, &generated, specs[draw(seed) % 7], NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &A, generated, &o, NULL), SPRY_OK);
+    spry_matrix *generated = generate_matrix(context, specs[draw(seed) % 7]);
+    spry_matrix *A = convert_matrix(context, generated, &o);
     spry_matrix_destroy(generated);
     *values = NULL;
     if (o.value_type != SPRY_PATTERN) assert_int_equal(spry_matrix_get_values(A, values, NULL), SPRY_OK);
@@ -39,8 +38,7 @@ static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **v
 /* Equal values (which slices share), distinct ones, and two that alternate at random. */
 static void set_values(const spry_matrix *A, void *values, int kind, uint64_t *seed)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     for (int64_t k = 0; values && k < a.nnz; k++) {
         const double value = kind == 0 ? 1 : kind == 1 ? draw(seed) : draw(seed) % 2;
         if (a.value_type == SPRY_F32)
@@ -54,8 +52,7 @@ static spry_spmv_options drawn_options(char format[64], uint64_t *seed)
 {
     static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_format_info info = SPRY_INIT(spry_format_info);
-    assert_int_equal(spry_format_get_info(&info, (int)(draw(seed) % (uint32_t)spry_format_count()), NULL), SPRY_OK);
+    spry_format_info info = format_info((int)(draw(seed) % (uint32_t)spry_format_count()));
     snprintf(format, 64, "%s%s", info.name, strcmp(info.name, "csr2") == 0 && draw(seed) % 2 ? ":srs=1" : "");
     o.format = draw(seed) % 5 == 0 ? NULL : format;
     o.device = draw(seed) % 3 == 0 ? 1 : SPRY_CPU;
@@ -72,8 +69,7 @@ static spry_spmv_options drawn_options(char format[64], uint64_t *seed)
 
 static int64_t owned_by(const spry_spmv_plan *plan)
 {
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     return info.owned_bytes;
 }
 
@@ -206,22 +202,17 @@ static void wide_matrices(void **state)
     }
     for (int size = 0; size < 3; size++) {
         static const char *const formats[] = {"bsr", "bsr:block=2", "bsr:block=5"};
-        spry_matrix *A = NULL;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_storage storage = SPRY_INIT(spry_storage);
         o.format = formats[size];
         o.memory_limit_bytes = INT64_MAX;
-        assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, INT32_MAX, offsets, columns, values, NULL),
-                         SPRY_OK);
+        spry_matrix *A = borrow_csr(context, ROWS, INT32_MAX, offsets, columns, values);
         assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, NULL), SPRY_OK);
         if (size == 0) assert_true(spry_context_peak_bytes(context) < 4 << 20);
         spry_matrix_destroy(A);
-        spry_spmv_plan *plan = NULL;
-        assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, WIDE, offsets, columns, values, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, ROWS), NULL, spry_const_vector_f64(x, WIDE), NULL,
-                                            NULL, NULL),
-                         SPRY_OK);
+        A = borrow_csr(context, ROWS, WIDE, offsets, columns, values);
+        spry_spmv_plan *plan = create_plan(context, A, &o);
+        multiply_f64(plan, y, ROWS, x, WIDE);
         assert_memory_equal(y, expected, sizeof y);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);

@@ -153,8 +153,7 @@ static void every_kernels_plan(void **state)
 {
     spry_context *context = context_of(1);
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+        spry_kernel_info kernel = kernel_info(context, k);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
             if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most of their set-up */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
@@ -200,8 +199,7 @@ static void update_of_values(void **state)
             test_memory h = {0};
             spry_context *context = counted_context(&h, 2);
             spry_matrix *A = sample_matrix(context, s, input);
-            spry_spmv_plan *plan = NULL;
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, NULL);
             int64_t held = spry_context_bytes(context);
             fail_call(&h, n, 1);
             spry_error err = {0};
@@ -228,8 +226,7 @@ static void measuring(void **state)
     test_memory h = {0};
     spry_context *context = counted_context(&h, 1);
     spry_matrix *A = sample_matrix(context, &s, 0);
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, NULL);
     int64_t held = spry_context_bytes(context), refused = 0;
     for (int64_t n = 1;; n++) {
         fail_call(&h, n, 1);
@@ -261,15 +258,13 @@ static void running_allocates_nothing(void **state)
     test_memory h = {0};
     spry_context *context = counted_context(&h, 2);
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+        spry_kernel_info kernel = kernel_info(context, k);
         if (!kernel.available) continue;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.kernel = kernel.name;
         options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
         spry_matrix *A = sample_matrix(context, s, 0);
-        spry_spmv_plan *plan = NULL;
-        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, A, &options);
         int64_t calls = h.calls, blocks = h.blocks, peak = spry_context_peak_bytes(context);
         spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
         for (int n = 0; n < 3; n++) {

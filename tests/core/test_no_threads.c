@@ -39,8 +39,7 @@ static void note(const void *data, size_t bytes)
 
 static void note_matrix(const spry_matrix *A)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, &fault), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     const size_t index = spry_index_type_bytes(a.index_type), majors = (size_t)(a.layout == SPRY_CSC ? a.cols : a.rows);
     if (a.offsets) note(a.offsets, (majors + 1) * spry_index_type_bytes(a.offset_type));
     if (a.row_indices) note(a.row_indices, (size_t)a.nnz * index);
@@ -69,9 +68,9 @@ static void files(spry_context *context, const spry_matrix *A)
         const char *name, *format;
     } all[] = {{"A.mtx", NULL}, {"A.mtx.gz", NULL}, {"A.spry", NULL}, {"A.spry", "bsr"}, {"A.spry", "scoo"}};
     for (size_t f = 0; f < sizeof all / sizeof *all; f++) {
-        spry_matrix *B = written_and_read(context, A, all[f].name, all[f].format), *csr = NULL;
+        spry_matrix *B = written_and_read(context, A, all[f].name, all[f].format);
         assert_int_equal(spry_matrix_check(B, NULL, &fault), SPRY_OK);
-        assert_int_equal(spry_matrix_convert(context, &csr, B, NULL, &fault), SPRY_OK);
+        spry_matrix *csr = convert_matrix(context, B, NULL);
         note_matrix(csr);
         spry_matrix_destroy(csr);
         spry_matrix_destroy(B);
@@ -94,10 +93,9 @@ static void layouts(spry_context *context, const spry_matrix *A)
     static const spry_layout all[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
     for (int n = 0; n < 3; n++) {
         spry_convert_options o = SPRY_INIT(spry_convert_options);
-        spry_matrix *B = NULL;
         o.layout = all[n];
         o.value_type = SPRY_F32;
-        assert_int_equal(spry_matrix_convert(context, &B, A, &o, &fault), SPRY_OK);
+        spry_matrix *B = convert_matrix(context, A, &o);
         note_matrix(B);
         spry_matrix_destroy(B);
     }
@@ -110,20 +108,17 @@ static void plans(spry_context *context, const spry_matrix *A, int64_t n)
     assert_true(x && y);
     for (int64_t i = 0; i < n; i++) x[i] = 1.0 / (double)(i % 101 + 1);
     for (int number = 0; number < 2 * spry_format_count(); number++) {
-        spry_format_info info = SPRY_INIT(spry_format_info);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
         spry_spmv_plan *plan = NULL;
-        assert_int_equal(spry_format_get_info(&info, number / 2, NULL), SPRY_OK);
+        spry_format_info info = format_info(number / 2);
         o.format = info.name;
         o.op = number % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         o.threads = THREADS;
         const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
         note(&status, sizeof status);
         if (status != SPRY_OK) continue; /* a format may refuse a direction, or padding */
-        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, n), NULL, spry_const_vector_f64(x, n), NULL, NULL,
-                                            &fault),
-                         SPRY_OK);
+        multiply_f64(plan, y, n, x, n);
         note(y, (size_t)n * sizeof *y);
         assert_int_equal(spry_spmv_verify(context, &v, A, o.op, NULL, spry_const_vector_f64(x, n), NULL,
                                           (spry_const_vector){0}, spry_const_vector_f64(y, n), &fault),
@@ -139,8 +134,7 @@ static void plans(spry_context *context, const spry_matrix *A, int64_t n)
 static void products(spry_context *context, const spry_matrix *A)
 {
     spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
-    spry_matrix *C = NULL;
-    assert_int_equal(spry_spgemm(context, &C, A, A, NULL, &fault), SPRY_OK);
+    spry_matrix *C = multiply_matrices(context, A, A, NULL);
     note_matrix(C);
     for (int how = SPRY_VERIFY_RANDOM; how <= SPRY_VERIFY_EXACT; how++) {
         assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, (spry_thoroughness)how, &fault), SPRY_OK);
@@ -178,9 +172,8 @@ static void do_all(int threads)
     spry_context *context = context_of(threads);
     bit_count = 0;
     for (int s = 0; s < 2; s++) {
-        spry_matrix *A = NULL;
         spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
-        assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, &fault), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, specs[s]);
         assert_int_equal(spry_matrix_get_stats(A, &stats, &fault), SPRY_OK);
         note(&stats.profile, sizeof stats.profile);
         files(context, A);

@@ -32,31 +32,20 @@ static spry_spmv_plan *plan_of(const spry_matrix *matrix, const char *kernel)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.kernel = kernel;
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
-    if (spry_spmv_plan_create(context, &plan, matrix, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return plan;
+    return create_plan(context, matrix, &o);
 }
 
 /* The CPU's kernel numbered k, where it can run here on a storage of B that is not refused for its padding; or NULL. */
 static const char *kernel_for(int k, const spry_matrix *B)
 {
-    spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
     spry_storage storage = SPRY_INIT(spry_storage);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+    spry_kernel_info kernel = kernel_info(context, k);
     if (!kernel.available || strcmp(kernel.device_kind, "cpu") != 0 || strncmp(kernel.operations, "spmv_t", 6) == 0)
         return NULL;
     o.format = kernel.format;
     assert_int_equal(spry_spmv_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
     return storage.refused ? NULL : kernel.name;
-}
-
-static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
-{
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
-    return info;
 }
 
 /* ---- planning ----------------------------------------------------------------------------------------- */
@@ -115,9 +104,8 @@ static void good_options(void **state)
     o.ordering = "none";
     o.vector_type = SPRY_F64;
     o.threads = 2;
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-    spry_spmv_plan_info info = info_of(plan);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_int_equal(info.op, SPRY_NO_TRANSPOSE);
     assert_int_equal(info.device, SPRY_CPU);
     assert_string_equal(info.device_name, "cpu");
@@ -142,9 +130,8 @@ static void what_plans_cost(void **state)
             int64_t held = spry_context_bytes(context);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = formats[f];
-            spry_spmv_plan *plan = NULL;
-            assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
-            spry_spmv_plan_info info = info_of(plan);
+            spry_spmv_plan *plan = create_plan(context, B, &o);
+            spry_spmv_plan_info info = plan_info(plan);
             assert_string_equal(info.format, formats[f]);
             int64_t owned = spry_context_bytes(context) - held; /* with heads and handles */
             assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
@@ -169,12 +156,9 @@ static void expected_calls(void **state)
     for (int many = 0; many < 2; many++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.format = "csr", o.expected_calls = many ? 1000000 : 1;
-        spry_spmv_plan *plan = NULL;
-        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
-        storage[many] = info_of(plan).storage_bytes;
-        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, pieces.rows), NULL,
-                                            spry_const_vector_f64(pieces.x, pieces.cols), NULL, NULL, NULL),
-                         SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, B, &o);
+        storage[many] = plan_info(plan).storage_bytes;
+        multiply_f64(plan, y, pieces.rows, pieces.x, pieces.cols);
         assert_true(is_product(&pieces, 0, y));
         spry_spmv_plan_destroy(plan);
     }
@@ -189,19 +173,16 @@ static void alpha_not_finite(void **state)
     static const int32_t offsets[] = {0, 1, 1}, columns[] = {0};
     static const double values[] = {2}, x[] = {3}, alphas[] = {NAN, INFINITY};
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 1, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, 1, offsets, columns, values);
     for (int k = 0; k < spry_kernel_count(); k++)
         for (int a = 0; a < 2; a++) {
-            spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-            assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+            spry_kernel_info kernel = kernel_info(context, k);
             if (!kernel.available || strcmp(kernel.device_kind, "cpu") != 0) continue;
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.kernel = kernel.name;
-            spry_spmv_plan *plan = NULL;
             double y[2] = {1, 1};
             spry_vector to = spry_vector_f64(y, 2);
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, &options);
             assert_int_equal(spry_spmv_plan_run(plan, to, &alphas[a], spry_const_vector_f64(x, 1), NULL, NULL, NULL),
                              SPRY_OK);
             assert_true(a == 0 ? isnan(y[0]) : isinf(y[0]));
@@ -311,8 +292,7 @@ static void y_in_the_matrix(void **state)
             for (int i = 0; i < 40; i++) scaling[i] = 1;
             o.format = formats[f];
             if (a.value_type == SPRY_PATTERN) o.row_scaling = scaling;
-            spry_spmv_plan *plan = NULL;
-            assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, B, &o);
             const size_t columns = (size_t)a.nnz * 4, lines = (size_t)(a.layout == SPRY_CSC ? s.cols : s.rows) + 1;
             const struct {
                 const void *data;
@@ -361,7 +341,7 @@ static void bad_workspaces(void **state)
         const char *kernel = kernel_for(k, B);
         if (!kernel) continue;
         spry_spmv_plan *plan = plan_of(B, kernel);
-        int64_t needed = info_of(plan).workspace_bytes;
+        int64_t needed = plan_info(plan).workspace_bytes;
         if (needed == 0) { /* as of formats that cut no row */
             spry_spmv_plan_destroy(plan);
             continue;
@@ -437,7 +417,7 @@ static void concurrent_runs(void **state)
         spry_spmv_plan *plans[MOST] = {plan_of(B, NULL), plan_of(B, own ? "coo_portable_cpu" : NULL)};
         for (int t = 0; t < threads; t++) {
             const spry_spmv_plan *plan = plans[own == 2 ? 1 : own ? t : 0];
-            runners[t] = (runner){plan, &pieces, own ? 0 : info_of(plan).workspace_bytes, 0};
+            runners[t] = (runner){plan, &pieces, own ? 0 : plan_info(plan).workspace_bytes, 0};
             assert_int_equal(pthread_create(&ids[t], NULL, run_often, &runners[t]), 0);
         }
         for (int t = 0; t < threads; t++) {
@@ -460,8 +440,7 @@ static void plan_outlives_matrix(void **state)
             sample s = sample_make(40, 30);
             spry_arrays a = sample_arrays(&s, input);
             a.ownership = (spry_ownership)ownership;
-            spry_matrix *B = NULL;
-            assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+            spry_matrix *B = create_matrix(context, &a);
             spry_spmv_plan *plan = plan_of(B, NULL);
             spry_matrix_destroy(B);
             if (ownership == SPRY_COPY) { /* then the caller's arrays may go, too */
@@ -570,13 +549,10 @@ static void measuring(void **state)
 static void measuring_nothing(void **state)
 {
     const int32_t offsets[] = {0};
-    spry_matrix *B = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 0, 0, offsets, NULL, NULL, NULL), SPRY_OK);
+    spry_matrix *B = borrow_csr(context, 0, 0, offsets, NULL, NULL);
     spry_spmv_plan *plan = plan_of(B, NULL);
     spry_measurement m = SPRY_INIT(spry_measurement);
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(NULL, 0), NULL, spry_const_vector_f64(NULL, 0), NULL,
-                                        NULL, NULL),
-                     SPRY_OK);
+    multiply_f64(plan, NULL, 0, NULL, 0);
     assert_int_equal(spry_spmv_plan_measure(plan, &m, NULL), SPRY_OK);
     assert_true(m.median_us > 0 && m.gflops == 0);
     spry_spmv_plan_destroy(plan);

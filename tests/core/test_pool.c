@@ -311,14 +311,11 @@ static void the_same_bits_on_all(void **state)
 
 static int threads_told(spry_context *context, const char *grid, int asked)
 {
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     o.threads = asked;
-    assert_int_equal(spry_matrix_generate(context, &A, grid, NULL, &fault), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &fault), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, &fault), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, grid);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     return info.threads;
@@ -339,10 +336,9 @@ static void refusals(void **state)
     static const int bad[] = {-1, 4097};
     double x[1] = {1}, y[1];
     spry_context *made = NULL, *context = context_with(1, SPRY_THREADING_DEFAULT);
-    spry_matrix *A = NULL, *C = NULL;
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=1,y=1", NULL, &fault), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, &fault), SPRY_OK);
+    spry_matrix *C = NULL;
+    spry_matrix *A = generate_matrix(context, "gen:grid5,x=1,y=1");
+    spry_spmv_plan *plan = create_plan(context, A, NULL);
     for (int b = 0; b < 2; b++) {
         spry_context_options o = SPRY_INIT(spry_context_options);
         spry_spmv_options s = SPRY_INIT(spry_spmv_options);

@@ -70,20 +70,17 @@ static void runs_allocate_as_told(void **state)
     int64_t overlapping = 0;
     test_memory h = {0};
     spry_context *context = counted_context(&h, 1);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=120,y=120", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=120,y=120");
     for (int f = 0; f < spry_format_count(); f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-            spry_format_info format = SPRY_INIT(spry_format_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             spry_spmv_plan *plan = NULL;
-            assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+            spry_format_info format = format_info(f);
             o.format = format.name;
             o.op = (spry_op)op;
             o.memory_limit_bytes = INT64_MAX; /* in place of the padding guard */
             if (spry_spmv_plan_create(context, &plan, A, &o, NULL) == SPRY_UNSUPPORTED) continue;
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan_info info = plan_info(plan);
             assert_int_equal(run_together(plan, &h, 1, 0, info.workspace_bytes), 0);
             assert_int_equal(run_together(plan, &h, THREADS, 1, info.workspace_bytes), 0);
             const int64_t failed = run_together(plan, &h, THREADS, 0, info.workspace_bytes);

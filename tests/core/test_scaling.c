@@ -8,23 +8,14 @@ static void scaling_of_nothing(void **state)
     const int32_t offsets[4] = {0}, columns[1] = {0};
     const double scaling[1] = {1};
     for (int transposed = 0; transposed < 2; transposed++) {
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        a.rows = transposed ? 0 : 3;
-        a.cols = transposed ? 3 : 0;
-        a.layout = SPRY_CSR;
-        a.value_type = SPRY_PATTERN;
-        a.index_type = a.offset_type = SPRY_I32;
-        a.offsets = offsets;
-        a.indices = columns;
-        spry_matrix *B = NULL;
-        spry_spmv_plan *plan = NULL;
+        spry_arrays a = csr_arrays(transposed ? 0 : 3, transposed ? 3 : 0, offsets, columns, NULL, SPRY_PATTERN);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         *(transposed ? &o.row_scaling : &o.column_scaling) = scaling;
         const double beta = 2;
         double y[3] = {1, 2, 3};
-        assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+        spry_matrix *B = create_matrix(context, &a);
+        spry_spmv_plan *plan = create_plan(context, B, &o);
         assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(NULL, 0), &beta,
                                             NULL, NULL),
                          SPRY_OK);
@@ -43,26 +34,15 @@ static void scaling_by_no_number(void **state)
     static const int32_t offsets[] = {0, 0, 1, 1, 2}, columns[] = {0, 2};
     static const double rows[] = {NAN, 2, INFINITY, 3}, cols[] = {1, NAN, 0.5}, x[] = {5, 7, 8}, zero = 0, two = 2;
     for (int f = 0; f < spry_format_count(); f++) {
-        spry_format_info format = SPRY_INIT(spry_format_info);
-        assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        a.rows = 4;
-        a.cols = 3;
-        a.nnz = 2;
-        a.layout = SPRY_CSR;
-        a.value_type = SPRY_PATTERN;
-        a.index_type = a.offset_type = SPRY_I32;
-        a.offsets = offsets;
-        a.indices = columns;
-        spry_matrix *B = NULL;
-        spry_spmv_plan *plan = NULL;
+        spry_format_info format = format_info(f);
+        spry_arrays a = csr_arrays(4, 3, offsets, columns, NULL, SPRY_PATTERN);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.row_scaling = rows;
         o.column_scaling = cols;
         o.format = format.name;
         double y[] = {1, 1, 1, 1};
-        assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+        spry_matrix *B = create_matrix(context, &a);
+        spry_spmv_plan *plan = create_plan(context, B, &o);
         const spry_const_vector from = spry_const_vector_f64(x, 3);
         const spry_vector to = spry_vector_f64(y, 4);
         assert_int_equal(spry_spmv_plan_run(plan, to, &zero, from, &two, NULL, NULL), SPRY_OK);

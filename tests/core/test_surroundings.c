@@ -77,19 +77,16 @@ static char *long_text(void)
 static spry_matrix *read_in(spry_context *context, const char *text, spry_type type)
 {
     spry_read_options o = SPRY_INIT(spry_read_options);
-    spry_error err = SPRY_ERROR_INIT;
     spry_matrix *A = NULL;
     o.value_type = type;
-    if (spry_matrix_read_memory(context, &A, text, strlen(text), "text", &o, &err) != SPRY_OK)
-        fail_msg("%s", err.message);
+    MUST(spry_matrix_read_memory(context, &A, text, strlen(text), "text", &o, err));
     return A;
 }
 
 static void check_same(const spry_matrix *A, const spry_matrix *B, const char *what, int environment)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays), b = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
+    spry_arrays b = arrays_of(B);
     if (a.nnz != b.nnz) fail_msg("%s in environment %d: %lld entries", what, environment, (long long)b.nnz);
     if (memcmp(a.values, b.values, (size_t)a.nnz * spry_type_bytes(a.value_type)) != 0)
         fail_msg("%s in environment %d: other values", what, environment);
@@ -168,17 +165,9 @@ static void claims_know_no_environment(void **state)
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
     static const double values[] = {1e-310, 2e-310};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = a.nnz = 2;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_F64;
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    spry_arrays a = csr_arrays(2, 2, offsets, columns, values, SPRY_F64);
     a.symmetry = SPRY_SYMMETRIC;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     for (int environment = 0; environment < 8; environment++) {
         enter(environment);
         const spry_status status = spry_matrix_check(A, NULL, NULL);
@@ -272,16 +261,14 @@ static void messages_know_no_locale(void **state)
     assert_int_equal(spry_matrix_generate(context, &A, "random,rows=9,cols=9,density=2", NULL, &err),
                      SPRY_INVALID_ARGUMENT);
     assert_null(strchr(err.message, ';'));
-    assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=10", NULL, &err), SPRY_OK);
+    A = generate_matrix(context, "rmat,scale=10");
     spry_storage storage = SPRY_INIT(spry_storage);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "auto";
     assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
     assert_reads_well(storage.reason);
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, &err), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_reads_well(info.reason);
     assert_string_equal(info.reason, storage.reason);
     spry_spmv_plan_destroy(plan);

@@ -31,34 +31,23 @@ static small small_of(int n, double dense[MOST][MOST])
 
 static spry_matrix *matrix_of(const small *s, spry_symmetry claim, int is_pattern)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = s->n;
-    a.nnz = s->nnz;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = is_pattern ? SPRY_PATTERN : SPRY_F64;
-    a.offsets = s->offsets;
-    a.indices = s->columns;
-    a.values = is_pattern ? NULL : s->values;
+    spry_arrays a = csr_arrays(s->n, s->n, s->offsets, s->columns, is_pattern ? NULL : s->values,
+                               is_pattern ? SPRY_PATTERN : SPRY_F64);
     a.symmetry = claim;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    return A;
+    return create_matrix(context, &a);
 }
 
 /* diag(r) A diag(c) or its transpose times (1, 2, ...), by a plan of both directions. r and c may be NULL. */
 static void check_both(const small *s, const spry_matrix *A, const spry_spmv_options *options, const double *r,
                        const double *c)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_error err = SPRY_ERROR_INIT;
     if (options) o = *options;
     o.both_directions = 1;
     o.memory_limit_bytes = INT64_MAX;
     o.row_scaling = r;
     o.column_scaling = c;
-    if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan *plan = create_plan(context, A, &o);
     for (int t = 0; t < 2; t++) {
         double x[MOST], y[MOST];
         spry_run_options run = SPRY_INIT(spry_run_options);
@@ -102,8 +91,7 @@ static void written_values(void **state)
 {
     static const char file[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n"
                                "1 1 4\n2 1 1\n2 2 4\n3 2 1\n3 3 4\n";
-    spry_matrix *A = NULL, *B = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
     void *values;
     char path[64];
@@ -112,15 +100,15 @@ static void written_values(void **state)
     assert_int_equal(spry_matrix_get_values(A, &values, NULL), SPRY_OK);
     ((double *)values)[1] = 100; /* a_12; a_21 stays 1 */
     small s = small_of(3, (double[MOST][MOST]){{4, 100, 0}, {1, 4, 1}, {0, 1, 4}});
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(a.symmetry, SPRY_GENERAL);
     assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
     check_both(&s, A, NULL, NULL, NULL);
     snprintf(path, sizeof path, "/tmp/spry_symmetry_%d.mtx", (int)getpid());
     assert_int_equal(spry_matrix_write(A, path, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_read(context, &B, path, NULL, NULL), SPRY_OK);
+    spry_matrix *B = read_matrix(context, path, NULL);
     unlink(path);
-    assert_int_equal(spry_matrix_get_arrays(B, &a, NULL), SPRY_OK);
+    a = arrays_of(B);
     assert_true(((const double *)a.values)[1] == 100);
     assert_int_equal(spry_cg(context, spry_vector_f64(x, 3), NULL, A, spry_const_vector_f64(b, 3), NULL, &err),
                      SPRY_NOT_CONVERGED);
@@ -133,13 +121,12 @@ static void written_values(void **state)
 static spry_matrix *through_container(const spry_matrix *A, const char *format)
 {
     spry_write_options w = SPRY_INIT(spry_write_options);
-    spry_matrix *B = NULL;
     spry_error err = SPRY_ERROR_INIT;
     char path[64];
     w.format = format;
     snprintf(path, sizeof path, "/tmp/spry_symmetry_%d.spry", (int)getpid());
     if (spry_matrix_write(A, path, &w, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    if (spry_matrix_read(context, &B, path, NULL, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    spry_matrix *B = read_matrix(context, path, NULL);
     unlink(path);
     return B;
 }
@@ -203,13 +190,11 @@ static void updates_of_symmetric(void **state)
         small s = small_of(3, (double[MOST][MOST]){{4, 2, 0}, {2, 4, 1}, {0, 1, 4}});
         spry_matrix *A = matrix_of(&s, SPRY_SYMMETRIC, 0);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        spry_spmv_plan *plan = NULL;
         double others[7];
         o.both_directions = 1;
         o.format = f ? "csr" : "sell";
-        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, A, &o);
+        spry_spmv_plan_info info = plan_info(plan);
         assert_int_equal(info.values_in_place, 0);
         memcpy(others, s.values, sizeof others);
         spry_update_options u = SPRY_INIT(spry_update_options);
@@ -236,7 +221,7 @@ static void converted_duplicates(void **state)
                     small_of(2, (double[MOST][MOST]){{1, 2}, {1, 1}})};
     static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL, *B = NULL;
+    spry_matrix *B = NULL;
     a.layout = SPRY_CSR;
     a.rows = a.cols = 2;
     a.nnz = 5;
@@ -247,7 +232,7 @@ static void converted_duplicates(void **state)
     a.values = values;
     a.ownership = SPRY_COPY;
     a.symmetry = SPRY_SYMMETRIC;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
     for (int k = 0; k < 3; k++) {
         spry_convert_options c = SPRY_INIT(spry_convert_options);
@@ -255,8 +240,8 @@ static void converted_duplicates(void **state)
         c.keep_duplicates = 1;
         c.value_type = types[k];
         o.vector_type = SPRY_F64;
-        assert_int_equal(spry_matrix_convert(context, &B, A, &c, NULL), SPRY_OK);
-        assert_int_equal(spry_matrix_get_arrays(B, &a, NULL), SPRY_OK);
+        B = convert_matrix(context, A, &c);
+        a = arrays_of(B);
         assert_int_equal(a.symmetry, k == 0 ? SPRY_SYMMETRIC : SPRY_GENERAL);
         assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
         check_both(&sums[k], B, &o, NULL, NULL);
@@ -285,7 +270,7 @@ static void skew_as_pattern(void **state)
     assert_int_equal(spry_matrix_read(context, &A[2], path, NULL, NULL), SPRY_OK);
     unlink(path);
     for (int k = 0; k < 3; k++) {
-        assert_int_equal(spry_matrix_get_arrays(A[k], &a, NULL), SPRY_OK);
+        a = arrays_of(A[k]);
         assert_int_equal(a.symmetry, SPRY_SYMMETRIC);
         check_both(&s, A[k], &o, NULL, NULL);
         spry_matrix_destroy(A[k]);

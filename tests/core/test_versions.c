@@ -36,12 +36,10 @@ static void *of_size(const void *from, size_t known, size_t size)
 static void earlier_options(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     o.format = "sell";
     spry_spmv_options *earlier = of_size(&o, sizeof o, offsetof(spry_spmv_options, kernel));
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, earlier, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, earlier);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.format, "sell");
     double y[40];
     spry_run_options run = SPRY_INIT(spry_run_options), *old = of_size(&run, sizeof run, 2 * sizeof(void *));
@@ -58,9 +56,8 @@ static void earlier_options(void **state)
 static void later_options(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
     unsigned char *later = of_size(&o, sizeof o, sizeof o + 24);
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, (spry_spmv_options *)later, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, (spry_spmv_options *)later);
     spry_spmv_plan_destroy(plan);
     plan = NULL;
     later[sizeof o + 23] = 1;
@@ -135,7 +132,7 @@ static spry_status fill_report(void *to)
 
 static void earlier_and_later_outputs(void **state)
 {
-    assert_int_equal(spry_spmv_plan_create(context, &shown, A, NULL, NULL), SPRY_OK);
+    shown = create_plan(context, A, NULL);
 #define FILLED(type, fill)                                                                                             \
     do {                                                                                                               \
         type whole = SPRY_INIT(type);                                                                                  \
@@ -177,7 +174,7 @@ static void counted_from_one(void **state)
 {
     for (int input = 0; input < INPUTS; input++)
         for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
-            spry_arrays a = sample_arrays(&s, input), shown = SPRY_INIT(spry_arrays);
+            spry_arrays a = sample_arrays(&s, input);
             const int64_t offsets = a.layout == SPRY_COO ? 0 : 41;
             int32_t *copies[3] = {0};
             const void **arrays[] = {&a.offsets, &a.row_indices, &a.indices};
@@ -191,19 +188,15 @@ static void counted_from_one(void **state)
             }
             a.index_base = 1;
             a.ownership = (spry_ownership)ownership;
-            spry_matrix *B = NULL;
-            spry_spmv_plan *plan = NULL;
             double y[40];
-            assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+            spry_matrix *B = create_matrix(context, &a);
             for (int p = 0; p < 3; p++) free(copies[p]); /* the matrix has its own */
-            assert_int_equal(spry_matrix_get_arrays(B, &shown, NULL), SPRY_OK);
+            spry_arrays shown = arrays_of(B);
             assert_int_equal(shown.index_base, 0);
             assert_int_equal(shown.values == a.values, ownership == SPRY_BORROW || a.value_type == SPRY_PATTERN);
             assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_create(context, &plan, B, NULL, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40),
-                                                NULL, NULL, NULL),
-                             SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, B, NULL);
+            multiply_f64(plan, y, 40, s.x, 40);
             assert_true(is_product(&s, input, y));
             spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(B);
@@ -220,23 +213,19 @@ static void counted_from_one(void **state)
 /* Owned values are written where they are; plans are told. Borrowed ones are the caller's. */
 static void values_that_are_owned(void **state)
 {
-    spry_matrix *owned = NULL;
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     void *values = NULL;
     double y[40];
     expect_error(spry_matrix_get_values(A, &values, &err), SPRY_UNSUPPORTED, "A");
     assert_null(values);
-    assert_int_equal(spry_matrix_convert(context, &owned, A, NULL, NULL), SPRY_OK);
+    spry_matrix *owned = convert_matrix(context, A, NULL);
     assert_int_equal(spry_matrix_get_values(owned, &values, NULL), SPRY_OK);
     o.format = "ell";
     o.memory_limit_bytes = 1 << 20;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, owned, &o, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, owned, &o);
     for (int64_t k = 0; k < spry_matrix_nnz(owned); k++) ((double *)values)[k] *= 2;
     assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40), NULL, NULL,
-                                        NULL),
-                     SPRY_OK);
+    multiply_f64(plan, y, 40, s.x, 40);
     for (int64_t i = 0; i < 40; i++) assert_true(y[i] == 2 * s.exact[i]);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(owned);

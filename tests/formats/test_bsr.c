@@ -1,25 +1,10 @@
 /* BSR: the size of blocks resolved, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
-#include "testing.h"
+#include "support.h"
 
 #include "catalogue/catalogue.h"
 #include "core/matrix.h"
 #include "formats/bsr/bsr.h"
 #include "plan/plan.h"
-
-static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
-                               spry_op op)
-{
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
-    spry_error err = SPRY_ERROR_INIT;
-    spry_spmv_plan *plan = NULL;
-    options.format = format;
-    options.kernel = kernel;
-    options.op = op;
-    options.memory_limit_bytes = (int64_t)1 << 30;
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    return plan;
-}
 
 static void the_size_is_found(void **state)
 {
@@ -33,11 +18,9 @@ static void the_size_is_found(void **state)
     };
     spry_context *context = context_of(2);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_matrix *A = NULL;
-        assert_int_equal(spry_matrix_generate(context, &A, cases[c].matrix, NULL, NULL), SPRY_OK);
-        spry_spmv_plan *plan = plan_of(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, cases[c].matrix);
+        spry_spmv_plan *plan = plan_in(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan_info info = plan_info(plan);
         if (strcmp(info.parameters, cases[c].resolved) != 0)
             fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].resolved);
         assert_null(spryi_bsr_masks(plan->stored.storage));
@@ -64,9 +47,7 @@ static spry_matrix *scattered(spry_context *context, int32_t *offsets, int32_t *
         }
     }
     offsets[M] = ROW * M;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, M, N, offsets, columns, values, NULL), SPRY_OK);
-    return A;
+    return borrow_csr(context, M, N, offsets, columns, values);
 }
 
 /* Numbers are small integers, so sums are exact: equal, or both NaN. */
@@ -102,10 +83,8 @@ static void fill_meets_inf_and_nan(void **state)
                     }
                 char format[32];
                 snprintf(format, sizeof format, "bsr:block=%d", block);
-                spry_spmv_plan *plan = plan_of(context, A, format, spryi_kernel_at(k)->name, (spry_op)op);
-                assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, y_length), NULL,
-                                                    spry_const_vector_f64(x, x_length), NULL, NULL, NULL),
-                                 SPRY_OK);
+                spry_spmv_plan *plan = plan_in(context, A, format, spryi_kernel_at(k)->name, (spry_op)op);
+                multiply_f64(plan, y, y_length, x, x_length);
                 for (int64_t i = 0; i < y_length; i++) {
                     if (!same(y[i], exact[i]))
                         fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", spryi_kernel_at(k)->name, format, op,
@@ -129,7 +108,7 @@ static void explicit_zeros_come_back(void **state)
     for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++) {
         char format[32];
         snprintf(format, sizeof format, "bsr:block=%d", block);
-        spry_spmv_plan *plan = plan_of(context, A, format, NULL, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan *plan = plan_in(context, A, format, NULL, SPRY_NO_TRANSPOSE);
         spry_matrix *back = NULL;
         assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->stored.storage, NULL), SPRY_OK);
         assert_int_equal(back->a.nnz, ROW * M);
@@ -150,7 +129,7 @@ static void damage_is_seen(void **state)
     int32_t offsets[M + 1], columns[ROW * M];
     double values[ROW * M];
     spry_matrix *A = scattered(context, offsets, columns, values);
-    spry_spmv_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_in(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
     spryi_bsr *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_OK);

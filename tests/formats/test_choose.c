@@ -22,14 +22,13 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
 {
     spry_context *context = chooser(simd);
     for (size_t c = 0; c < count; c += INSTRUMENTED ? 3 : 1) {
-        spry_matrix *A = NULL;
         spryi_choice choice = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_error err = SPRY_ERROR_INIT;
         options.device = strcmp(device, "cpu") == 0 ? SPRY_CPU : 1;
         options.expected_calls = cases[c].calls;
         options.vector_type = SPRY_F64;
-        if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_matrix *A = generate_matrix(context, cases[c].spec);
         const char *class_name = strcmp(device, "cuda") == 0 ? "h200" : simd == SPRYI_AVX512 ? "avx512" : "avx2";
         if (spryi_choose_on(A, &options, spryi_device_class_named(class_name), NULL, &choice, &err) != SPRY_OK)
             fail_msg("%s", err.message);
@@ -174,8 +173,7 @@ static void choices_for_columns(void **state)
     };
     spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_matrix *A = NULL;
-        assert_int_equal(spry_matrix_generate(context, &A, cases[c].spec, NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, cases[c].spec);
         spryi_choice choice = {0};
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.device = strcmp(cases[c].device, "h200") == 0 ? 1 : SPRY_CPU;
@@ -208,25 +206,23 @@ static void choices_of_the_tree(void **state)
     };
     spry_context *context = chooser(SPRYI_AVX2);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_matrix *A = NULL;
         spryi_choice choice = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.policy = cases[c].policy;
         options.op = cases[c].op;
         options.vector_type = SPRY_F64;
-        assert_int_equal(spry_matrix_generate(context, &A, cases[c].spec, NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, cases[c].spec);
         assert_int_equal(spryi_choose_on(A, &options, spryi_device_class_named("avx512"), NULL, &choice, NULL),
                          SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s by %s: %s", cases[c].spec, cases[c].policy, choice.reason);
         spry_matrix_destroy(A);
     }
-    spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.policy = "oracle";
-    assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=9,y=9", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "grid5,x=9,y=9");
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
     assert_string_equal(err.argument, "policy");
     assert_string_equal(err.message,
@@ -247,16 +243,13 @@ static void refused_choices(void **state)
     int instead = 0;
     for (int s = 0; s < 4; s++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-            spry_matrix *A = NULL;
-            spry_spmv_plan *plan = NULL;
             spry_error err = SPRY_ERROR_INIT;
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = (spry_op)op;
-            assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, NULL), SPRY_OK);
+            spry_matrix *A = generate_matrix(context, specs[s]);
             o.format = "csr";
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
+            spry_spmv_plan_info info = plan_info(plan);
             spry_spmv_plan_destroy(plan);
             plan = NULL;
             o.format = NULL;
@@ -264,7 +257,7 @@ static void refused_choices(void **state)
             if (spry_spmv_plan_create(context, &plan, A, &o, &err) == SPRY_OK) {
                 assert_int_equal(err.status, SPRY_OK);
                 assert_string_equal(err.message, "");
-                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                info = plan_info(plan);
                 assert_true(info.owned_bytes <= o.memory_limit_bytes);
                 instead += strstr(info.reason, "would take more memory than is allowed") != NULL;
             }

@@ -1,21 +1,11 @@
 /* What is particular to csc and to the scattered products: the transposition, borrowing, phases, windows, patterns. */
+#include "support.h"
+
 #include "core/memory.h"
 #include "formats/csc/csc.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
 #include "plan/plan.h"
-
-static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
-{
-    spry_error err = SPRY_ERROR_INIT;
-    spry_spmv_plan *plan = NULL;
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
-    options.format = format;
-    options.op = op;
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    return plan;
-}
 
 /* Column by column the entries of the rows, in order: the textbook's two loops. */
 static void check_transposed(const family *f, const given *g, const spry_arrays *csc)
@@ -49,8 +39,8 @@ static void transposition(void **state)
                 family f = family_make(number);
                 double *values = random_numbers(f.nnz, SPRY_F32, 5);
                 given g = given_make(&f, values, &how, type == SPRY_F64 ? SPRY_F64 : SPRY_F32, number % 3);
-                spry_matrix *A = NULL, *csc = NULL;
-                assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+                spry_matrix *csc = NULL;
+                spry_matrix *A = create_matrix(context, &g.a);
                 assert_int_equal(spryi_csc_from_csr(context, &csc, A, NULL), SPRY_OK);
                 check_transposed(&f, &g, &csc->a);
                 spryi_matrix_release(csc);
@@ -80,18 +70,15 @@ static void csc_is_borrowed(void **state)
     a.offsets = offsets;
     a.indices = rows;
     a.values = values;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    spry_spmv_plan *plan = plan_of(context, A, "csc", SPRY_NO_TRANSPOSE);
+    spry_matrix *A = create_matrix(context, &a);
+    spry_spmv_plan *plan = plan_in(context, A, "csc", NULL, SPRY_NO_TRANSPOSE);
     const spryi_csr *s = plan->stored.storage;
     assert_ptr_equal(s->a.values, values);
     assert_ptr_equal(s->a.indices, rows);
     assert_ptr_equal(s->a.offsets, offsets);
     assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->chunks.count == 1);
     double y[3];
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
-                                        NULL),
-                     SPRY_OK);
+    multiply_f64(plan, y, 3, x, 4);
     for (int i = 0; i < 3; i++) assert_true(y[i] == wanted[i]);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -144,10 +131,8 @@ static void phases_and_windows(void **state)
     } cases[] = {{"gen:grid5,x=300,y=300", 1}, {"gen:grid7,x=30,y=30,z=60", 1}, {"gen:rmat,scale=13", 0}};
     spry_context *context = context_of(3);
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
-        spry_matrix *A = NULL;
-        spry_error err = SPRY_ERROR_INIT;
-        if (spry_matrix_generate(context, &A, cases[n].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        spry_spmv_plan *plan = plan_of(context, A, "csr", SPRY_TRANSPOSE);
+        spry_matrix *A = generate_matrix(context, cases[n].spec);
+        spry_spmv_plan *plan = plan_in(context, A, "csr", NULL, SPRY_TRANSPOSE);
         const spryi_csr *s = plan->stored.storage;
         if (cases[n].phases) {
             assert_in_range(s->chunks.phase_count, 2, 8);
@@ -169,15 +154,14 @@ static void phases_and_windows(void **state)
 static void patterns_have_no_values(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL, *P = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=50,y=40", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "gen:grid5,x=50,y=40");
     spry_convert_options convert = SPRY_INIT(spry_convert_options);
     convert.value_type = SPRY_PATTERN;
-    assert_int_equal(spry_matrix_convert(context, &P, A, &convert, NULL), SPRY_OK);
+    spry_matrix *P = convert_matrix(context, A, &convert);
     static const char *const formats[] = {"csr", "csc"};
     for (int f = 0; f < 2; f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-            spry_spmv_plan *plan = plan_of(context, P, formats[f], (spry_op)op);
+            spry_spmv_plan *plan = plan_in(context, P, formats[f], NULL, (spry_op)op);
             const spryi_csr *s = plan->stored.storage;
             assert_null(s->a.values);
             spry_storage storage = SPRY_INIT(spry_storage);

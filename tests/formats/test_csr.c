@@ -112,18 +112,15 @@ static void test_auto_on_bands(void **state)
     static double values[N * LENGTH];
     for (int step = 1; step <= 7; step += 6) {
         spry_context *context = context_of(0);
-        spry_matrix *A = NULL;
-        spry_spmv_plan *plan = NULL;
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         for (int i = 0; i < N; i++) {
             for (int e = 0; e < LENGTH; e++) columns[i * LENGTH + e] = (i * step) % (N - LENGTH) + e;
             offsets[i + 1] = (i + 1) * LENGTH;
         }
-        assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
+        spry_matrix *A = borrow_csr(context, N, N, offsets, columns, values);
         options.policy = step == 1 ? "cost" : "tree";
-        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, A, &options);
+        spry_spmv_plan_info info = plan_info(plan);
         const int is_other = strcmp(info.format, "packed") == 0 || strcmp(info.format, "hyb") == 0;
         assert_true(strcmp(info.format, "ell") == 0 || (step == 1 && is_other));
         assert_int_equal(info.reason_code == SPRY_REASON_LEAST_TIME, step == 1);

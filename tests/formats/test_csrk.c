@@ -2,23 +2,13 @@
  * CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows; sizes of
  * groups for GPUs by the paper's formulas.
  */
+#include "support.h"
+
 #include "choose/choose.h"
 #include "core/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
-#include "testing.h"
-
-static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format)
-{
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
-    options.format = format;
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    return plan;
-}
 
 /* Rows of one entry each, but for one of `giant` entries in the middle. */
 static spry_matrix *matrix_of(spry_context *context, int32_t rows, int32_t cols, int32_t giant)
@@ -35,19 +25,9 @@ static spry_matrix *matrix_of(spry_context *context, int32_t rows, int32_t cols,
         }
     }
     offsets[rows] = k;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
-    a.layout = SPRY_CSR;
-    a.rows = rows;
-    a.cols = cols;
-    a.nnz = nnz;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_F64;
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    spry_arrays a = csr_arrays(rows, cols, offsets, columns, values, SPRY_F64);
     a.ownership = SPRY_COPY;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+    spry_matrix *A = create_matrix(context, &a);
     free(offsets);
     free(columns);
     free(values);
@@ -75,10 +55,9 @@ static void test_pointers(void **state)
     spry_context *context = context_of(1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = matrix_of(context, cases[c].rows, 7, 1);
-        spry_spmv_plan *plan = plan_of(context, A, cases[c].format);
+        spry_spmv_plan *plan = plan_in(context, A, cases[c].format, NULL, SPRY_NO_TRANSPOSE);
         const spryi_csrk *s = plan->stored.storage;
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_int_equal(cases[c].sr_count, s->sr_count);
         assert_int_equal(cases[c].ssr_count, s->ssr_count);
@@ -97,19 +76,16 @@ static void test_large_groups(void **state)
 {
     static const char *const formats[] = {"csr2:srs=32768", "csr3:srs=32768:ssrs=32768"};
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
     enum { ROWS = 300 * 300 };
     double *x = malloc(ROWS * sizeof *x), *y = malloc(ROWS * sizeof *y), *expected = malloc(ROWS * sizeof *expected);
     assert_true(x && y && expected);
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=300,y=300", NULL, NULL));
+    spry_matrix *A = generate_matrix(context, "grid5,x=300,y=300");
     for (int i = 0; i < ROWS; i++) x[i] = 1.0 / (1 + i % 89);
-    spry_spmv_plan *csr = plan_of(context, A, "csr");
-    assert_int_equal(SPRY_OK, spry_spmv_plan_run(csr, spry_vector_f64(expected, ROWS), NULL,
-                                                 spry_const_vector_f64(x, ROWS), NULL, NULL, NULL));
+    spry_spmv_plan *csr = plan_in(context, A, "csr", NULL, SPRY_NO_TRANSPOSE);
+    multiply_f64(csr, expected, ROWS, x, ROWS);
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        spry_spmv_plan *plan = plan_of(context, A, formats[f]);
-        assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f64(y, ROWS), NULL,
-                                                     spry_const_vector_f64(x, ROWS), NULL, NULL, NULL));
+        spry_spmv_plan *plan = plan_in(context, A, formats[f], NULL, SPRY_NO_TRANSPOSE);
+        multiply_f64(plan, y, ROWS, x, ROWS);
         for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, other sums */
         spry_spmv_plan_destroy(plan);
     }
@@ -317,9 +293,8 @@ static void test_by_longest(void **state)
         assert_int_equal(cases[c].which, which);
         assert_string_equal(cases[c].kernel,
                             spryi_choose_kernel(A, &spryi_format_csr3, by, spryi_driver_named("cuda")));
-        spry_spmv_plan *plan = plan_of(context, A, "csr3:tuning=volta:by=longest");
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        spry_spmv_plan *plan = plan_in(context, A, "csr3:tuning=volta:by=longest", NULL, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_int_equal(cases[c].which, ((const spryi_csrk *)plan->stored.storage)->which);
         spry_spmv_plan_destroy(plan);
@@ -351,7 +326,7 @@ static void test_giant_row(void **state)
         spry_context *context = context_of(threads);
         spry_matrix *A = matrix_of(context, M, N, N);
         for (int f = 0; f < 5; f++) {
-            spry_spmv_plan *plan = plan_of(context, A, formats[f]);
+            spry_spmv_plan *plan = plan_in(context, A, formats[f], NULL, SPRY_NO_TRANSPOSE);
             spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
             spry_vector none = {0}, xv = spry_vector_f64(x, N), yv = spry_vector_f64(y, M);
             assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
@@ -376,27 +351,24 @@ static void test_kept_groups(void **state)
     static double x[N], y[N], expected[N];
     for (int j = 0; j < N; j++) x[j] = (double)(j % 13) - 6.25;
     spry_context *context = context_of(1);
-    spry_matrix *grid = NULL, *ordered = NULL, *A = NULL;
-    spry_ordering *ordering = NULL;
-    spry_spmv_plan *plan = NULL;
+    spry_matrix *ordered = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_ordering_options bandk = SPRY_INIT(spry_ordering_options);
     spry_convert_options coo = SPRY_INIT(spry_convert_options);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     bandk.method = "bandk";
     coo.layout = SPRY_COO;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &grid, "laplace5,x=20,y=20", NULL, NULL));
-    assert_int_equal(SPRY_OK, spry_ordering_create(context, &ordering, grid, &bandk, NULL));
+    spry_matrix *grid = generate_matrix(context, "laplace5,x=20,y=20");
+    spry_ordering *ordering = create_ordering(context, grid, &bandk);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
     assert_int_equal(SPRY_OK, spry_matrix_permute(context, &ordered, grid, info.row_perm, info.col_perm, NULL));
-    assert_int_equal(SPRY_OK, spry_matrix_convert(context, &A, ordered, &coo, NULL));
+    spry_matrix *A = convert_matrix(context, ordered, &coo);
     options.format = "csr3";
     options.groups = ordering;
-    assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
+    spry_spmv_plan *plan = create_plan(context, A, &options);
     spry_ordering_destroy(ordering);
     assert_int_equal(SPRY_OK, spry_spmv_plan_update(plan, NULL, NULL));
-    assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL,
-                                                 NULL, NULL));
+    multiply_f64(plan, y, N, x, N);
     assert_int_equal(SPRY_OK, spry_spmv(context, spry_vector_f64(expected, N), NULL, ordered,
                                         spry_const_vector_f64(x, N), NULL, NULL));
     assert_memory_equal(expected, y, sizeof y);
@@ -432,8 +404,7 @@ static void test_spans(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = formats[f];
         options.expected_calls = f == 3 ? 5 : 0;
-        spry_spmv_plan *plan = NULL;
-        assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
+        spry_spmv_plan *plan = create_plan(context, A, &options);
         const spryi_csr *s = plan->stored.storage; /* of csr2 and csr3 it is the first */
         for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
         assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f32(y, M), NULL, spry_const_vector_f32(x, N),

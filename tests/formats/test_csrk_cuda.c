@@ -11,31 +11,21 @@ static void check(spry_context *context, const spry_matrix *A, spry_spmv_options
 {
     static double x[MOST], y[MOST];
     const int64_t m = A->a.rows;
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
     spry_vector none = {0}, xv = spry_vector_f64(x, m), yv = spry_vector_f64(y, m);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     options.device = GPU;
     assert_true(m <= MOST && A->a.cols == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
     memset(y, 0, sizeof y);
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
     assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
     assert_int_equal(SPRY_OK, spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
                                                spry_vector_as_const(none), spry_vector_as_const(yv), NULL));
     assert_int_equal(0, v.wrong_rows);
-    assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(kernel, info.kernel);
     if (which > 0) assert_int_equal(which, ((const spryi_csrk *)plan->stored.storage)->which);
     spry_spmv_plan_destroy(plan);
-}
-
-static spry_matrix *generate(spry_context *context, const char *spec)
-{
-    spry_matrix *A = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, spec, NULL, NULL));
-    return A;
 }
 
 /* Figure 1's groups, and uneven ones of a larger matrix. */
@@ -45,7 +35,7 @@ static void groups_of_the_caller(void **state)
     static const int64_t uneven[] = {0, 1, 2, 1000, 1003, 1024}, outer[] = {0, 1, 5};
     spry_context *context = *state;
     for (int f = 0; f < 2; f++) {
-        spry_matrix *A = generate(context, f == 0 ? "grid5,x=3,y=3" : "grid5,x=32,y=32");
+        spry_matrix *A = generate_matrix(context, f == 0 ? "grid5,x=3,y=3" : "grid5,x=32,y=32");
         spry_ordering *ordering = NULL;
         spry_groups g = SPRY_INIT(spry_groups);
         g.rows = f == 0 ? 9 : 1024;
@@ -69,7 +59,8 @@ static void groups_of_the_caller(void **state)
 static void case_by_the_longest_row(void **state)
 {
     spry_context *context = *state;
-    spry_matrix *A = generate(context, "arrow,rows=2000,width=1"), *grid = generate(context, "grid5,x=20,y=20");
+    spry_matrix *A = generate_matrix(context, "arrow,rows=2000,width=1"),
+                *grid = generate_matrix(context, "grid5,x=20,y=20");
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "csr3";
     check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);

@@ -10,27 +10,18 @@
 
 enum { MOCK = 1 }; /* its number */
 
-static spry_matrix *generate(spry_context *context, const char *spec)
-{
-    spry_matrix *A = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, spec, NULL, NULL));
-    return A;
-}
-
 /* A plan on the device, of one format or one kernel, that multiplies A by x as it should. */
 static spry_spmv_plan *checked_plan(spry_context *context, const spry_matrix *A, spry_spmv_options options)
 {
     enum { MOST = 4096 };
     static double x[MOST], y[MOST];
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
     const int64_t m = A->a.rows;
     spry_vector none = {0}, xv = spry_vector_f64(x, m), yv = spry_vector_f64(y, m);
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     assert_true(m <= MOST && A->a.cols == m);
     for (int64_t j = 0; j < m; j++) x[j] = (double)(j % 13) - 6.25;
     options.threads = spry_context_threads(context); /* however small */
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
     assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
     assert_int_equal(SPRY_OK, spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
                                                spry_vector_as_const(none), spry_vector_as_const(yv), NULL));
@@ -57,7 +48,7 @@ static void test_figure_1(void **state)
 {
     static const char *const formats[] = {"csr2", "csr3"};
     spry_context *context = context_of(2);
-    spry_matrix *A = generate(context, "grid9,x=3,y=3");
+    spry_matrix *A = generate_matrix(context, "grid9,x=3,y=3");
     spry_ordering *ordering = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     int64_t sr[5], ssr[3];
@@ -101,14 +92,13 @@ static void test_figure_1(void **state)
 static void test_by_longest(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = generate(context, "arrow,rows=200,width=1");
+    spry_matrix *A = generate_matrix(context, "arrow,rows=200,width=1");
     for (int by = 0; by < 2; by++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         options.format = by == 0 ? "csr3:tuning=ampere" : "csr3:tuning=ampere:by=longest";
         options.device = MOCK;
         spry_spmv_plan *plan = checked_plan(context, A, options);
-        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        spry_spmv_plan_info info = plan_info(plan);
         assert_int_equal(by == 0 ? SPRYI_CSRK_CASE_1 : SPRYI_CSRK_CASE_4, ((spryi_csrk *)plan->stored.storage)->which);
         assert_true((strstr(info.parameters, "by=longest") != NULL) == by);
         spry_spmv_plan_destroy(plan);
@@ -189,15 +179,14 @@ static void test_csr4(void **state)
         {"csr4", "srs=96:ssrs=8:sssrs=8", 1, 1, 1, {0, 1}},
     };
     spry_context *context = context_of(3);
-    spry_matrix *A = generate(context, "grid5,x=5,y=5");
+    spry_matrix *A = generate_matrix(context, "grid5,x=5,y=5");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         spry_storage predicted = SPRY_INIT(spry_storage);
         options.format = cases[c].format;
         spry_spmv_plan *plan = checked_plan(context, A, options);
         const spryi_csrk *s = plan->stored.storage;
-        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+        spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_true(s->sr_count == cases[c].sr_count && s->ssr_count == cases[c].ssr_count);
         assert_int_equal(cases[c].sssr_count, s->sssr_count);
@@ -225,8 +214,7 @@ static void check_groups(const int64_t *ptr, int64_t count, int64_t total, int64
 static void test_bandk_4(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = generate(context, "rgg20,scale=12,shuffle=5"), *B = NULL;
-    spry_ordering *ordering = NULL;
+    spry_matrix *A = generate_matrix(context, "rgg20,scale=12,shuffle=5"), *B = NULL;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     how.method = "bandk";
@@ -234,7 +222,7 @@ static void test_bandk_4(void **state)
     how.srs = 7;
     how.ssrs = 5;
     how.sssrs = 3;
-    assert_int_equal(SPRY_OK, spry_ordering_create(context, &ordering, A, &how, NULL));
+    spry_ordering *ordering = create_ordering(context, A, &how);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
     check_groups(info.sr_ptr, info.sr_count, A->a.rows, 7);
     check_groups(info.ssr_ptr, info.ssr_count, info.sr_count, 5);
@@ -289,7 +277,7 @@ static void test_units(void **state)
             spry_context_destroy(context);
             skip();
         }
-        spry_matrix *A = generate(context, "grid5,x=32,y=32");
+        spry_matrix *A = generate_matrix(context, "grid5,x=32,y=32");
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = cases[c].format;
@@ -325,7 +313,7 @@ static void test_uneven_groups(void **state)
     g.sssr_ptr = sssr;
     for (int threads = 1; threads <= 5; threads += 2) {
         spry_context *context = context_of(threads);
-        spry_matrix *A = generate(context, "grid5,x=32,y=32");
+        spry_matrix *A = generate_matrix(context, "grid5,x=32,y=32");
         spry_ordering *ordering = NULL;
         assert_int_equal(SPRY_OK, spry_ordering_create_groups(context, &ordering, &g, NULL));
         for (int n = 0; n < (context->simd < SPRYI_AVX512 ? 3 : 6); n++) {

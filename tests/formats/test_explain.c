@@ -1,23 +1,14 @@
 /* What spry_spmv_explain tells of the choice: its candidates, features and refusals, for devices that are not here. */
 #include "testing.h"
 
-static spry_matrix *generated(spry_context *context, const char *spec)
-{
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    return A;
-}
-
 static spry_explanation *explained(spry_context *context, const spry_matrix *A, const char *device,
                                    const spry_spmv_options *spmv)
 {
     spry_explanation *e = NULL;
-    spry_error err = SPRY_ERROR_INIT;
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     o.device_class = device;
     o.spmv = spmv;
-    if (spry_spmv_explain(context, &e, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_spmv_explain(context, &e, A, &o, err));
     return e;
 }
 
@@ -63,7 +54,7 @@ static void candidates_are_ranked(void **state)
                 assert_true(class.title[0] && class.fitted[0]);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = (spry_op)op;
-                spry_matrix *A = generated(*state, specs[s]);
+                spry_matrix *A = generate_matrix(*state, specs[s]);
                 spry_explanation *e = explained(*state, A, class.name, &o);
                 const spry_explanation_info info = info_of(e);
                 assert_string_equal(info.device_class, class.name);
@@ -96,7 +87,7 @@ static void candidates_are_ranked(void **state)
 /* The same choice as the plan's, for the device that is here; and the same again. A limit of 64 KB leaves csr alone. */
 static void the_plan_agrees(void **state)
 {
-    spry_matrix *A = generated(*state, "rgg20,scale=15");
+    spry_matrix *A = generate_matrix(*state, "rgg20,scale=15");
     for (int c = 0; c < 8; c++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.expected_calls = c % 2 ? 1000000 : 3;
@@ -107,10 +98,8 @@ static void the_plan_agrees(void **state)
         if (c == 7) o.row_major = 1;
         if (c == 5) o.policy = "tree:unpredictable";
         spry_explanation *e = explained(*state, A, NULL, &o), *again = explained(*state, A, NULL, &o);
-        spry_spmv_plan *plan = NULL;
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        assert_int_equal(spry_spmv_plan_create(*state, &plan, A, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(*state, A, &o);
+        spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(info.format, info_of(e).format);
         assert_string_equal(info.reason, info_of(e).reason);
         assert_string_equal(info_of(again).reason, info_of(e).reason);
@@ -131,7 +120,7 @@ static void nothing_fits(void **state)
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
             for (int64_t limit = 1; limit < 100000; limit *= 3) {
-                spry_matrix *A = generated(*state, specs[s]);
+                spry_matrix *A = generate_matrix(*state, specs[s]);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 spry_explain_options asked = SPRY_INIT(spry_explain_options);
                 spry_error err = SPRY_ERROR_INIT, why = SPRY_ERROR_INIT;
@@ -155,7 +144,7 @@ static void nothing_fits(void **state)
                 spry_matrix_destroy(A);
             }
     assert_true(failed > 0);
-    spry_matrix *A = generated(*state, "grid5,x=60,y=50");
+    spry_matrix *A = generate_matrix(*state, "grid5,x=60,y=50");
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_storage storage = SPRY_INIT(spry_storage);
     o.format = "csr";
@@ -182,12 +171,11 @@ static void expect_prediction(spry_context *context, const spry_matrix *A, const
                               spry_spmv_options o, const char *format)
 {
     spry_spmv_plan *plan = NULL;
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info), later = SPRY_INIT(spry_spmv_plan_info);
     o.format = format;
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
     if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) return;
     assert_int_equal(status, SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     const spry_candidate own = candidate_of(e, info.format), csr = candidate_of(e, "csr");
     if (own.predicted_us > 0 && !(fabs(info.predicted_us / own.predicted_us - 1) < 1e-9))
         fail_msg("%s, %s: a plan predicts %g us, an explanation %g", spec, info.format, info.predicted_us,
@@ -197,7 +185,7 @@ static void expect_prediction(spry_context *context, const spry_matrix *A, const
                  csr.predicted_us);
     assert_int_equal(info.break_even_calls < 0, info.break_even_calls != 0 && info.predicted_us >= info.baseline_us);
     assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &later, NULL), SPRY_OK);
+    spry_spmv_plan_info later = plan_info(plan);
     assert_true(later.predicted_update_us == info.predicted_update_us && later.predicted_us == info.predicted_us);
     spry_spmv_plan_destroy(plan);
 }
@@ -209,7 +197,7 @@ static void one_prediction(void **state)
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (int way = 0; way < 6; way++) {
             if (SAMPLED && (way + (int)s) % 3 != 0) continue;
-            spry_matrix *A = generated(*state, specs[s]);
+            spry_matrix *A = generate_matrix(*state, specs[s]);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = way == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             o.columns = way == 2 || way == 3 ? 8 : 0;
@@ -219,8 +207,7 @@ static void one_prediction(void **state)
             spry_explanation *e = explained(*state, A, NULL, &o);
             expect_prediction(*state, A, e, specs[s], o, NULL);
             for (int f = 0; f < spry_format_count(); f++) {
-                spry_format_info format = SPRY_INIT(spry_format_info);
-                assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+                spry_format_info format = format_info(f);
                 if (strcmp(format.name, "csc") != 0 || way == 1)
                     expect_prediction(*state, A, e, specs[s], o, format.name);
             }
@@ -234,7 +221,7 @@ static void few_calls(void **state)
 {
     static const char *const specs[] = {"grid5,x=120,y=120", "rgg,scale=13", "uniform,rows=9000,degree=9"};
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-        spry_matrix *A = generated(*state, specs[s]);
+        spry_matrix *A = generate_matrix(*state, specs[s]);
         spry_explanation *many = explained(*state, A, "avx512", NULL);
         for (int calls = 1; calls < 8; calls++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -263,7 +250,7 @@ static void few_calls(void **state)
 /* On GPUs csr's transposed product has other bits in every run: csc then, unless that is allowed. */
 static void few_transposed_calls(void **state)
 {
-    spry_matrix *A = generated(*state, "grid5,x=120,y=120");
+    spry_matrix *A = generate_matrix(*state, "grid5,x=120,y=120");
     for (int n = 0; n < spry_device_class_count(); n++)
         for (int any = 0; any < 2; any++) {
             spry_device_class_info class = SPRY_INIT(spry_device_class_info);
@@ -287,12 +274,11 @@ static void features_are_known(void **state)
     static double values[N * LENGTH];
     double csr_us[2];
     for (int step = 1; step <= 7; step += 6) {
-        spry_matrix *A = NULL;
         for (int i = 0; i < N; i++) {
             for (int e = 0; e < LENGTH; e++) columns[i * LENGTH + e] = (int32_t)((int64_t)i * step % (N - LENGTH) + e);
             offsets[i + 1] = (i + 1) * LENGTH;
         }
-        assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
+        spry_matrix *A = borrow_csr(*state, N, N, offsets, columns, values);
         spry_explanation *e = explained(*state, A, "avx512", NULL);
         assert_true(feature_of(e, "mean_row") == LENGTH && feature_of(e, "longest_row") == LENGTH);
         assert_true(feature_of(e, "deviation") == 0 && feature_of(e, "empty_rows") == 0 && feature_of(e, "slots") == 1);
@@ -316,10 +302,9 @@ static void few_rows_are_compared(void **state)
     } shapes[] = {{2, 3, 1}, {17, 40, 8}, {80, 80, 8}, {30, 30000, 8}, {8, 40000, 1}};
     enum { MOST_COMPARED = 512 /* entries of a row */ };
     for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
-        spry_matrix *A = NULL;
         char spec[64];
         snprintf(spec, sizeof spec, "dense,rows=%d,cols=%d", (int)shapes[n].rows, (int)shapes[n].cols);
-        assert_int_equal(spry_matrix_generate(*state, &A, spec, NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(*state, spec);
         spry_explanation *e = explained(*state, A, "avx512", NULL);
         assert_true(feature_of(e, "repeated") == (shapes[n].cols <= MOST_COMPARED));
         assert_true(feature_of(e, "adjacent") > 0.6);
@@ -336,7 +321,6 @@ static void wide_matrices_take_no_memory(void **state)
     static int64_t offsets[ROWS + 1], columns[ROWS * LENGTH];
     static double values[ROWS * LENGTH];
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
     for (int k = 0; k < ROWS * LENGTH; k++) columns[k] = k % LENGTH;
     for (int i = 0; i <= ROWS; i++) offsets[i] = (int64_t)i * LENGTH;
     a.layout = SPRY_CSR;
@@ -349,7 +333,7 @@ static void wide_matrices_take_no_memory(void **state)
     a.offset_type = a.index_type = SPRY_I64;
     a.value_type = SPRY_F64;
     a.ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(*state, &a);
     spry_explanation *e = explained(*state, A, "avx512", NULL);
     assert_true(feature_of(e, "block") == 1 && feature_of(e, "repeated") == 1);
     spry_explanation_destroy(e);
@@ -361,7 +345,7 @@ static void wide_matrices_take_no_memory(void **state)
 
 static void refusals_have_reasons(void **state)
 {
-    spry_matrix *A = generated(*state, "grid7,x=30,y=30,z=30");
+    spry_matrix *A = generate_matrix(*state, "grid7,x=30,y=30,z=30");
     spry_explanation *e = explained(*state, A, "h200", NULL);
     assert_non_null(strstr(candidate_of(e, "bsr").refused, "no blocks"));
     assert_non_null(strstr(candidate_of(e, "packed").refused, "too few slices"));
@@ -370,13 +354,13 @@ static void refusals_have_reasons(void **state)
     assert_true(candidate_of(e, "scoo").predicted_us == 0 && candidate_of(e, "scoo").refused[0]);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
-    A = generated(*state, "fem3,x=12,y=12,z=12");
+    A = generate_matrix(*state, "fem3,x=12,y=12,z=12");
     e = explained(*state, A, "h200", NULL);
     assert_string_equal(candidate_of(e, "bsr").refused, "");
     assert_true(feature_of(e, "block") == 3);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
-    A = generated(*state, "empty,rows=4,cols=4");
+    A = generate_matrix(*state, "empty,rows=4,cols=4");
     e = explained(*state, A, "h200", NULL);
     assert_string_equal(info_of(e).format, "csr");
     assert_int_equal(info_of(e).reason_code, SPRY_REASON_EMPTY);
@@ -387,7 +371,7 @@ static void refusals_have_reasons(void **state)
 
 static void errors_are_told(void **state)
 {
-    spry_matrix *A = generated(*state, "grid5,x=9,y=9");
+    spry_matrix *A = generate_matrix(*state, "grid5,x=9,y=9");
     spry_explanation *e = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_explain_options o = SPRY_INIT(spry_explain_options);
@@ -430,15 +414,13 @@ static void transposed_as_planned(void **state)
     spry_context *context = context_of(0);
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
-            spry_matrix *A = generated(context, specs[s]);
-            spry_spmv_plan *plan = NULL;
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+            spry_matrix *A = generate_matrix(context, specs[s]);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = SPRY_TRANSPOSE;
             o.expected_calls = calls[c];
             spry_explanation *e = explained(context, A, NULL, &o);
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
+            spry_spmv_plan_info info = plan_info(plan);
             assert_string_equal(info.format, info_of(e).format);
             assert_true(!strstr(info.reason, "too few") || !strstr(info.reason, "transposed matrix"));
             spry_spmv_plan_destroy(plan);

@@ -209,8 +209,7 @@ static void figures_come_true(void **state)
                 if (format->sections && section_bytes(format, s.plan->stored.storage) != figure.bytes)
                     fail_msg("%s of %s: arrays of %lld bytes, %lld predicted", format->name, s.f.name,
                              (long long)section_bytes(format, s.plan->stored.storage), (long long)figure.bytes);
-                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-                assert_int_equal(spry_spmv_plan_get_info(s.plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan_info info = plan_info(s.plan);
                 assert_string_equal(info.parameters, figure.parameters);
             } else if (!figure.refused) {
                 fail_msg("%s of %s: not built, but not said to be refused", format->name, s.f.name);
@@ -340,8 +339,7 @@ static void padding_is_refused(void **state)
 {
     enum { M = 20000 };
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "arrow,rows=20000", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "arrow,rows=20000");
     int refused = 0;
     for (int f = 0; f < spry_format_count(); f++) {
         const char *name = spryi_format_at(f)->name;
@@ -377,8 +375,7 @@ static void padding_is_refused(void **state)
 static void parameters_are_checked(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "diagonal,rows=10");
     for (int f = 0; f < spry_format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
         char text[96];
@@ -407,8 +404,7 @@ static void parameters_are_checked(void **state)
             const char *const *words = format->parameter_words[p - format->parameters];
             snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
             if (words) snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, words[0]);
-            if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
-                fail_msg("%s: %s", text, err.message);
+            plan = create_plan(context, A, &options);
             spry_spmv_plan_destroy(plan);
             plan = NULL;
         }

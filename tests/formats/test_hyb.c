@@ -18,24 +18,20 @@ static void widths(void **state)
         {"hyb:share=33", 1, 2}, {"hyb:share=34", 2, 0}, {"hyb:share=100", 2, 0},
     };
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_spmv_plan *plan = NULL;
         spry_storage storage = SPRY_INIT(spry_storage);
         options.format = cases[c].format;
-        if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_spmv_plan *plan = create_plan(context, A, &options);
         assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
         const spryi_hyb *s = plan->stored.storage;
         assert_int_equal(s->ell.width, cases[c].width);
         assert_int_equal(s->rest, cases[c].rest);
         assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
         double x[] = {1, 10, 100, 1000}, y[] = {NAN, NAN, NAN};
-        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
-                                            NULL),
-                         SPRY_OK);
+        multiply_f64(plan, y, 3, x, 4);
         assert_true(y[0] == 201 && y[1] == 30 && y[2] == 5004);
         spry_spmv_plan_destroy(plan);
     }
@@ -50,12 +46,10 @@ static void widths(void **state)
 static void alpha_is_infinite(void **state)
 {
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
     double alpha = INFINITY, beta = 0, x[] = {3, 1, -1, -1}, y[] = {0, 0, 0};
     assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), &alpha, spry_const_vector_f64(x, 4), &beta, NULL,
                                         NULL),
@@ -70,13 +64,11 @@ static void alpha_is_infinite(void **state)
 static void check_sees_damage(void **state)
 {
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
     spryi_hyb *s = plan->stored.storage;
     int32_t *rows = s->rows, *columns = s->columns;
     assert_int_equal(spryi_format_hyb.check(context, s, &err), SPRY_OK);

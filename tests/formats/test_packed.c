@@ -1,43 +1,11 @@
 /* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
-#include "testing.h"
+#include "support.h"
 
 #include "catalogue/catalogue.h"
 #include "core/columns.h"
 #include "core/context.h"
 #include "formats/packed/packed_reader.h"
 #include "plan/plan.h"
-
-/* A matrix under construction, row by row; values count the entries from 1. */
-typedef struct sketch {
-    int64_t rows, cols, nnz;
-    int32_t *Ap, *Aj;
-    double *Ax;
-} sketch;
-
-enum { ROOM = 1 << 20 };
-
-static sketch sketch_of(int64_t rows, int64_t cols)
-{
-    sketch k = {rows, cols, 0, calloc((size_t)rows + 1, 4), malloc(ROOM * 4), malloc(ROOM * 8)};
-    assert_true(k.Ap && k.Aj && k.Ax);
-    return k;
-}
-
-static void put(sketch *k, int64_t row, int64_t column)
-{
-    assert_true(k->nnz < ROOM);
-    k->Aj[k->nnz] = (int32_t)column;
-    k->Ax[k->nnz] = (double)(k->nnz % 1021 + 1);
-    k->nnz++;
-    for (int64_t i = row + 1; i <= k->rows; i++) k->Ap[i] = (int32_t)k->nnz;
-}
-
-static void sketch_free(sketch *k)
-{
-    free(k->Ap);
-    free(k->Aj);
-    free(k->Ax);
-}
 
 /* A plan of the sketch and its storage. */
 typedef struct packed_plan {
@@ -56,7 +24,7 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     options.kernel = kernel;
     p.context = context_of(0);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
-    if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_spmv_plan_create(p.context, &p.plan, p.A, &options, err));
     p.s = p.plan->stored.storage;
     return p;
 }
@@ -66,16 +34,6 @@ static void plan_free(packed_plan *p)
     spry_spmv_plan_destroy(p->plan);
     spry_matrix_destroy(p->A);
     spry_context_destroy(p->context);
-}
-
-static int is_there(const char *name)
-{
-    spry_context *context = context_of(0);
-    const char *reason;
-    const spryi_kernel *kernel = spryi_find_kernel(name);
-    const int there = kernel && spryi_kernel_available(context, kernel, &reason);
-    spry_context_destroy(context);
-    return there;
 }
 
 /* What is built for a file, where no slice has another's values, is found sound. */
@@ -96,28 +54,16 @@ static void check_alone(const sketch *k, const packed_plan *p)
 static void multiply(const sketch *k)
 {
     static const char *const kernels[] = {"packed_portable_cpu", "packed_avx2_cpu", "packed_avx512_cpu"};
-    double *x = malloc((size_t)(k->cols + 1) * 8), *y = malloc((size_t)(k->rows + 1) * 8);
-    assert_true(x && y);
-    for (int64_t j = 0; j < k->cols; j++) x[j] = NAN;
-    for (int64_t e = 0; e < k->nnz; e++) x[k->Aj[e]] = k->Aj[e] % 7 - 3;
-    for (size_t n = 0; n < sizeof kernels / sizeof *kernels && is_there(kernels[n]); n++) {
+    double *x = sketch_x(k), *y = malloc((size_t)(k->rows + 1) * 8);
+    assert_non_null(y);
+    for (size_t n = 0; n < sizeof kernels / sizeof *kernels && kernel_is_here(kernels[n]); n++) {
         packed_plan p = plan_of(k, kernels[n]);
         check_alone(k, &p);
-        assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, k->rows), NULL,
-                                            spry_const_vector_f64(x, k->cols), NULL, NULL, NULL),
-                         SPRY_OK);
-        for (int64_t i = 0; i < k->rows; i++) {
-            double sum = 0;
-            for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) sum += k->Ax[e] * x[k->Aj[e]];
-            if (y[i] != sum) fail_msg("%s: row %lld: %g instead of %g", kernels[n], (long long)i, y[i], sum);
-        }
+        multiply_f64(p.plan, y, k->rows, x, k->cols);
+        check_sketch_product(k, x, y, kernels[n]);
         spry_matrix *back = NULL;
         assert_int_equal(spryi_format_packed.to_csr(p.context, &back, p.s, NULL), SPRY_OK);
-        assert_int_equal(back->a.nnz, k->nnz);
-        assert_memory_equal(back->a.offsets, k->Ap, (size_t)(k->rows + 1) * 4);
-        if (k->nnz > 0) assert_memory_equal(back->a.indices, k->Aj, (size_t)k->nnz * 4);
-        if (k->nnz > 0) assert_memory_equal(back->a.values, k->Ax, (size_t)k->nnz * 8);
-        spry_matrix_destroy(back);
+        check_sketch(k, back);
         plan_free(&p);
     }
     free(x);
@@ -144,7 +90,8 @@ static void layout(void **state)
     static const double values[] = {3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
     sketch k = sketch_of(4, 5);
     for (int i = 0; i < 4; i++)
-        for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) put(&k, i, j);
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) sketch_put(&k, i, j);
+    sketch_finish(&k);
     packed_plan p = plan_of(&k, "packed_portable_cpu");
     spryi_packed *s = p.plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
@@ -190,11 +137,12 @@ static void edge_of_16_bits(void **state)
     for (int64_t span = 65534; span <= 65537; span++) {
         sketch k = sketch_of(64, 3 + span);
         for (int64_t i = 0; i < 32; i++) {
-            put(&k, i, 1 + i * i % 37 + (i == 0 ? 0 : 1));
-            put(&k, i, i == 31 ? 1 + span : 1000 + i * i * i % 101);
+            sketch_put(&k, i, 1 + i * i % 37 + (i == 0 ? 0 : 1));
+            sketch_put(&k, i, i == 31 ? 1 + span : 1000 + i * i * i % 101);
         }
         const uint32_t kind = span <= 65535 ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS;
         const uint32_t kinds[] = {kind | SPRYI_PACKED_FULL, SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_FULL};
+        sketch_finish(&k);
         expect_kinds(&k, 2, kinds);
         sketch_free(&k);
     }
@@ -206,7 +154,8 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
     sketch k = sketch_of(rows, rows + 2);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t d = 0; d < 3; d++)
-            if (3 * i + d != hole) put(&k, i, i + d);
+            if (3 * i + d != hole) sketch_put(&k, i, i + d);
+    sketch_finish(&k);
     packed_plan p = plan_of(&k, "packed_portable_cpu");
     const uint32_t bits = 15 | SPRYI_PACKED_PADDED;
     assert_int_equal(p.s->slices[0].info & bits, first);
@@ -237,10 +186,11 @@ static void too_many_steps(void **state)
     for (int64_t more = 3; more <= 4; more++) {
         sketch k = sketch_of(32, 40);
         for (int64_t i = 0; i < 32; i++) {
-            for (int64_t d = 0; d < 3; d++) put(&k, i, i + d);
-            put(&k, i, i + 3 + i % more);
+            for (int64_t d = 0; d < 3; d++) sketch_put(&k, i, i + d);
+            sketch_put(&k, i, i + 3 + i % more);
         }
         const uint32_t kind = more == 3 ? SPRYI_PACKED_DIAGONALS : SPRYI_PACKED_OFFSETS | SPRYI_PACKED_FULL;
+        sketch_finish(&k);
         expect_kinds(&k, 1, &kind);
         sketch_free(&k);
     }
@@ -255,8 +205,9 @@ static void check_blocks(int b, int64_t count, int broken, int64_t expected)
             for (int c = 0; c < b; c++) {
                 const int64_t I = i / b;
                 if (broken && i == count * b - 1 && J == 2 && c == b - 1) continue;
-                put(&k, i, (I + J * (1 + I * I % 5)) * b + c);
+                sketch_put(&k, i, (I + J * (1 + I * I % 5)) * b + c);
             }
+    sketch_finish(&k);
     packed_plan p = plan_of(&k, "packed_portable_cpu");
     assert_int_equal(p.s->block, expected);
     if (expected > 1) {
@@ -286,7 +237,8 @@ static void long_rows(void **state)
     for (int n = 0; n < 7; n++) {
         sketch k = sketch_of(100, 6000);
         for (int64_t i = 0; i < 100; i++)
-            for (int64_t j = 0; j < (i == 37 || i == 99 ? lengths[n] : 2); j++) put(&k, i, (i + j) % 6000);
+            for (int64_t j = 0; j < (i == 37 || i == 99 ? lengths[n] : 2); j++) sketch_put(&k, i, (i + j) % 6000);
+        sketch_finish(&k);
         packed_plan p = plan_of(&k, "packed_portable_cpu");
         assert_int_equal(p.s->long_count, lengths[n] > 64 ? 2 : 0);
         assert_int_equal(p.s->piece_count, p.s->long_count * ((lengths[n] + 1023) / 1024));
@@ -302,7 +254,8 @@ static void sorting(void **state)
     for (int steps = 0; steps < 2; steps++) {
         sketch k = sketch_of(1100, 5000);
         for (int64_t i = 0; i < 1100; i++)
-            for (int64_t j = 0; j < (i % 3 ? 1 : 20); j++) put(&k, i, steps ? i + j : (i * 37 + j * j) % 4000);
+            for (int64_t j = 0; j < (i % 3 ? 1 : 20); j++) sketch_put(&k, i, steps ? i + j : (i * 37 + j * j) % 4000);
+        sketch_finish(&k);
         packed_plan p = plan_of(&k, "packed_portable_cpu");
         assert_int_equal((p.s->slices[0].info & SPRYI_PACKED_SORTED) != 0, !steps);
         if (!steps) { /* the first row that is short comes after all long ones */
@@ -323,14 +276,12 @@ static void sorting(void **state)
 
 static void empty(void **state)
 {
-    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2000, 3}};
-    for (int n = 0; n < 5; n++) {
+    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2000, 3}, {2000, 3}};
+    for (int n = 0; n < 6; n++) {
         sketch k = sketch_of(sizes[n][0], sizes[n][1]);
+        if (n == 5) sketch_put(&k, 700, 2);
+        sketch_finish(&k);
         multiply(&k);
-        if (sizes[n][0] == 2000) {
-            put(&k, 700, 2);
-            multiply(&k);
-        }
         sketch_free(&k);
     }
 }
@@ -343,15 +294,14 @@ static void bytes(void **state)
     spry_context *context = context_of(0);
     for (int n = 0; n < 4; n++)
         for (int f64 = 0; f64 < 2; f64++) {
-            spry_matrix *made = NULL, *A = NULL;
             spry_error err = SPRY_ERROR_INIT;
             spry_convert_options as = SPRY_INIT(spry_convert_options);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             spry_storage figure = SPRY_INIT(spry_storage);
             as.value_type = f64 ? SPRY_F64 : SPRY_F32;
             options.format = "packed";
-            assert_int_equal(spry_matrix_generate(context, &made, names[n], NULL, &err), SPRY_OK);
-            assert_int_equal(spry_matrix_convert(context, &A, made, &as, &err), SPRY_OK);
+            spry_matrix *made = generate_matrix(context, names[n]);
+            spry_matrix *A = convert_matrix(context, made, &as);
             assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
             const double each = (double)figure.bytes / (double)A->a.nnz;
             if (each > (f64 ? 8.5 : 4.4)) fail_msg("%s: %.2f bytes an entry", names[n], each);
@@ -368,11 +318,10 @@ static void automatic(void **state)
     static const int64_t calls[] = {0, 3, 256};
     spry_context *context = context_of(0);
     for (int n = 0; n < 3; n++) {
-        spry_matrix *A = NULL;
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_storage figure = SPRY_INIT(spry_storage);
-        assert_int_equal(spry_matrix_generate(context, &A, names[n], NULL, &err), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, names[n]);
         options.format = "packed";
         assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
         spryi_column_reader reader = spryi_reader_of(&A->a);
@@ -383,11 +332,9 @@ static void automatic(void **state)
         assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);
         options.format = NULL;
         for (int c = 0; c < 3; c++) {
-            spry_spmv_plan *plan = NULL;
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             options.expected_calls = calls[c];
-            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_OK);
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan *plan = create_plan(context, A, &options);
+            spry_spmv_plan_info info = plan_info(plan);
             const int packed = n == 0 && calls[c] != 3 && context->simd >= SPRYI_AVX2;
             if (n == 0) assert_int_equal(strcmp(info.format, "packed") == 0, packed);
             if (packed) assert_non_null(strstr(info.reason, "of csr's time a product"));
@@ -403,15 +350,14 @@ static void new_values(void **state)
 {
     sketch k = sketch_of(70, 80);
     for (int64_t i = 0; i < 70; i++)
-        for (int64_t j = 0; j < 4 + i % 3; j++) put(&k, i, i + j * (1 + (i == 5)));
+        for (int64_t j = 0; j < 4 + i % 3; j++) sketch_put(&k, i, i + j * (1 + (i == 5)));
+    sketch_finish(&k);
     packed_plan p = plan_of(&k, "packed_portable_cpu");
     double x[80], y[70];
     for (int j = 0; j < 80; j++) x[j] = j % 5 - 2;
     for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = -2 * k.Ax[e] + 1;
     assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, 70), NULL, spry_const_vector_f64(x, 80), NULL, NULL,
-                                        NULL),
-                     SPRY_OK);
+    multiply_f64(p.plan, y, 70, x, 80);
     for (int i = 0; i < 70; i++) {
         double sum = 0;
         for (int32_t e = k.Ap[i]; e < k.Ap[i + 1]; e++) sum += k.Ax[e] * x[k.Aj[e]];
@@ -429,14 +375,15 @@ static sketch repeating(int64_t rows, int near)
         const int64_t wide = i / 700 == 1 ? 4 : 2;
         for (int64_t d = -wide; near && d <= wide; d++)
             if ((i + d) % 11 != 0 && i + d >= 0 && (i % 50 != 0 || d != -1)) {
-                put(&k, i, i + d);
+                sketch_put(&k, i, i + d);
                 k.Ax[k.nnz - 1] = d == 0 ? 6 : -1;
             }
         for (int64_t e = 0; !near && e < 1 + i * 5 % 7; e++) {
-            put(&k, i, (i * 37 + e * 9001) % 70000 / 11 * 11 + 1 + e);
+            sketch_put(&k, i, (i * 37 + e * 9001) % 70000 / 11 * 11 + 1 + e);
             k.Ax[k.nnz - 1] = 3;
         }
     }
+    sketch_finish(&k);
     return k;
 }
 
@@ -447,7 +394,6 @@ static void multiply_more(const sketch *k, packed_plan *p)
     const size_t most = (size_t)(k->rows > k->cols ? k->rows : k->cols) * COLUMNS;
     double *x = malloc(most * 8), *y = malloc(most * 8), *expected = calloc(most, 8);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *back = NULL;
     assert_true(x && y && expected);
     for (size_t n = 0; n < most; n++) x[n] = (double)(n % 13) - 5;
     const spry_vector out = {.data = y, .length = k->rows, .type = SPRY_F64, .columns = COLUMNS};
@@ -462,10 +408,8 @@ static void multiply_more(const sketch *k, packed_plan *p)
         }
     options.format = "packed";
     options.op = SPRY_TRANSPOSE;
-    assert_int_equal(spry_spmv_plan_create(p->context, &back, p->A, &options, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(back, spry_vector_f64(y, k->cols), NULL, spry_const_vector_f64(x, k->rows),
-                                        NULL, NULL, NULL),
-                     SPRY_OK);
+    spry_spmv_plan *back = create_plan(p->context, p->A, &options);
+    multiply_f64(back, y, k->cols, x, k->rows);
     for (int64_t i = 0; i < k->rows; i++)
         for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) expected[k->Aj[e]] += k->Ax[e] * x[i];
     assert_memory_equal(y, expected, (size_t)k->cols * 8);
@@ -487,21 +431,20 @@ static void shared_values(void **state)
         assert_non_null(old);
         memcpy(old, k.Ax, (size_t)k.nnz * 8);
         packed_plan p = plan_of(&k, NULL);
-        spry_spmv_plan_info few = SPRY_INIT(spry_spmv_plan_info), all = few;
         if (p.s->slots > k.nnz / 4) fail_msg("near %d: %lld of %lld", near, (long long)p.s->slots, (long long)k.nnz);
-        assert_int_equal(spry_spmv_plan_get_info(p.plan, &few, NULL), SPRY_OK);
+        spry_spmv_plan_info few = plan_info(p.plan);
         multiply(&k);
         multiply_more(&k, &p);
         for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = e % 5 == 0 ? old[e] : (double)(e % 1021);
         assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_get_info(p.plan, &all, NULL), SPRY_OK);
+        spry_spmv_plan_info all = plan_info(p.plan);
         p.s = p.plan->stored.storage;
         assert_true(p.s->slots >= k.nnz && few.storage_bytes + 6 * k.nnz < all.storage_bytes);
         multiply(&k);
         multiply_more(&k, &p);
         memcpy(k.Ax, old, (size_t)k.nnz * 8);
         assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_get_info(p.plan, &all, NULL), SPRY_OK);
+        all = plan_info(p.plan);
         assert_int_equal(all.storage_bytes, few.storage_bytes);
         multiply_more(&k, &p);
         plan_free(&p);

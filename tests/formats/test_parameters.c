@@ -30,8 +30,6 @@ static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type t
     static int32_t offsets[MOST_ROWS + 1], columns[MOST_NNZ];
     static const double zeros[MOST_NNZ]; /* of any type */
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
     int32_t nnz = 0;
     const int64_t step = s->filled > 0 ? s->rows / s->filled : 1;
     offsets[0] = 0;
@@ -49,8 +47,7 @@ static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type t
     a.offsets = offsets;
     a.indices = columns;
     a.values = type == SPRY_PATTERN ? NULL : (const void *)zeros;
-    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s: %s", s->name, err.message);
-    return A;
+    return create_matrix(context, &a);
 }
 
 /* "": no kernel of the format multiplies it. */
@@ -58,7 +55,6 @@ static void plan_in(spry_context *context, const spry_matrix *A, const char *for
                     size_t size)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     o.format = format;
@@ -68,7 +64,7 @@ static void plan_in(spry_context *context, const spry_matrix *A, const char *for
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
     if (status == SPRY_UNSUPPORTED) return;
     if (status != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     snprintf(told, size, "%s%s%s", info.format, info.parameters[0] ? ":" : "", info.parameters);
     spry_spmv_plan_destroy(plan);
 }
@@ -105,8 +101,7 @@ static void formats_come_back(void **state)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             spry_matrix *A = matrix_of(context, &shapes[s], types[t]);
             for (int f = 0; f < spry_format_count(); f++) {
-                spry_format_info info = SPRY_INIT(spry_format_info);
-                assert_int_equal(spry_format_get_info(&info, f, NULL), SPRY_OK);
+                spry_format_info info = format_info(f);
                 check(context, A, info.name, shapes[s].name);
             }
             check(context, A, "hyb:share=50", shapes[s].name);
@@ -153,15 +148,13 @@ static void in_containers(void **state)
 {
     char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
     spry_context *context = context_of(0);
-    spry_matrix *read = NULL;
-    spry_error err = SPRY_ERROR_INIT;
     spry_write_options o = SPRY_INIT(spry_write_options);
     assert_non_null(mkdtemp(path));
     snprintf(file, sizeof file, "%s/a.spry", path);
     spry_matrix *A = matrix_of(context, &shapes[5], SPRY_F64);
     o.format = "hyb:width=0";
-    if (spry_matrix_write(A, file, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
-    if (spry_matrix_read(context, &read, file, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_write(A, file, &o, err));
+    spry_matrix *read = read_matrix(context, file, NULL);
     plan_in(context, read, NULL, SPRY_NO_TRANSPOSE, told, sizeof told);
     assert_string_equal(told, "hyb:width=0");
     plan_in(context, read, "hyb:width=0", SPRY_NO_TRANSPOSE, told, sizeof told);

@@ -34,8 +34,7 @@ static void write_table(const char *text)
 static spry_context *loaded(void)
 {
     spry_context *context = context_of(0);
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_context_load_tuning(context, path, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_context_load_tuning(context, path, err));
     return context;
 }
 
@@ -51,14 +50,13 @@ static char *printed(spry_context *context, const char *device_class)
 
 static spry_explanation *explained(spry_context *context, const char *spec, const char *device_class)
 {
-    spry_matrix *A = NULL;
     spry_explanation *e = NULL;
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
     plan.threads = 2;
     o.spmv = &plan;
     o.device_class = device_class;
-    assert_int_equal(spry_matrix_generate(context, &A, spec, NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, spec);
     assert_int_equal(spry_spmv_explain(context, &e, A, &o, NULL), SPRY_OK);
     spry_matrix_destroy(A);
     return e;
@@ -184,10 +182,8 @@ static void fits_follow_times(void **state)
         spry_context *context = context_of(0);
         observations *o = observe(context, classes[n], 3);
         spry_rates_fit_info info = SPRY_INIT(spry_rates_fit_info);
-        spry_error err = SPRY_ERROR_INIT;
         const double sell = predicted(o->explanations[3], "sell"), csr = predicted(o->explanations[3], "csr");
-        if (spry_rates_fit(context, classes[n], o->list, o->count, "to a test", &info, &err) != SPRY_OK)
-            fail_msg("%s", err.message);
+        MUST(spry_rates_fit(context, classes[n], o->list, o->count, "to a test", &info, err));
         assert_int_equal(info.cases, CASES);
         assert_true(info.loss <= info.loss_before + 1e-9);
         assert_true(info.loss < 1.05 && info.worst_loss >= info.loss);
@@ -400,11 +396,10 @@ static void one_long_row(void **state)
     enum { ROWS = 60000, LENGTH = 30000 };
     int32_t *offsets = malloc((ROWS + 1) * sizeof *offsets), *columns = malloc(LENGTH * sizeof *columns);
     double *values = malloc(LENGTH * sizeof *values);
-    spry_matrix *A = NULL;
     assert_true(offsets && columns && values);
     for (int i = 0; i <= ROWS; i++) offsets[i] = i > 7 ? LENGTH : 0;
     for (int k = 0; k < LENGTH; k++) columns[k] = 2 * k, values[k] = 1;
-    assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(*state, ROWS, ROWS, offsets, columns, values);
     for (int n = 0; n < spry_device_class_count(); n++) {
         spry_device_class_info class = SPRY_INIT(spry_device_class_info);
         spry_explain_options o = SPRY_INIT(spry_explain_options);

@@ -1,22 +1,8 @@
 /* SCOO: slices, the order in them, heights, damaged storage. */
-#include "testing.h"
+#include "support.h"
 
 #include "formats/scoo/scoo.h"
 #include "plan/plan.h"
-
-static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
-                               spry_op op)
-{
-    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.threads = spry_context_threads(context); /* however small */
-    spry_error err = SPRY_ERROR_INIT;
-    spry_spmv_plan *plan = NULL;
-    options.format = format;
-    options.kernel = kernel;
-    options.op = op;
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    return plan;
-}
 
 /* The drawing of scoo.h, with one duplicate and one unsorted row. */
 static const int32_t offsets[] = {0, 2, 4, 6}, columns[] = {0, 2, 1, 1, 3, 0};
@@ -24,9 +10,7 @@ static const double values[] = {1, 2, 3, 4, 5, 6};
 
 static spry_matrix *drawn(spry_context *context)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, columns, values, NULL), SPRY_OK);
-    return A;
+    return borrow_csr(context, 3, 4, offsets, columns, values);
 }
 
 static void slices_are_as_drawn(void **state)
@@ -36,7 +20,7 @@ static void slices_are_as_drawn(void **state)
     static const double stored[] = {1, 3, 4, 2, 6, 5};
     spry_context *context = context_of(2);
     spry_matrix *A = drawn(context);
-    spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_in(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
     const spryi_scoo *s = plan->stored.storage;
     assert_int_equal(s->head.slices, 2);
     assert_memory_equal(s->offsets, slices, sizeof slices);
@@ -57,13 +41,11 @@ static void heights_give_the_same(void **state)
     static const char *const formats[] = {"scoo", "scoo:height=1", "scoo:height=999", "scoo:height=65536"};
     spry_context *context = context_of(2);
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
-        spry_matrix *A = NULL, *ones = NULL;
-        assert_int_equal(spry_matrix_generate(context, &A, matrices[m], NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(context, matrices[m]);
         spry_convert_options convert = SPRY_INIT(spry_convert_options);
         convert.value_type = SPRY_PATTERN;
-        assert_int_equal(spry_matrix_convert(context, &ones, A, &convert, NULL), SPRY_OK);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(ones, &a, NULL), SPRY_OK);
+        spry_matrix *ones = convert_matrix(context, A, &convert);
+        spry_arrays a = arrays_of(ones);
         static double x[70000], y[70000], exact[70000];
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             const int32_t *Ap = a.offsets, *Aj = a.indices;
@@ -80,11 +62,9 @@ static void heights_give_the_same(void **state)
                 }
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
-                spry_spmv_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
+                spry_spmv_plan *plan = plan_in(context, ones, formats[f], NULL, (spry_op)op);
                 assert_int_equal(spryi_format_scoo.check(context, plan->stored.storage, NULL), SPRY_OK);
-                assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, a.rows), NULL,
-                                                    spry_const_vector_f64(x, a.rows), NULL, NULL, NULL),
-                                 SPRY_OK);
+                multiply_f64(plan, y, a.rows, x, a.rows);
                 for (int64_t i = 0; i < a.rows; i++)
                     if (y[i] != exact[i])
                         fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", formats[f], matrices[m], op,
@@ -104,7 +84,7 @@ static void damage_is_seen(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = drawn(context);
-    spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_in(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
     spryi_scoo *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_scoo.check(context, s, &err), SPRY_OK);

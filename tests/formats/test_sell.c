@@ -18,14 +18,11 @@ static void layout(void **state)
     static const double values[] = {1, 4, 2, 5, 3, 6};
     static const int32_t columns[] = {0, 0, 2, 3, 1, 1};
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 4, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "sell:c=2:sigma=3"; /* rounded up to a multiple of c */
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.parameters, "c=2:sigma=4");
     spryi_sell *s = plan->stored.storage;
     assert_memory_equal(s->permutation, order, sizeof order);
@@ -67,12 +64,11 @@ static void every_chunk(void **state)
     spry_context *context = context_of(0);
     for (int m = 0; m < 2; m++)
         for (int pattern = 0; pattern < 2; pattern++) {
-            spry_matrix *made = NULL, *A = NULL;
             spry_error err = SPRY_ERROR_INIT;
             spry_convert_options as = SPRY_INIT(spry_convert_options);
             as.value_type = pattern ? SPRY_PATTERN : SPRY_F64;
-            assert_int_equal(spry_matrix_generate(context, &made, matrices[m], NULL, &err), SPRY_OK);
-            assert_int_equal(spry_matrix_convert(context, &A, made, &as, &err), SPRY_OK);
+            spry_matrix *made = generate_matrix(context, matrices[m]);
+            spry_matrix *A = convert_matrix(context, made, &as);
             const int64_t n = A->a.rows;
             double *x = malloc((size_t)n * 8), *y = malloc((size_t)n * 8), *wanted = calloc((size_t)n, 8);
             for (int64_t j = 0; j < n; j++) x[j] = (double)(j % 7 - 3);
@@ -94,16 +90,12 @@ static void every_chunk(void **state)
                         options.format = format;
                         options.kernel = kernels[k];
                         options.memory_limit_bytes = (int64_t)1 << 30;
-                        spry_spmv_plan *plan = NULL;
-                        if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
-                            fail_msg("%s: %s", format, err.message);
+                        spry_spmv_plan *plan = create_plan(context, A, &options);
                         const spryi_sell *s = plan->stored.storage;
                         assert_true((s->values == NULL) == pattern);
                         if (spryi_format_sell.check(context, s, &err) != SPRY_OK)
                             fail_msg("%s: %s", format, err.message);
-                        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, n), NULL,
-                                                            spry_const_vector_f64(x, n), NULL, NULL, NULL),
-                                         SPRY_OK);
+                        multiply_f64(plan, y, n, x, n);
                         for (int64_t i = 0; i < n; i++)
                             if (y[i] != wanted[i])
                                 fail_msg("%s with %s on %s: row %lld", kernels[k], format, matrices[m], (long long)i);
@@ -125,13 +117,12 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
     int32_t offsets[ROWS + 1] = {0}, columns[ROWS * ROWS];
     double values[ROWS * ROWS] = {0};
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
     spryi_cost figure = {0};
     for (int i = 0; i < ROWS; i++) {
         offsets[i + 1] = offsets[i] + (i % 2 ? odd : even);
         for (int k = offsets[i]; k < offsets[i + 1]; k++) columns[k] = k - offsets[i];
     }
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, ROWS, ROWS, offsets, columns, values);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spryi_build_request request = {.A = A,
                                    .csr = A,
@@ -163,21 +154,18 @@ static void containers_without_all_arrays(void **state)
     const int file = mkstemps(path, 5);
     assert_true(file >= 0);
     spry_context *context = context_of(0);
-    spry_error err = SPRY_ERROR_INIT;
     for (int c = 0; c < 4; c++) {
-        spry_matrix *A = NULL, *B = NULL, *C = NULL;
         spry_write_options write = SPRY_INIT(spry_write_options);
         spry_convert_options convert = SPRY_INIT(spry_convert_options);
         write.format = formats[c / 2];
         convert.value_type = c % 2 ? SPRY_PATTERN : SPRY_F64;
-        assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=9,y=7", NULL, &err), SPRY_OK);
-        assert_int_equal(spry_matrix_convert(context, &B, A, &convert, &err), SPRY_OK);
-        if (spry_matrix_write(B, path, &write, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (spry_matrix_read(context, &C, path, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_matrix *A = generate_matrix(context, "gen:grid5,x=9,y=7");
+        spry_matrix *B = convert_matrix(context, A, &convert);
+        MUST(spry_matrix_write(B, path, &write, err));
+        spry_matrix *C = read_matrix(context, path, NULL);
         assert_int_equal(C->a.nnz, A->a.nnz);
         assert_int_equal(C->a.value_type, convert.value_type);
-        spry_arrays read = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(C, &read, &err), SPRY_OK);
+        spry_arrays read = arrays_of(C);
         assert_memory_equal(read.indices, A->a.indices, (size_t)A->a.nnz * sizeof(int32_t));
         if (c % 2 == 0) assert_memory_equal(read.values, A->a.values, (size_t)A->a.nnz * sizeof(double));
         spry_matrix_destroy(A);

@@ -8,13 +8,10 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
-    spry_error err = SPRY_ERROR_INIT;
-    spry_spmv_plan *plan = NULL;
     options.format = format;
     options.vector_type = type;
     options.memory_limit_bytes = (int64_t)256 << 20; /* instead of the padding guard */
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    return plan;
+    return create_plan(context, A, &options);
 }
 
 /* CSR in the making, row by row; a pattern, so that both types can be planned and sums are exact. */
@@ -44,19 +41,8 @@ static void add_row(rows *r, int64_t entries, int64_t first, int64_t step)
 
 static spry_matrix *matrix_of(spry_context *context, const rows *r)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    a.layout = SPRY_CSR;
-    a.rows = r->count;
-    a.cols = r->cols;
-    a.nnz = r->nnz;
-    a.value_type = SPRY_PATTERN;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.offsets = r->offsets;
-    a.indices = r->columns;
-    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    spry_arrays a = csr_arrays(r->count, r->cols, r->offsets, r->columns, NULL, SPRY_PATTERN);
+    return create_matrix(context, &a);
 }
 
 static void clear(rows *r)
@@ -238,11 +224,9 @@ static void far_columns(void **state)
 static void parameters_are_told(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "uni18,rows=5000,degree=9", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "uni18,rows=5000,degree=9");
     spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=6:sums=5000", SPRY_F64);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.parameters, "blocks=6:sums=5000");
     assert_string_equal(info.kernel, "swept_reference_cpu");
     spry_spmv_plan_destroy(plan);

@@ -35,15 +35,11 @@ static spry_status load(spry_context *context, const char *text, spry_error *err
 
 static void expect_parameters(spry_context *context, const char *format, const char *parameters)
 {
-    spry_matrix *A = NULL;
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
+    spry_matrix *A = generate_matrix(context, "banded,rows=1000,half=1");
+    spry_spmv_plan *plan = create_plan(context, A, &options);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(parameters, info.parameters);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -199,16 +195,13 @@ static void damaged_tables(void **state)
 /* The sizes that spry_ordering_create aims at. */
 static void expect_sizes(spry_context *context, int k, const char *tuning, int64_t srs, int64_t ssrs)
 {
-    spry_matrix *A = NULL;
-    spry_ordering *ordering = NULL;
-    spry_error err = {0};
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     options.method = "bandk";
     options.k = k;
     options.tuning = tuning;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
-    if (spry_ordering_create(context, &ordering, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_matrix *A = generate_matrix(context, "banded,rows=1000,half=1");
+    spry_ordering *ordering = create_ordering(context, A, &options);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
     assert_int_equal(srs, info.srs);
     assert_int_equal(ssrs, info.ssrs);
@@ -220,14 +213,13 @@ static void orderings_follow_tables(void **state)
 {
     spry_context *context = context_of(0);
     spry_error err = {0};
-    spry_matrix *A = NULL;
     spry_ordering *ordering = NULL;
     spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     expect_sizes(context, 2, NULL, 96, 0);
     expect_sizes(context, 3, "cpu", 96, 8);
     options.method = "bandk";
     options.tuning = "table";
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
+    spry_matrix *A = generate_matrix(context, "diagonal,rows=10");
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create(context, &ordering, A, &options, &err));
     assert_string_equal("tuning", err.argument);
     assert_non_null(strstr(err.message, "spry_context_load_tuning"));
@@ -245,12 +237,11 @@ static void orderings_follow_tables(void **state)
 static void no_table(void **state)
 {
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "csr3:tuning=table";
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
+    spry_matrix *A = generate_matrix(context, "diagonal,rows=10");
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_spmv_plan_create(context, &plan, A, &options, &err));
     assert_non_null(strstr(err.message, "spry_context_load_tuning"));
     spry_matrix_destroy(A);

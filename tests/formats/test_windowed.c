@@ -1,48 +1,10 @@
 /* Format windowed: groups, runs, windows and orders; what it refuses of files; the same for all threads. */
-#include "testing.h"
+#include "support.h"
 
 #include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
-
-/* A matrix under construction, row by row; values count the entries from 1. */
-typedef struct sketch {
-    int64_t rows, cols, nnz, begun; /* rows begun */
-    int32_t *Ap, *Aj;
-    double *Ax;
-} sketch;
-
-enum { ROOM = 1 << 20 };
-
-static sketch sketch_of(int64_t rows, int64_t cols)
-{
-    sketch k = {rows, cols, 0, 0, calloc((size_t)rows + 1, 4), malloc(ROOM * 4), malloc(ROOM * 8)};
-    assert_true(k.Ap && k.Aj && k.Ax);
-    return k;
-}
-
-/* Rows rise. */
-static void put(sketch *k, int64_t row, int64_t column)
-{
-    assert_true(k->nnz < ROOM && row < k->rows && column >= 0 && column < k->cols && row + 1 >= k->begun);
-    while (k->begun <= row) k->Ap[k->begun++] = (int32_t)k->nnz;
-    k->Aj[k->nnz] = (int32_t)column;
-    k->Ax[k->nnz] = (double)(k->nnz % 1021 + 1);
-    k->nnz++;
-}
-
-static void finish(sketch *k)
-{
-    while (k->begun <= k->rows) k->Ap[k->begun++] = (int32_t)k->nnz;
-}
-
-static void sketch_free(sketch *k)
-{
-    free(k->Ap);
-    free(k->Aj);
-    free(k->Ax);
-}
 
 /* A plan of the sketch and its storage. */
 typedef struct windowed_plan {
@@ -62,7 +24,7 @@ static windowed_plan plan_of(const sketch *k, const char *format, const char *ke
     options.threads = threads;
     p.context = context_of(threads);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
-    if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_spmv_plan_create(p.context, &p.plan, p.A, &options, err));
     p.s = p.plan->stored.storage;
     if (spryi_format_windowed.check(p.context, p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
     return p;
@@ -78,46 +40,24 @@ static void plan_free(windowed_plan *p)
 static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx2_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-static int is_there(const char *name)
-{
-    spry_context *context = context_of(0);
-    const char *reason;
-    const spryi_kernel *kernel = spryi_find_kernel(name);
-    const int there = kernel && spryi_kernel_available(context, kernel, &reason);
-    spry_context_destroy(context);
-    return there;
-}
-
 /* to_csr gives the sketch, entry by entry. */
 static void comes_back(const sketch *k, spry_context *context, const spryi_windowed *s)
 {
     spry_matrix *back = NULL;
     spry_error err = SPRY_ERROR_INIT;
     if (spryi_format_windowed.to_csr(context, &back, s, &err) != SPRY_OK) fail_msg("%s", err.message);
-    assert_int_equal(back->a.nnz, k->nnz);
-    assert_memory_equal(back->a.offsets, k->Ap, (size_t)(k->rows + 1) * 4);
-    if (k->nnz > 0) assert_memory_equal(back->a.indices, k->Aj, (size_t)k->nnz * 4);
-    if (k->nnz > 0) assert_memory_equal(back->a.values, k->Ax, (size_t)k->nnz * 8);
-    spry_matrix_destroy(back);
+    check_sketch(k, back);
 }
 
 /* y of all kernels, exact since all numbers are small integers, NaN where A has no column; and back. */
 static void multiply(const sketch *k, const char *format)
 {
-    double *x = malloc((size_t)(k->cols + 1) * 8), *y = malloc((size_t)(k->rows + 1) * 8);
-    assert_true(x && y);
-    for (int64_t j = 0; j < k->cols; j++) x[j] = NAN;
-    for (int64_t e = 0; e < k->nnz; e++) x[k->Aj[e]] = k->Aj[e] % 7 - 3;
-    for (int n = 0; n < KERNELS && is_there(kernels[n]); n++) {
+    double *x = sketch_x(k), *y = malloc((size_t)(k->rows + 1) * 8);
+    assert_non_null(y);
+    for (int n = 0; n < KERNELS && kernel_is_here(kernels[n]); n++) {
         windowed_plan p = plan_of(k, format, kernels[n], 2);
-        assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, k->rows), NULL,
-                                            spry_const_vector_f64(x, k->cols), NULL, NULL, NULL),
-                         SPRY_OK);
-        for (int64_t i = 0; i < k->rows; i++) {
-            double sum = 0;
-            for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) sum += k->Ax[e] * x[k->Aj[e]];
-            if (y[i] != sum) fail_msg("%s: row %lld: %g instead of %g", kernels[n], (long long)i, y[i], sum);
-        }
+        multiply_f64(p.plan, y, k->rows, x, k->cols);
+        check_sketch_product(k, x, y, kernels[n]);
         comes_back(k, p.context, p.s);
         plan_free(&p);
     }
@@ -134,12 +74,12 @@ static void layout(void **state)
     static const uint16_t columns[] = {0, 3, 6, 0, 0, 0, 0, 0};
     static const uint32_t rows[] = {0, 2, 4, 1, 3};
     sketch k = sketch_of(5, 7);
-    for (int j = 0; j < 7; j += 3) put(&k, 0, j);
-    put(&k, 2, 3);
-    put(&k, 2, 6);
-    put(&k, 4, 0);
-    put(&k, 4, 6);
-    finish(&k);
+    for (int j = 0; j < 7; j += 3) sketch_put(&k, 0, j);
+    sketch_put(&k, 2, 3);
+    sketch_put(&k, 2, 6);
+    sketch_put(&k, 4, 0);
+    sketch_put(&k, 4, 6);
+    sketch_finish(&k);
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     const spryi_windowed *s = p.s;
     assert_true(s->window == SPRYI_WINDOWED_LEAST_ROWS && s->cells == 0 && s->run == 1 && s->stride == 1 &&
@@ -195,9 +135,9 @@ static sketch chain_of(int64_t nodes, int64_t run, int64_t reach, int apart, int
             for (int64_t c = 0; c < run; c++)
                 columns[apart ? c * (2 * reach + 1) + t : t * run + c] = unknown(low + 2 * t, c, run, nodes, apart);
         }
-        for (int64_t e = 0; e < count - (i == broken); e++) put(&k, i, columns[e]);
+        for (int64_t e = 0; e < count - (i == broken); e++) sketch_put(&k, i, columns[e]);
     }
-    finish(&k);
+    sketch_finish(&k);
     return k;
 }
 
@@ -248,9 +188,9 @@ static void runs_of_unknowns(void **state)
         sketch k = sketch_of(nodes * run, nodes * run);
         for (int64_t i = 0; i < k.rows; i++) {
             const int64_t n = i / run, first = n == 0 ? 0 : n > nodes - 2 ? nodes - 3 : n - 1;
-            for (int64_t j = first * run; j < (first + 3) * run; j++) put(&k, i, j);
+            for (int64_t j = first * run; j < (first + 3) * run; j++) sketch_put(&k, i, j);
         }
-        finish(&k);
+        sketch_finish(&k);
         expect_runs(&k, run, 1, 0);
         sketch_free(&k);
     }
@@ -261,8 +201,8 @@ static void no_runs_without_groups(void **state)
 {
     sketch k = sketch_of(300, 302);
     for (int64_t i = 0; i < 300; i++)
-        for (int64_t j = 0; j < 3; j++) put(&k, i, i + j);
-    finish(&k);
+        for (int64_t j = 0; j < 3; j++) sketch_put(&k, i, i + j);
+    sketch_finish(&k);
     expect_runs(&k, 1, 1, 0);
     sketch_free(&k);
 }
@@ -274,8 +214,8 @@ static sketch lonely_rows(int64_t rows, int64_t length)
 {
     sketch k = sketch_of(rows, rows * length);
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t e = 0; e < length; e++) put(&k, i, i + e * rows);
-    finish(&k);
+        for (int64_t e = 0; e < length; e++) sketch_put(&k, i, i + e * rows);
+    sketch_finish(&k);
     return k;
 }
 
@@ -319,8 +259,8 @@ static void pages(void **state)
 {
     sketch k = sketch_of(90, (int64_t)90 << 16);
     for (int64_t i = 0; i < 90; i++)
-        for (int64_t e = 0; e < 3; e++) put(&k, i, i << 16 | ((e == 2 ? 65535 : e) ^ (i % 5 == 0)));
-    finish(&k);
+        for (int64_t e = 0; e < 3; e++) sketch_put(&k, i, i << 16 | ((e == 2 ? 65535 : e) ^ (i % 5 == 0)));
+    sketch_finish(&k);
     windowed_plan p = plan_of(&k, "windowed:window=64", NULL, 1);
     assert_int_equal(p.s->page_count, 90);
     plan_free(&p);
@@ -333,9 +273,9 @@ static void lengths(void **state)
     sketch k = sketch_of(400, 5000); /* long rows, empty rows, one entry, just not long; rectangular */
     for (int64_t i = 0; i < 400; i++) {
         const int64_t length = i % 50 == 7 ? 513 + 600 * (i / 50) : i % 3 == 0 ? 0 : i == 200 ? 512 : 1 + i * 7 % 40;
-        for (int64_t e = 0; e < length; e++) put(&k, i, (i * 11 + e * 3) % 5000);
+        for (int64_t e = 0; e < length; e++) sketch_put(&k, i, (i * 11 + e * 3) % 5000);
     }
-    finish(&k);
+    sketch_finish(&k);
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     assert_int_equal(p.s->long_count, 8);
     assert_int_equal(p.s->long_rows[1], 57);
@@ -348,7 +288,7 @@ static void lengths(void **state)
     const int64_t shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {33, 7}};
     for (int n = 0; n < 5; n++) {
         k = sketch_of(shapes[n][0], shapes[n][1]);
-        finish(&k);
+        sketch_finish(&k);
         multiply(&k, "windowed");
         sketch_free(&k);
     }
@@ -359,9 +299,9 @@ static void unsorted(void **state)
 {
     sketch k = sketch_of(100, 60);
     for (int64_t i = 0; i < 100; i++)
-        for (int64_t e = 0; e < 6; e++) put(&k, i, (i / 4 * 13 + e * 7 % 5 * 9 + (e == 4) * 3) % 60);
+        for (int64_t e = 0; e < 6; e++) sketch_put(&k, i, (i / 4 * 13 + e * 7 % 5 * 9 + (e == 4) * 3) % 60);
     for (int64_t e = 0; e < 6; e += 2) k.Aj[90 + e] = k.Aj[90];
-    finish(&k);
+    sketch_finish(&k);
     multiply(&k, "windowed");
     multiply(&k, "windowed:window=32");
     sketch_free(&k);
@@ -388,13 +328,13 @@ static sketch shuffled_grid(int64_t side)
     sketch k = sketch_of(n, n);
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = node[i], row = at / side, column = at % side;
-        put(&k, i, i);
-        if (row > 0) put(&k, i, name[at - side]);
-        if (row < side - 1) put(&k, i, name[at + side]);
-        if (column > 0) put(&k, i, name[at - 1]);
-        if (column < side - 1) put(&k, i, name[at + 1]);
+        sketch_put(&k, i, i);
+        if (row > 0) sketch_put(&k, i, name[at - side]);
+        if (row < side - 1) sketch_put(&k, i, name[at + side]);
+        if (column > 0) sketch_put(&k, i, name[at - 1]);
+        if (column < side - 1) sketch_put(&k, i, name[at + 1]);
     }
-    finish(&k);
+    sketch_finish(&k);
     free(name);
     free(node);
     return k;
@@ -435,7 +375,7 @@ static void any_number_of_threads(void **state)
     double *x = malloc((size_t)k.cols * 8), *y = malloc((size_t)k.rows * 8), *first = malloc((size_t)k.rows * 8);
     assert_true(x && y && first);
     for (int64_t j = 0; j < k.cols; j++) x[j] = 1 / (double)(j + 3);
-    for (int n = 0; n < KERNELS && is_there(kernels[n]); n++) {
+    for (int n = 0; n < KERNELS && kernel_is_here(kernels[n]); n++) {
         windowed_plan one = plan_of(&k, "windowed", kernels[n], 1);
         for (int threads = 1; threads <= 7; threads += 2) {
             windowed_plan p = plan_of(&k, "windowed", kernels[n], threads);
@@ -447,9 +387,7 @@ static void any_number_of_threads(void **state)
                 if (a[c].count > 0)
                     assert_memory_equal(*a[c].array, *b[c].array, (size_t)(a[c].count * a[c].item_bytes));
             }
-            assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, k.rows), NULL,
-                                                spry_const_vector_f64(x, k.cols), NULL, NULL, NULL),
-                             SPRY_OK);
+            multiply_f64(p.plan, y, k.rows, x, k.cols);
             if (threads == 1) memcpy(first, y, (size_t)k.rows * 8);
             assert_memory_equal(first, y, (size_t)k.rows * 8);
             plan_free(&p);
@@ -470,9 +408,7 @@ static void new_values(void **state)
     for (int j = 0; j < 300; j++) x[j] = j % 5 - 2;
     for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = -2 * k.Ax[e] + 1;
     assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, 300), NULL, spry_const_vector_f64(x, 300), NULL,
-                                        NULL, NULL),
-                     SPRY_OK);
+    multiply_f64(p.plan, y, 300, x, 300);
     for (int i = 0; i < 300; i++) {
         double sum = 0;
         for (int32_t e = k.Ap[i]; e < k.Ap[i + 1]; e++) sum += k.Ax[e] * x[k.Aj[e]];
@@ -488,8 +424,7 @@ static void bad_parameters(void **state)
     static const char *const bad[] = {"windowed:window=0", "windowed:window=1025", "windowed:order=random",
                                       "windowed:order=3"};
     spry_context *context = context_of(0);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=5,y=5", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "grid5,x=5,y=5");
     for (int n = 0; n < 4; n++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_spmv_plan *plan = NULL;

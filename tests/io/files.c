@@ -92,13 +92,6 @@ char *content_of(const char *path, size_t *bytes)
     return text;
 }
 
-static spry_arrays arrays_of(const spry_matrix *A)
-{
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
-    return a;
-}
-
 double *dense_of(const spry_matrix *A)
 {
     spry_arrays a = arrays_of(A);

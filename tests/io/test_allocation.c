@@ -112,8 +112,7 @@ static void test_containers(void **state)
 {
     for (int f = 0; f < spry_format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
-        spry_format_info info = SPRY_INIT(spry_format_info);
-        assert_int_equal(SPRY_OK, spry_format_get_info(&info, f, NULL));
+        spry_format_info info = format_info(f);
         for (int way = 0; way < 6; way++)
             fail_every_call((setting){.file = way % 3, .threads = way >= 3 ? 3 : 1, .write = 1, .format = info.name});
     }

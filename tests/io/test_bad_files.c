@@ -272,10 +272,8 @@ static void test_long_lines(void **state)
         strcpy(line + LIMIT - 1, " \n"); /* exactly the limit */
         long_text t = long_file(at, line, 0, "");
         spry_context *context = context_of(2);
-        spry_matrix *A = NULL;
-        spry_error err = {0};
         const char *path = temporary_file("lines.mtx", t.text, t.bytes);
-        assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, path, NULL, &err));
+        spry_matrix *A = read_matrix(context, path, NULL);
         spry_matrix_destroy(A);
         spry_context_destroy(context);
         free(t.text);

@@ -58,13 +58,6 @@ static void make_sample(sample *s, spry_layout layout, spry_type value_type, int
     s->a.values = value_type == SPRY_PATTERN ? NULL : s->values;
 }
 
-static spry_arrays arrays_of(const spry_matrix *A)
-{
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
-    return a;
-}
-
 static void assert_same_arrays(const spry_arrays *a, const spry_arrays *b)
 {
     size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
@@ -91,26 +84,14 @@ static void assert_same_arrays(const spry_arrays *a, const spry_arrays *b)
 
 static void write_to(const spry_matrix *A, const char *path, const char *format)
 {
-    spry_error err = {0};
     spry_write_options options = SPRY_INIT(spry_write_options);
     options.format = format;
-    if (spry_matrix_write(A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_write(A, path, &options, err));
 }
 
 static spry_matrix *read_from(spry_context *context, const char *path, const spry_read_options *options)
 {
-    spry_error err = {0};
-    spry_matrix *A = NULL;
-    if (spry_matrix_read(context, &A, path, options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
-}
-
-static spry_matrix *generate(spry_context *context, const char *spec)
-{
-    spry_error err = {0};
-    spry_matrix *A = NULL;
-    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    return read_matrix(context, path, options);
 }
 
 /* ---- what comes back ---------------------------------------------------------------------------- */
@@ -118,8 +99,8 @@ static spry_matrix *generate(spry_context *context, const char *spec)
 static void round_trip(spry_context *context, const spry_arrays *a)
 {
     const char *path = temporary_path("trip.spry");
-    spry_matrix *A = NULL, *B = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, a, NULL));
+    spry_matrix *B = NULL;
+    spry_matrix *A = create_matrix(context, a);
     int64_t before = spry_context_bytes(context);
     write_to(A, path, NULL);
     assert_int_equal(before, spry_context_bytes(context));
@@ -167,7 +148,7 @@ static void test_large(void **state)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
         spry_context *context = context_of(threads);
-        spry_matrix *A = generate(context, "rmat16");
+        spry_matrix *A = generate_matrix(context, "rmat16");
         write_to(A, temporary_path("large.spry"), NULL);
         spry_matrix *B = read_from(context, temporary_path("large.spry"), NULL);
         assert_same_matrix(A, B);
@@ -199,7 +180,7 @@ static void test_field(void **state)
 static void test_formats(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = generate(context, "grid5,x=40,y=30");
+    spry_matrix *A = generate_matrix(context, "grid5,x=40,y=30");
     spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
     const char *path = temporary_path("format.spry");
     for (int f = 0; f <= spry_format_count(); f++) {
@@ -211,8 +192,8 @@ static void test_formats(void **state)
         const spryi_container_head *head = (const void *)data;
         int own = f == spry_format_count() || !spryi_format_at(f)->sections;
         if (!own) assert_string_equal(name, head->layout);
-        spry_matrix *B = read_from(context, path, NULL), *C = NULL;
-        assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &to_csr, NULL));
+        spry_matrix *B = read_from(context, path, NULL);
+        spry_matrix *C = convert_matrix(context, B, &to_csr);
         assert_same_matrix(A, C);
         if (!own) {
             spry_arrays b = arrays_of(B), a = arrays_of(A);
@@ -238,8 +219,8 @@ static void test_types(void **state)
     spry_context *context = context_of(1);
     sample s;
     make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
-    spry_matrix *A = NULL, *B = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    spry_matrix *B = NULL;
+    spry_matrix *A = create_matrix(context, &s.a);
     const char *path = temporary_path("types.spry");
     write_to(A, path, NULL);
     static const struct {
@@ -277,15 +258,14 @@ static void test_plan(void **state)
     spry_context *context = context_of(1);
     sample s;
     make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
-    spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
     double x[COLS] = {1, 1, 1, 1, 1, 1, 1}, y[ROWS];
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    spry_matrix *A = create_matrix(context, &s.a);
     const char *path = temporary_path("plan.spry");
     write_to(A, path, NULL);
     spry_matrix_destroy(A);
     A = read_from(context, path, NULL);
-    assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, NULL, NULL));
+    plan = create_plan(context, A, NULL);
     spry_matrix_destroy(A);
     assert_int_equal(0, unlink(path));
     spry_vector xv = spry_vector_f64(x, COLS), yv = spry_vector_f64(y, ROWS);
@@ -299,7 +279,7 @@ static void test_plan(void **state)
 static void test_options(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = generate(context, "grid5,x=4,y=4");
+    spry_matrix *A = generate_matrix(context, "grid5,x=4,y=4");
     spry_write_options options = SPRY_INIT(spry_write_options);
     spry_error err = {0};
     int files = count_files();
@@ -335,9 +315,8 @@ static content container_of(spry_context *context, spry_layout layout, int sorte
 {
     sample s;
     content c;
-    spry_matrix *A = NULL;
     make_sample(&s, layout, SPRY_F64, 0, sorted);
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    spry_matrix *A = create_matrix(context, &s.a);
     write_to(A, temporary_path("fault.spry"), NULL);
     spry_matrix_destroy(A);
     c.data = (unsigned char *)content_of(temporary_path("fault.spry"), &c.bytes);

@@ -47,8 +47,7 @@ static int try_extremes(spry_context *context, char *file, size_t bytes, uint32_
 static void test_extremes(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=5,y=4", NULL, NULL));
+    spry_matrix *A = generate_matrix(context, "grid5,x=5,y=4");
     const char *path = temporary_path("numbers.spry");
     for (int f = 0; f < spry_format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;

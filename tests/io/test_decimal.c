@@ -6,14 +6,6 @@
 
 static uint64_t random_state = 88172645463325252u;
 
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* All ways in which the reader turns one text into a number, compared with the C library's, bit by bit. */
 static void check_text(const char *text)
 {
@@ -106,9 +98,9 @@ static void test_ties(void **state)
 {
     char text[1200], exact[1200];
     for (int t = 0; t < 3000; t++) {
-        uint64_t bits = next_random() & ~(UINT64_C(1) << 63);
+        uint64_t bits = next_random(&random_state) & ~(UINT64_C(1) << 63);
         if (t % 3 == 0) bits &= UINT64_C(0x800fffffffffffff); /* subnormal */
-        if (t % 3 == 1) bits = (bits & UINT64_C(0x000fffffffffffff)) | (1023 + next_random() % 80) << 52;
+        if (t % 3 == 1) bits = (bits & UINT64_C(0x000fffffffffffff)) | (1023 + next_random(&random_state) % 80) << 52;
         double low, high;
         memcpy(&low, &bits, sizeof low);
         bits++;
@@ -131,7 +123,7 @@ static void test_ties(void **state)
         }
     }
     for (int t = 0; t < 20000; t++) { /* of two f32: the middle is an f64 */
-        uint32_t bits = (uint32_t)next_random() & 0x7fffffff;
+        uint32_t bits = (uint32_t)next_random(&random_state) & 0x7fffffff;
         float low, high;
         memcpy(&low, &bits, sizeof low);
         bits++;
@@ -152,24 +144,25 @@ static void test_random_texts(void **state)
     char text[1000];
     for (int t = 0; t < 1200000; t++) {
         char *to = text;
-        int kind = t % 4, digits = t % 100 == 99 ? 1 + (int)(next_random() % 800) : 1 + (int)(next_random() % 25);
-        int point = (int)(next_random() % (unsigned)(digits + 2)) - 1;
+        int kind = t % 4, digits = t % 100 == 99 ? 1 + (int)(next_random(&random_state) % 800)
+                                                 : 1 + (int)(next_random(&random_state) % 25);
+        int point = (int)(next_random(&random_state) % (unsigned)(digits + 2)) - 1;
         if (kind == 3) { /* a random binary number in 17 digits, or in fewer */
             double x;
-            uint64_t bits = next_random();
+            uint64_t bits = next_random(&random_state);
             memcpy(&x, &bits, sizeof x);
             if (!isfinite(x)) continue;
-            sprintf(text, "%.*e", (int)(next_random() % 18), x);
+            sprintf(text, "%.*e", (int)(next_random(&random_state) % 18), x);
             check_text(text);
             continue;
         }
-        if (next_random() % 2) *to++ = '-';
+        if (next_random(&random_state) % 2) *to++ = '-';
         for (int d = 0; d < digits; d++) {
             if (d == point) *to++ = '.';
-            *to++ = (char)('0' + next_random() % 10);
+            *to++ = (char)('0' + next_random(&random_state) % 10);
         }
-        if (kind == 1) to += sprintf(to, "e%d", (int)(next_random() % 700) - 350);
-        if (kind == 2) to += sprintf(to, "E%+d", (int)(next_random() % 40) - 20);
+        if (kind == 1) to += sprintf(to, "e%d", (int)(next_random(&random_state) % 700) - 350);
+        if (kind == 2) to += sprintf(to, "E%+d", (int)(next_random(&random_state) % 40) - 20);
         *to = '\0';
         check_text(text);
     }
@@ -233,10 +226,10 @@ static void test_shortest(void **state)
     for (int e = -1074; e < 1024; e++) check_written(ldexp(1, e)); /* the neighbour below is nearer */
     for (int t = 0; t < 100000; t++) {
         double x;
-        uint64_t bits = next_random();
+        uint64_t bits = next_random(&random_state);
         memcpy(&x, &bits, sizeof x);
         if (isfinite(x)) check_written(x);
-        check_written((double)(next_random() % 1000000) / 1000);
+        check_written((double)(next_random(&random_state) % 1000000) / 1000);
     }
     char text[SPRYI_NUMBER_CHARS + 1];
     *spryi_decimal_write_f64(text, -INFINITY) = '\0';
@@ -253,7 +246,7 @@ static void test_shortest_f32(void **state)
 {
     char text[SPRYI_NUMBER_CHARS + 1];
     for (int t = 0; t < 500000; t++) {
-        uint32_t bits = (uint32_t)next_random();
+        uint32_t bits = (uint32_t)next_random(&random_state);
         float x, back;
         memcpy(&x, &bits, sizeof x);
         if (!isfinite(x)) continue;

@@ -92,8 +92,7 @@ static const good_list good_lists[] = {
 
 static void expect_list(const good_list *g, const spry_matrix *A, const char *how)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    spry_arrays a = arrays_of(A);
     if (a.rows != g->rows || a.cols != g->rows || a.nnz != g->nnz || A->field != g->field ||
         a.symmetry != (g->chosen.undirected ? SPRY_SYMMETRIC : SPRY_GENERAL))
         fail_msg("\"%s\", %s: %lld x %lld, %lld entries, field %d, symmetry %d", g->text, how, (long long)a.rows,

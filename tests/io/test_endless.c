@@ -240,9 +240,9 @@ static void test_containers(void **state)
 {
     test_memory h = {.limit = LITTLE};
     spry_context *context = counted_context(&h, 2);
-    spry_matrix *A = NULL, *B = NULL;
+    spry_matrix *B = NULL;
     size_t bytes, zeros_bytes;
-    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=50,y=40", NULL, NULL));
+    spry_matrix *A = generate_matrix(context, "grid5,x=50,y=40");
     assert_int_equal(SPRY_OK, spry_matrix_write(A, temporary_path("sent.spry"), NULL, NULL));
     char *file = content_of(temporary_path("sent.spry"), &bytes), *zeros = repeated("", 1, &zeros_bytes);
     for (int by_fifo = 0; by_fifo < 2; by_fifo++) {
@@ -288,8 +288,7 @@ static char *commented(size_t length, size_t *bytes)
 
 static void check_rows(spry_matrix *A)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    spry_arrays a = arrays_of(A);
     assert_int_equal(ROWS, a.nnz);
     for (int i = 0; i < ROWS; i++) assert_true(((const double *)a.values)[i] == i);
     spry_matrix_destroy(A);

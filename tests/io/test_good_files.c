@@ -161,8 +161,7 @@ static const good_file good_files[] = {
 
 static void check_matrix(const good_file *f, const spry_matrix *A)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    spry_arrays a = arrays_of(A);
     assert_int_equal(f->rows, a.rows);
     assert_int_equal(f->cols, a.cols);
     assert_int_equal(f->nnz, a.nnz);
@@ -242,9 +241,8 @@ static void test_types(void **state)
         options.index_type = pairs[t % 3][1];
         options.value_type = (spry_type)(t / 3 + 1);
         spry_matrix *A = NULL;
-        spry_arrays a = SPRY_INIT(spry_arrays);
         assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &A, text, sizeof text - 1, "x", &options, NULL));
-        assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+        spry_arrays a = arrays_of(A);
         assert_int_equal(options.offset_type, a.offset_type);
         assert_int_equal(options.index_type, a.index_type);
         assert_int_equal(options.value_type, a.value_type);
@@ -277,7 +275,7 @@ enum { SIDE = 3000, ENTRIES = 120000 };
 
 static unsigned long long random_state = 1;
 
-static unsigned next_random(void)
+static unsigned next_draw(void)
 {
     random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
     return (unsigned)(random_state >> 33);
@@ -300,10 +298,10 @@ static int make_entries(entry *e, int lower)
 {
     int count = 0;
     for (int k = 0; k < ENTRIES; k++) {
-        int i = next_random() % 4 == 0 ? 17 : (int)(next_random() % (SIDE - 40)), j = (int)(next_random() % SIDE);
+        int i = next_draw() % 4 == 0 ? 17 : (int)(next_draw() % (SIDE - 40)), j = (int)(next_draw() % SIDE);
         e[count].i = lower && j > i ? j : i;
         e[count].j = lower && j > i ? i : j;
-        e[count++].x = (double)(int)(next_random() % 2000001 - 1000000) / 1024;
+        e[count++].x = (double)(int)(next_draw() % 2000001 - 1000000) / 1024;
     }
     qsort(e, (size_t)count, sizeof *e, by_row);
     int unique = 0;
@@ -328,15 +326,13 @@ static char *print_entries(const entry *e, int count, const char *symmetry, int 
 static spry_matrix *read_text(spry_context *context, const char *text, size_t bytes)
 {
     spry_matrix *A = NULL;
-    spry_error err = {0};
-    if (spry_matrix_read_memory(context, &A, text, bytes, "x", NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_read_memory(context, &A, text, bytes, "x", NULL, err));
     return A;
 }
 
 static void check_against_entries(const spry_matrix *A, const entry *e, int count)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    spry_arrays a = arrays_of(A);
     const int32_t *Ap = a.offsets, *Aj = a.indices;
     const double *Ax = a.values;
     assert_int_equal(count, a.nnz);
@@ -351,7 +347,7 @@ static void check_against_entries(const spry_matrix *A, const entry *e, int coun
 static void shuffle(entry *e, int count)
 {
     for (int k = count - 1; k > 0; k--) {
-        int other = (int)(next_random() % (unsigned)(k + 1));
+        int other = (int)(next_draw() % (unsigned)(k + 1));
         entry swap = e[k];
         e[k] = e[other];
         e[other] = swap;
@@ -378,10 +374,10 @@ static void test_orders_and_threads(void **state)
             char *text = print_entries(e, count, names[symmetric], order != 1, &bytes);
             for (int threads = 1; threads <= 5; threads += 2) {
                 spry_context *context = context_of(threads);
-                spry_matrix *A = read_text(context, text, bytes), *B = NULL;
+                spry_matrix *A = read_text(context, text, bytes);
                 check_against_entries(A, full, all);
                 const char *path = temporary_file("large.mtx", text, bytes);
-                assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, NULL, NULL));
+                spry_matrix *B = read_matrix(context, path, NULL);
                 assert_same_matrix(A, B);
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
@@ -402,8 +398,8 @@ static void test_duplicates_in_file_order(void **state)
     assert_non_null(e);
     double sums[3] = {0, 0, 0};
     for (int k = 0; k < COPIES; k++) {
-        e[k] = (entry){(int)(next_random() % 3), 5, ldexp((double)next_random(), (int)(next_random() % 60) - 30)};
-        if (next_random() % 2) e[k].x = -e[k].x;
+        e[k] = (entry){(int)(next_draw() % 3), 5, ldexp((double)next_draw(), (int)(next_draw() % 60) - 30)};
+        if (next_draw() % 2) e[k].x = -e[k].x;
         sums[e[k].i] += e[k].x;
     }
     size_t bytes;
@@ -411,8 +407,7 @@ static void test_duplicates_in_file_order(void **state)
     for (int threads = 1; threads <= 5; threads++) {
         spry_context *context = context_of(threads);
         spry_matrix *A = read_text(context, text, bytes);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+        spry_arrays a = arrays_of(A);
         assert_int_equal(3, a.nnz);
         assert_memory_equal(sums, a.values, sizeof sums);
         spry_matrix_destroy(A);
@@ -510,8 +505,7 @@ static void test_fifo(void **state)
         _exit(write(fd, text, sizeof text - 1) != sizeof text - 1);
     }
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, path, NULL, NULL));
+    spry_matrix *A = read_matrix(context, path, NULL);
     waitpid(child, NULL, 0);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -1,13 +1,6 @@
 /* The base of a matrix: where it comes from, what keeps it, and messages that count in it. */
 #include "files.h"
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT;                                                                             \
-        spry_error *const err = &err_;                                                                                 \
-        if ((call) != SPRY_OK) fail_msg("%s", err_.message);                                                           \
-    } while (0)
-
 static spry_context *context;
 
 static int set_up(void **state)
@@ -62,19 +55,16 @@ static spry_matrix *of_arrays(int base, spry_layout layout)
     a.values = values;
     a.ownership = SPRY_COPY;
     a.index_base = base;
-    spry_matrix *A = NULL;
-    MUST(spry_matrix_create(context, &A, &a, err));
-    return A;
+    return create_matrix(context, &a);
 }
 
 static void sources(void **state)
 {
-    spry_matrix *A = NULL;
     expect_base(1, read_as(MTX, "x.mtx", 0, NULL));
     expect_base(0, read_as("0 1\n", "x.txt", 0, NULL));
     expect_base(1, read_as("1 2\n", "x.txt", 1, NULL));
     expect_base(1, read_as("1 2\n", "piped", 1, "edges"));
-    MUST(spry_matrix_generate(context, &A, "grid5,x=3,y=3", NULL, err));
+    spry_matrix *A = generate_matrix(context, "grid5,x=3,y=3");
     expect_base(1, A);
     for (int base = 0; base < 2; base++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
@@ -95,20 +85,20 @@ static void containers(void **state)
                 if (pattern) {
                     spry_convert_options drop = SPRY_INIT(spry_convert_options);
                     drop.value_type = SPRY_PATTERN;
-                    MUST(spry_matrix_convert(context, &B, A, &drop, err));
+                    B = convert_matrix(context, A, &drop);
                     spry_matrix_destroy(A);
                     A = B;
                     B = NULL;
                 }
                 MUST(spry_matrix_write(A, path, &o, err));
-                MUST(spry_matrix_read(context, &B, path, NULL, err));
+                B = read_matrix(context, path, NULL);
                 spry_matrix_destroy(A);
-                MUST(spry_matrix_convert(context, &A, B, NULL, err)); /* CSR of a format's storage */
+                A = convert_matrix(context, B, NULL); /* CSR of a format's storage */
                 expect_base(base, A);
                 expect_base(base, B);
                 spry_read_options narrow = SPRY_INIT(spry_read_options);
                 narrow.value_type = SPRY_F32;
-                MUST(spry_matrix_read(context, &B, path, &narrow, err));
+                B = read_matrix(context, path, &narrow);
                 expect_base(base, B);
             }
 }
@@ -117,16 +107,16 @@ static void containers(void **state)
 static void results(void **state)
 {
     for (int base = 0; base < 2; base++) {
-        spry_matrix *A = of_arrays(base, SPRY_CSR), *B = NULL;
+        spry_matrix *A = of_arrays(base, SPRY_CSR);
         static const int64_t perm[] = {2, 0, 1};
-        MUST(spry_matrix_convert(context, &B, A, NULL, err));
+        spry_matrix *B = convert_matrix(context, A, NULL);
         expect_base(base, B);
         MUST(spry_matrix_permute(context, &B, A, perm, perm, err));
         expect_base(base, B);
-        MUST(spry_spgemm(context, &B, A, A, NULL, err));
+        B = multiply_matrices(context, A, A, NULL);
         expect_base(base, B);
         MUST(spry_matrix_set_index_base(A, !base, err));
-        MUST(spry_matrix_convert(context, &B, A, NULL, err));
+        B = convert_matrix(context, A, NULL);
         expect_base(!base, B);
         spry_error err = SPRY_ERROR_INIT;
         assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_set_index_base(A, 2, &err));
@@ -140,16 +130,15 @@ static void results(void **state)
 static void set_later(void **state)
 {
     const char *path = temporary_path("later.spry");
-    spry_matrix *A = of_arrays(1, SPRY_CSR), *B = NULL;
+    spry_matrix *A = of_arrays(1, SPRY_CSR);
     spry_write_options o = SPRY_INIT(spry_write_options);
-    spry_arrays a = SPRY_INIT(spry_arrays);
     o.format = "sell";
     MUST(spry_matrix_write(A, path, &o, err));
     spry_matrix_destroy(A);
-    MUST(spry_matrix_read(context, &A, path, NULL, err));
-    MUST(spry_matrix_get_arrays(A, &a, err));
+    A = read_matrix(context, path, NULL);
+    (void)arrays_of(A);
     MUST(spry_matrix_set_index_base(A, 0, err));
-    MUST(spry_matrix_convert(context, &B, A, NULL, err));
+    spry_matrix *B = convert_matrix(context, A, NULL);
     expect_base(0, B);
     expect_base(0, A);
 }
@@ -171,23 +160,16 @@ static void unsound_arrays(void **state)
         int32_t offsets[] = {base, 1 + base, 2 + base, 3 + base}, columns[] = {1 + base, 3 + base, base};
         static const double values[] = {2, 3, 4};
         spry_error err = SPRY_ERROR_INIT;
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        spry_matrix *A = NULL;
-        a.layout = SPRY_CSR;
-        a.rows = a.cols = a.nnz = 3;
-        a.offset_type = a.index_type = SPRY_I32;
-        a.value_type = SPRY_F64;
-        a.offsets = offsets;
-        a.indices = columns;
-        a.values = values;
+        spry_arrays a = csr_arrays(3, 3, offsets, columns, values, SPRY_F64);
+        a.nnz = 3;
         a.index_base = base;
-        MUST(spry_matrix_create(context, &A, &a, err));
+        spry_matrix *A = create_matrix(context, &a);
         expect_message(spry_matrix_check_structure(A, &err), &err, outside[base]);
         assert_int_equal(err.value, 3); /* fields count from 0 */
         expect_message(spry_matrix_check(A, NULL, &err), &err, outside[base]);
         spry_matrix_destroy(A);
         offsets[2] = base;
-        MUST(spry_matrix_create(context, &A, &a, err));
+        A = create_matrix(context, &a);
         expect_message(spry_matrix_check_structure(A, &err), &err, falls[base]);
         spry_matrix_destroy(A);
     }

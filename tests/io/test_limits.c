@@ -109,8 +109,7 @@ static void containers(void **state)
 {
     static const char *const formats[] = {"csr", "coo", "sell", "packed"};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=60,y=60", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "gen:grid5,x=60,y=60");
     for (int f = 0; f < 4; f++) {
         const char *path = temporary_path("matrix.spry");
         spry_write_options o = SPRY_INIT(spry_write_options);

@@ -60,7 +60,7 @@ static void test_what_scipy_wrote(void **state)
             snprintf(path, sizeof path, FOLDER "%s", files[k].name);
             char *content = content_of(path, &bytes);
             spry_context *context = context_of(threads);
-            spry_matrix *A = NULL, *B = NULL, *P = NULL;
+            spry_matrix *A = NULL, *B = NULL;
             spry_error err = {0};
             spry_read_options o = SPRY_INIT(spry_read_options);
             o.drop_duplicates = files[k].drop;
@@ -72,7 +72,7 @@ static void test_what_scipy_wrote(void **state)
             assert_int_equal(0, spry_matrix_index_base(A));
             o.value_type = SPRY_PATTERN;
             o.index_type = o.offset_type = SPRY_I64;
-            assert_int_equal(SPRY_OK, spry_matrix_read(context, &P, path, &o, &err));
+            spry_matrix *P = read_matrix(context, path, &o);
             assert_int_equal(files[k].nnz, P->a.nnz);
             assert_null(P->a.values);
             spry_matrix_destroy(A);

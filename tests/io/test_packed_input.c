@@ -110,11 +110,9 @@ static void test_read(void **state)
         const sample *s = &samples[k];
         const packed p = pack(s);
         spry_matrix *A = NULL;
-        spry_error err = {0};
-        if (spry_matrix_read_memory(context, &A, p.bytes, p.count, "x", NULL, &err) != SPRY_OK)
-            fail_msg("%s", err.message);
+        MUST(spry_matrix_read_memory(context, &A, p.bytes, p.count, "x", NULL, err));
         expect_matrix(A, s);
-        assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, temporary_file(s->name, p.bytes, p.count), NULL, &err));
+        A = read_matrix(context, temporary_file(s->name, p.bytes, p.count), NULL);
         expect_matrix(A, s);
     }
     spry_context_destroy(context);
@@ -125,15 +123,13 @@ static void test_pipe(void **state)
     spry_context *context = context_of(2);
     for (int k = 0; k < SAMPLES; k++) {
         const packed p = pack(&samples[k]);
-        spry_matrix *A = NULL;
-        spry_error err = {0};
         int ends[2];
         char path[40];
         assert_int_equal(0, pipe(ends));
         assert_int_equal(p.count, write(ends[1], p.bytes, p.count));
         close(ends[1]);
         snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-        if (spry_matrix_read(context, &A, path, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_matrix *A = read_matrix(context, path, NULL);
         expect_matrix(A, &samples[k]);
         close(ends[0]);
     }

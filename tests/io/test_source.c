@@ -75,7 +75,7 @@ static void test_others(void **state)
     static const struct sample generated = {"", "", "generated", "", "", "", 9, 9, 33, YES, 0, NO};
     static const struct sample nowhere = {"", "", "", "", "", "", -1, -1, -1, 0, 0, 0};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *B = NULL;
+    spry_matrix *A = NULL;
     spry_error err = {0};
     spry_write_options options = SPRY_INIT(spry_write_options);
     spry_convert_options converting = SPRY_INIT(spry_convert_options);
@@ -83,15 +83,15 @@ static void test_others(void **state)
     expect(A, &generated, 0);
     const char *path = temporary_path("a.spry");
     assert_int_equal(SPRY_OK, spry_matrix_write(A, path, NULL, &err));
-    assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, NULL, &err));
+    spry_matrix *B = read_matrix(context, path, NULL);
     expect(B, &csr, 0);
     spry_matrix_destroy(B);
     options.format = "sell:c=4:sigma=8";
     assert_int_equal(SPRY_OK, spry_matrix_write(A, path, &options, &err));
-    assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, NULL, &err));
+    B = read_matrix(context, path, NULL);
     expect(B, &sell, 0);
     spry_matrix_destroy(B);
-    assert_int_equal(SPRY_OK, spry_matrix_convert(context, &B, A, &converting, &err));
+    B = convert_matrix(context, A, &converting);
     expect(B, &nowhere, 0);
     spry_matrix_destroy(B);
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_get_source(NULL, &(spry_source_info){0}, &err));

@@ -7,12 +7,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
-    } while (0)
-
 /* Formats with parameters that none of them takes by itself. */
 static const char *const formats[] = {"ell",         "sell:c=4:sigma=16", "sell:c=8:sigma=1",
                                       "hyb:width=3", "scoo:height=48",    "bsr:block=3",
@@ -34,39 +28,28 @@ static spry_matrix *generate(spry_context *context, const char *spec, spry_type 
 static spry_matrix *stored(spry_context *context, const spry_matrix *A, const char *format)
 {
     const char *path = temporary_path("stored.spry");
-    spry_matrix *B = NULL;
     spry_write_options options = SPRY_INIT(spry_write_options);
     options.format = format;
     MUST(spry_matrix_write(A, path, &options, err));
-    MUST(spry_matrix_read(context, &B, path, NULL, err));
+    spry_matrix *B = read_matrix(context, path, NULL);
     assert_int_equal(0, unlink(path));
     return B;
 }
 
-static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
-{
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    MUST(spry_spmv_plan_get_info(plan, &info, err));
-    return info;
-}
-
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
     options.op = op;
     options.memory_limit_bytes = INT64_MAX;
-    MUST(spry_spmv_plan_create(context, &plan, A, &options, err));
-    return plan;
+    return create_plan(context, A, &options);
 }
 
 /* y = op(A)*x of an x that depends on the place alone. */
 static void product(spry_context *context, const spry_spmv_plan *plan, spry_vector *y, int64_t m, int64_t n,
                     spry_type type)
 {
-    spry_vector x = {0};
-    MUST(spry_vector_create(context, &x, n, type, 0, err));
+    spry_vector x = create_vector(context, n, type, 0);
     MUST(spry_vector_create(context, y, m, type, 0, err));
     for (int64_t j = 0; j < n; j++) {
         const double value = 0.3 + 0.01 * (double)(j % 17);
@@ -108,7 +91,7 @@ static void test_plans_in_place(void **state)
                 const char *const asked[] = {NULL, "auto", name, formats[f]};
                 for (size_t a = 0; a < sizeof asked / sizeof *asked; a++) {
                     spry_spmv_plan *plan = plan_of(context, B, asked[a], SPRY_NO_TRANSPOSE);
-                    const spry_spmv_plan_info info = info_of(plan);
+                    const spry_spmv_plan_info info = plan_info(plan);
                     assert_string_equal(name, info.format);
                     assert_int_equal(a < 2 ? SPRY_REASON_STORED : SPRY_REASON_NAMED, info.reason_code);
                     if (a < 2) assert_non_null(strstr(info.reason, "the container holds format"));
@@ -186,14 +169,13 @@ static void test_conversions(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *B = stored(context, A, cases[c].stored);
-        spry_spmv_plan *plan = NULL;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = cases[c].format;
         options.ordering = cases[c].ordering;
         options.op = cases[c].op;
         options.memory_limit_bytes = INT64_MAX;
-        MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
-        const spry_spmv_plan_info info = info_of(plan);
+        spry_spmv_plan *plan = create_plan(context, B, &options);
+        const spry_spmv_plan_info info = plan_info(plan);
         if (info.from_file != cases[c].in_place) fail_msg("case %zu: from_file is %d", c, info.from_file);
         assert_int_equal(!cases[c].in_place, B->stored->csr != NULL);
         if (!cases[c].ordering) {
@@ -215,17 +197,16 @@ static void test_kernels(void **state)
 {
     spry_context *context = context_of(1);
     spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = stored(context, A, "ell");
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.kernel = "ell_portable_cpu";
-    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
-    assert_int_equal(1, info_of(plan).from_file);
-    assert_int_equal(SPRY_REASON_NAMED, info_of(plan).reason_code);
+    spry_spmv_plan *plan = create_plan(context, B, &options);
+    assert_int_equal(1, plan_info(plan).from_file);
+    assert_int_equal(SPRY_REASON_NAMED, plan_info(plan).reason_code);
     spry_spmv_plan_destroy(plan);
     options.kernel = "csr_portable_cpu";
-    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
-    assert_int_equal(0, info_of(plan).from_file);
-    assert_string_equal("csr", info_of(plan).format);
+    plan = create_plan(context, B, &options);
+    assert_int_equal(0, plan_info(plan).from_file);
+    assert_string_equal("csr", plan_info(plan).format);
     spry_spmv_plan_destroy(plan);
     options.kernel = NULL;
     options.vector_type = SPRY_F32;
@@ -241,15 +222,14 @@ static void check_pattern(spry_context *context, const spry_matrix *A, const cha
     spry_matrix *kept = stored(context, A, format);
     assert_non_null(kept->stored);
     for (int t = SPRY_F32; t <= SPRY_F64; t++) {
-        spry_spmv_plan *plan = NULL, *whole = NULL;
         spry_vector y = {0}, expected = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.vector_type = (spry_type)t;
-        MUST(spry_spmv_plan_create(context, &plan, kept, &options, err));
-        assert_int_equal(1, info_of(plan).from_file);
+        spry_spmv_plan *plan = create_plan(context, kept, &options);
+        assert_int_equal(1, plan_info(plan).from_file);
         product(context, plan, &y, A->a.rows, A->a.cols, (spry_type)t);
         options.format = format;
-        MUST(spry_spmv_plan_create(context, &whole, A, &options, err));
+        spry_spmv_plan *whole = create_plan(context, A, &options);
         product(context, whole, &expected, A->a.rows, A->a.cols, (spry_type)t);
         assert_memory_equal(expected.data, y.data, (size_t)A->a.rows * spry_type_bytes((spry_type)t));
         spry_spmv_plan_destroy(whole);
@@ -324,7 +304,7 @@ static void test_functions(void **state)
             break;
         case 3:
             MUST(spry_matrix_convert(context, &C, B, &coo, err));
-            MUST(spry_matrix_convert(context, &wanted_C, A, &coo, err));
+            wanted_C = convert_matrix(context, A, &coo);
             assert_same_matrix(wanted_C, C);
             break;
         case 4:
@@ -338,7 +318,7 @@ static void test_functions(void **state)
             break;
         case 7:
             MUST(spry_spgemm(context, &C, B, B, NULL, err));
-            MUST(spry_spgemm(context, &wanted_C, A, A, NULL, err));
+            wanted_C = multiply_matrices(context, A, A, NULL);
             assert_same_matrix(wanted_C, C);
             break;
         case 8:
@@ -363,8 +343,7 @@ static void test_functions(void **state)
         assert_non_null(B->stored->csr);
         const spry_arrays *made = &B->stored->csr->a;
         const int64_t bytes = spry_context_bytes(context);
-        spry_arrays shown = SPRY_INIT(spry_arrays);
-        MUST(spry_matrix_get_arrays(B, &shown, err));
+        spry_arrays shown = arrays_of(B);
         assert_ptr_equal(made->indices, shown.indices); /* made once */
         assert_int_equal(bytes, spry_context_bytes(context));
         assert_int_equal(SPRY_COPY, shown.ownership);
@@ -437,18 +416,18 @@ static void test_writing(void **state)
 static void test_read_options(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = NULL;
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0);
     const char *path = temporary_path("types.spry");
     spry_write_options write = SPRY_INIT(spry_write_options);
     spry_read_options read = SPRY_INIT(spry_read_options);
     write.format = "ell";
     MUST(spry_matrix_write(A, path, &write, err));
     read.value_type = SPRY_F64;
-    MUST(spry_matrix_read(context, &B, path, &read, err));
+    spry_matrix *B = read_matrix(context, path, &read);
     assert_non_null(B->stored);
     spry_matrix_destroy(B);
     read.value_type = SPRY_F32;
-    MUST(spry_matrix_read(context, &B, path, &read, err));
+    B = read_matrix(context, path, &read);
     assert_null(B->stored);
     assert_int_equal(SPRY_F32, B->a.value_type);
     assert_int_equal(A->a.nnz, B->a.nnz);
@@ -479,7 +458,7 @@ static void test_strange_parameters(void **state)
     const char *const asked[] = {"sell", "sell:c=4:sigma=16"};
     for (int a = 0; a < 2; a++) {
         spry_spmv_plan *plan = plan_of(context, B, asked[a], SPRY_NO_TRANSPOSE);
-        assert_int_equal(a == 0, info_of(plan).from_file);
+        assert_int_equal(a == 0, plan_info(plan).from_file);
         assert_same_product(context, A, plan, "sell:c=4:sigma=16", SPRY_NO_TRANSPOSE);
         spry_spmv_plan_destroy(plan);
     }
@@ -506,12 +485,11 @@ static void test_out_of_memory(void **state)
         spry_matrix *B = NULL;
         spry_spmv_plan *plans[2] = {NULL, NULL};
         spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
-        spry_arrays shown = SPRY_INIT(spry_arrays);
         int failures = 0;
         csr.format = "csr";
         if (spry_matrix_read(context, &B, path, NULL, NULL) != SPRY_OK) {
             failures++;
-            MUST(spry_matrix_read(context, &B, path, NULL, err));
+            B = read_matrix(context, path, NULL);
         }
         for (int p = 0; p < 2; p++) {
             spry_status status = spry_spmv_plan_create(context, &plans[p], B, p ? &csr : NULL, NULL);
@@ -520,7 +498,7 @@ static void test_out_of_memory(void **state)
             failures++;
             MUST(spry_spmv_plan_create(context, &plans[p], B, p ? &csr : NULL, err));
         }
-        MUST(spry_matrix_get_arrays(B, &shown, err));
+        (void)arrays_of(B);
         done = !call_failed(&m);
         assert_int_equal(!done, failures);
         spry_spmv_plan_destroy(plans[0]);

@@ -6,26 +6,18 @@
 
 #include <unistd.h>
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
-    } while (0)
-
 enum { X = 9, Y = 7, N = X * Y };
 
 static void check_plan(spry_context *context, const spry_matrix *B, spry_op op, const char *name, int copied,
                        const double *x, const double *expected)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     double y[N];
     options.device = 1;
     options.op = op;
     const int64_t conversions = mock.conversions;
-    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
-    MUST(spry_spmv_plan_get_info(plan, &info, err));
+    spry_spmv_plan *plan = create_plan(context, B, &options);
+    spry_spmv_plan_info info = plan_info(plan);
     if (copied) {
         assert_string_equal(name, info.format);
         assert_int_equal(SPRY_REASON_STORED, info.reason_code);
@@ -35,7 +27,7 @@ static void check_plan(spry_context *context, const spry_matrix *B, spry_op op, 
     assert_int_equal(0, info.from_file); /* runs read the device's copy */
     assert_int_equal(!copied, B->stored->csr != NULL);
     MUST(spry_spmv_plan_update(plan, NULL, err));
-    MUST(spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, err));
+    multiply_f64(plan, y, N, x, N);
     assert_memory_equal(expected, y, sizeof y);
     spry_spmv_plan_destroy(plan);
 }
@@ -52,15 +44,14 @@ static void test_copies(void **state)
         char name[16];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(format, ":"), format);
         spry_context *context = context_of(1);
-        spry_matrix *A = NULL, *B = NULL;
         spry_write_options write = SPRY_INIT(spry_write_options);
         const char *path = temporary_path("device.spry");
         write.format = format;
-        MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+        spry_matrix *A = generate_matrix(context, "laplace5,x=9,y=7");
         assert_int_equal(N, A->a.rows);
         MUST(spry_spmv(context, spry_vector_f64(y, N), NULL, A, spry_const_vector_f64(x, N), NULL, err));
         MUST(spry_matrix_write(A, path, &write, err));
-        MUST(spry_matrix_read(context, &B, path, NULL, err));
+        spry_matrix *B = read_matrix(context, path, NULL);
         mock.converts = 1;
         check_plan(context, B, op, name, op == SPRY_NO_TRANSPOSE || !spryi_find_format(name)->transposed_apart, x, y);
         mock.converts = 0;
@@ -76,11 +67,11 @@ static void test_copies(void **state)
 static void test_limit(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *B = NULL;
+    spry_matrix *B = NULL;
     spry_write_options write = SPRY_INIT(spry_write_options);
     const char *path = temporary_path("limit.spry");
     write.format = "ell";
-    MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+    spry_matrix *A = generate_matrix(context, "laplace5,x=9,y=7");
     MUST(spry_matrix_write(A, path, &write, err));
     for (int named = 0; named < 2; named++)
         for (int device = SPRY_CPU; device <= 1; device += 2) {
@@ -90,11 +81,11 @@ static void test_limit(void **state)
             options.device = device;
             options.format = named ? "ell" : NULL;
             options.memory_limit_bytes = 4800; /* csr and two vectors take 4 708 bytes, ell and they 5 040 */
-            MUST(spry_matrix_read(context, &B, path, NULL, err));
+            B = read_matrix(context, path, NULL);
             const spry_status status = spry_spmv_plan_create(context, &plan, B, &options, NULL);
             assert_int_equal(device == 1 && named ? SPRY_TOO_LARGE : SPRY_OK, status);
             if (status == SPRY_OK) {
-                MUST(spry_spmv_plan_get_info(plan, &info, err));
+                info = plan_info(plan);
                 assert_string_equal(device == 1 ? "csr" : "ell", info.format);
                 assert_int_equal(device != 1, info.from_file);
             }
@@ -110,15 +101,14 @@ static void test_limit(void **state)
 static void test_out_of_memory(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *B = NULL;
     spry_write_options write = SPRY_INIT(spry_write_options);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     const char *path = temporary_path("device.spry");
     write.format = "ell";
     options.device = 1;
-    MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+    spry_matrix *A = generate_matrix(context, "laplace5,x=9,y=7");
     MUST(spry_matrix_write(A, path, &write, err));
-    MUST(spry_matrix_read(context, &B, path, NULL, err));
+    spry_matrix *B = read_matrix(context, path, NULL);
     const int64_t bytes = spry_context_bytes(context);
     int failures = 0;
     for (int done = 0; !done;) {

@@ -8,12 +8,9 @@
 
 static spry_matrix *read_from(spry_context *context, const char *path, spry_type value_type)
 {
-    spry_error err = {0};
-    spry_matrix *A = NULL;
     spry_read_options options = SPRY_INIT(spry_read_options);
     options.value_type = value_type;
-    if (spry_matrix_read(context, &A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    return read_matrix(context, path, &options);
 }
 
 static spry_matrix *read_text(spry_context *context, const char *text, spry_type value_type)
@@ -23,18 +20,10 @@ static spry_matrix *read_text(spry_context *context, const char *text, spry_type
 
 static void write_to(const spry_matrix *A, const char *path, const char *format, const char *comment)
 {
-    spry_error err = {0};
     spry_write_options options = SPRY_INIT(spry_write_options);
     options.format = format;
     options.comment = comment;
-    if (spry_matrix_write(A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-}
-
-static spry_arrays arrays_of(const spry_matrix *A)
-{
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
-    return a;
+    MUST(spry_matrix_write(A, path, &options, err));
 }
 
 static void expect_text(const spry_matrix *A, const char *expected)
@@ -89,7 +78,6 @@ static void test_false_symmetry(void **state)
     spry_context *context = context_of(1);
     for (size_t v = 0; v < sizeof values / sizeof *values; v++)
         for (int symmetry = SPRY_SYMMETRIC; symmetry <= SPRY_SKEW_SYMMETRIC; symmetry++) {
-            spry_matrix *A = NULL;
             spry_arrays a = SPRY_INIT(spry_arrays);
             spry_error err = {0};
             a.layout = SPRY_CSR;
@@ -101,7 +89,7 @@ static void test_false_symmetry(void **state)
             a.indices = columns;
             a.values = values[v];
             a.symmetry = (spry_symmetry)symmetry;
-            assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+            spry_matrix *A = create_matrix(context, &a);
             int holds = v == 3 && symmetry == SPRY_SYMMETRIC;
             assert_int_equal(holds ? SPRY_OK : SPRY_INVALID_MATRIX, spry_matrix_check(A, NULL, &err));
             spry_matrix_destroy(A);
@@ -126,14 +114,14 @@ static void test_patterns(void **state)
             if (f < spry_format_count() && !spryi_container_stores(spryi_format_at(f))) continue;
             char path[512];
             snprintf(path, sizeof path, "%s", temporary_path("pattern.spry"));
-            spry_matrix *A = read_text(context, texts[t], SPRY_PATTERN), *B = NULL, *C = NULL;
+            spry_matrix *A = read_text(context, texts[t], SPRY_PATTERN), *B = NULL;
             write_to(A, path, name, NULL);
             B = read_from(context, path, SPRY_TYPE_DEFAULT);
             if (arrays_of(B).value_type != SPRY_PATTERN) fail_msg("%s comes back with values", name);
             assert_null(arrays_of(B).values);
             spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
             to_csr.layout = SPRY_CSR;
-            assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &to_csr, NULL));
+            spry_matrix *C = convert_matrix(context, B, &to_csr);
             assert_same_matrix(A, C);
             expect_text(C, texts[t]);
             spry_matrix_destroy(B);
@@ -177,23 +165,16 @@ static void test_repeated_pattern(void **state)
 {
     static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
     spry_context *context = context_of(1);
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = 2;
-    a.nnz = 4;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_PATTERN;
-    a.offsets = offsets;
-    a.indices = columns;
+    spry_arrays a = csr_arrays(2, 2, offsets, columns, NULL, SPRY_PATTERN);
     for (int f = 0; f < spry_format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
-        spry_matrix *A = NULL, *B = NULL, *C = NULL;
-        assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+        spry_matrix *B = NULL;
+        spry_matrix *A = create_matrix(context, &a);
         write_to(A, temporary_path("twice.spry"), spryi_format_at(f)->name, NULL);
         B = read_from(context, temporary_path("twice.spry"), SPRY_TYPE_DEFAULT);
         spry_convert_options summed = SPRY_INIT(spry_convert_options);
         summed.value_type = SPRY_F64;
-        assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &summed, NULL));
+        spry_matrix *C = convert_matrix(context, B, &summed);
         double *dense = dense_of(C);
         assert_true(dense[0] == 2 && dense[1] == 1 && dense[2] == 0 && dense[3] == 1);
         free(dense);
@@ -210,14 +191,13 @@ static void test_skew_pattern(void **state)
     static const int64_t offsets[] = {0, 0, 0};
     spry_context *context = context_of(1);
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
     a.layout = SPRY_CSR;
     a.rows = a.cols = 2;
     a.offset_type = a.index_type = SPRY_I64;
     a.value_type = SPRY_PATTERN;
     a.offsets = offsets;
     a.symmetry = SPRY_SKEW_SYMMETRIC;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+    spry_matrix *A = create_matrix(context, &a);
     expect_text(A, HEAD "pattern general\n2 2 0\n");
     spry_matrix_destroy(A);
     spry_matrix_destroy(read_from(context, temporary_path("expected.mtx"), SPRY_PATTERN));

@@ -3,32 +3,30 @@
 
 static uint64_t random_state = 2463534242u;
 
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 static char *write_random_number(char *to, int kind)
 {
     if (kind < 4) { /* digits before and behind the point, perhaps none on one side */
-        int before = (int)(next_random() % (kind == 0 ? 2 : 12)), behind = (int)(next_random() % 22);
+        int before = (int)(next_random(&random_state) % (kind == 0 ? 2 : 12)),
+            behind = (int)(next_random(&random_state) % 22);
         if (before + behind == 0) before = 1;
-        if (next_random() % 2) *to++ = next_random() % 8 ? '-' : '+';
-        for (int d = 0; d < before; d++) *to++ = (char)('0' + (next_random() % 4 ? next_random() % 10 : 0));
-        if (kind == 0 && before == 0 && next_random() % 2) *to++ = '0';
-        if (behind > 0 || next_random() % 2) *to++ = '.';
-        for (int d = 0; d < behind; d++) *to++ = (char)('0' + (next_random() % 4 ? next_random() % 10 : 0));
-        if (kind == 3) to += sprintf(to, next_random() % 2 ? "e%+03d" : "E%d", (int)(next_random() % 600) - 300);
+        if (next_random(&random_state) % 2) *to++ = next_random(&random_state) % 8 ? '-' : '+';
+        for (int d = 0; d < before; d++)
+            *to++ = (char)('0' + (next_random(&random_state) % 4 ? next_random(&random_state) % 10 : 0));
+        if (kind == 0 && before == 0 && next_random(&random_state) % 2) *to++ = '0';
+        if (behind > 0 || next_random(&random_state) % 2) *to++ = '.';
+        for (int d = 0; d < behind; d++)
+            *to++ = (char)('0' + (next_random(&random_state) % 4 ? next_random(&random_state) % 10 : 0));
+        if (kind == 3)
+            to += sprintf(to, next_random(&random_state) % 2 ? "e%+03d" : "E%d",
+                          (int)(next_random(&random_state) % 600) - 300);
         return to;
     }
     union {
         uint64_t bits;
         double x;
-    } any = {next_random()};
-    if (kind == 4) any.bits = (any.bits & UINT64_C(0x800fffffffffffff)) | (1023 - 20 + next_random() % 40) << 52;
+    } any = {next_random(&random_state)};
+    if (kind == 4)
+        any.bits = (any.bits & UINT64_C(0x800fffffffffffff)) | (1023 - 20 + next_random(&random_state) % 40) << 52;
     if ((any.bits >> 52 & 0x7ff) == 0x7ff) any.bits ^= UINT64_C(1) << 62;
     return to + sprintf(to, kind == 5 ? "%.17g" : kind == 6 ? "%.16e" : "%.17g", any.x);
 }
@@ -44,19 +42,16 @@ static void check_values(int array)
     for (int k = 0; k < COUNT; k++) {
         if (!array) to += sprintf(to, k % 50 == 0 ? " %d\t %d  " : "%d %d ", k + 1, COUNT - k);
         starts[k] = to;
-        to = write_random_number(to, (int)(next_random() % 7));
-        to += sprintf(to, next_random() % 16 ? "\n" : next_random() % 2 ? "\r\n" : " \n");
+        to = write_random_number(to, (int)(next_random(&random_state) % 7));
+        to += sprintf(to, next_random(&random_state) % 16 ? "\n" : next_random(&random_state) % 2 ? "\r\n" : " \n");
     }
     spry_context *context = context_of(2);
     for (int type = SPRY_F32; type <= SPRY_F64; type++) {
         spry_read_options options = SPRY_INIT(spry_read_options);
         options.value_type = (spry_type)type;
         spry_matrix *A = NULL;
-        spry_error err = {0};
-        if (spry_matrix_read_memory(context, &A, text, (size_t)(to - text), "x", &options, &err) != SPRY_OK)
-            fail_msg("%s", err.message);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+        MUST(spry_matrix_read_memory(context, &A, text, (size_t)(to - text), "x", &options, err));
+        spry_arrays a = arrays_of(A);
         const int32_t *Aj = a.indices;
         for (int64_t e = 0; e < a.nnz; e++) {
             int k = array ? Aj[e] : (int)e;
@@ -97,19 +92,17 @@ static void test_integers(void **state)
     for (int k = 0; k < INTEGERS; k++) {
         to += sprintf(to, "%d 1 ", k + 1);
         char *start = to;
-        if (next_random() % 2) *to++ = '-';
-        for (int d = (int)(next_random() % 28); d >= 0; d--) *to++ = (char)('0' + next_random() % 10);
+        if (next_random(&random_state) % 2) *to++ = '-';
+        for (int d = (int)(next_random(&random_state) % 28); d >= 0; d--)
+            *to++ = (char)('0' + next_random(&random_state) % 10);
         *to = '\0';
         expected[k] = strtod(start, NULL);
         *to++ = '\n';
     }
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
-    spry_error err = {0};
-    if (spry_matrix_read_memory(context, &A, text, (size_t)(to - text), "x", NULL, &err) != SPRY_OK)
-        fail_msg("%s", err.message);
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    MUST(spry_matrix_read_memory(context, &A, text, (size_t)(to - text), "x", NULL, err));
+    spry_arrays a = arrays_of(A);
     assert_int_equal(INTEGERS, a.nnz);
     assert_memory_equal(expected, a.values, INTEGERS * sizeof *expected);
     spry_matrix_destroy(A);

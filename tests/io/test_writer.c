@@ -12,16 +12,13 @@
 static spry_matrix *read_text(spry_context *context, const char *text, const spry_read_options *options)
 {
     spry_matrix *A = NULL;
-    spry_error err = {0};
-    if (spry_matrix_read_memory(context, &A, text, strlen(text), "x", options, &err) != SPRY_OK)
-        fail_msg("%s", err.message);
+    MUST(spry_matrix_read_memory(context, &A, text, strlen(text), "x", options, err));
     return A;
 }
 
 static void write_to(const spry_matrix *A, const char *path, const spry_write_options *options)
 {
-    spry_error err = {0};
-    if (spry_matrix_write(A, path, options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_write(A, path, options, err));
 }
 
 static void expect_written(const spry_matrix *A, const spry_write_options *options, const char *expected)
@@ -81,7 +78,7 @@ static void test_csv(void **state)
         path = temporary_path("written.CSV.gz");
         write_to(A, path, NULL);
         if (spry_matrix_nnz(A) > 0) {
-            assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, &from_1, NULL));
+            B = read_matrix(context, path, &from_1);
             assert_int_equal(spry_matrix_nnz(A), spry_matrix_nnz(B));
         }
         options.comment = "none";
@@ -182,8 +179,7 @@ static void test_layouts(void **state)
         a.row_indices = layout == SPRY_COO ? rows : NULL;
         a.indices = indices;
         a.values = values;
-        spry_matrix *A = NULL;
-        assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+        spry_matrix *A = create_matrix(context, &a);
         expect_written(A, NULL, expected[layout - 1]);
         spry_matrix_destroy(A);
     }
@@ -195,9 +191,8 @@ static void test_unsound_matrix(void **state)
     static const int32_t offsets[3] = {0, 1, 2}, columns[2] = {0, 2};
     static const double values[2] = {1, 2};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
     spry_error err = {0};
-    assert_int_equal(SPRY_OK, spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL));
+    spry_matrix *A = borrow_csr(context, 2, 2, offsets, columns, values);
     const char *path = temporary_path("unsound.mtx");
     assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_write(A, path, NULL, &err));
     assert_string_equal("entry 1 is at row 1, column 2 (counted from 0), outside the 2 x 2 matrix", err.message);
@@ -210,14 +205,6 @@ static void test_unsound_matrix(void **state)
 
 static uint64_t random_state = 7;
 
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
 /* 300 x 4000 with random bits as values, all of them finite or infinite. */
 static spry_matrix *random_matrix(spry_context *context, spry_type type)
 {
@@ -229,9 +216,9 @@ static spry_matrix *random_matrix(spry_context *context, spry_type type)
     int32_t nnz = offsets[0] = 0;
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < COLUMNS; j++) {
-            if (next_random() % EVERY) continue;
-            uint64_t bits = next_random();
-            uint32_t bits32 = (uint32_t)next_random();
+            if (next_random(&random_state) % EVERY) continue;
+            uint64_t bits = next_random(&random_state);
+            uint32_t bits32 = (uint32_t)next_random(&random_state);
             memcpy(&values[nnz], &bits, sizeof bits);
             memcpy(&values32[nnz], &bits32, sizeof bits32);
             if (isnan(values[nnz])) values[nnz] = INFINITY;
@@ -240,19 +227,13 @@ static spry_matrix *random_matrix(spry_context *context, spry_type type)
         }
         offsets[i + 1] = nnz;
     }
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = ROWS;
-    a.cols = COLUMNS;
-    a.nnz = nnz;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = type;
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = type == SPRY_F64 ? (void *)values : type == SPRY_F32 ? (void *)values32 : NULL;
+    spry_arrays a = csr_arrays(ROWS, COLUMNS, offsets, columns,
+                               type == SPRY_F64   ? (void *)values
+                               : type == SPRY_F32 ? (void *)values32
+                                                  : NULL,
+                               type);
     a.ownership = SPRY_COPY;
-    spry_matrix *A = NULL;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+    spry_matrix *A = create_matrix(context, &a);
     free(offsets);
     free(columns);
     free(values);
@@ -270,12 +251,12 @@ static void test_round_trip(void **state)
             for (int threads = 1; threads <= 5; threads += 2) {
                 spry_context *context = context_of(threads);
                 random_state = 7;
-                spry_matrix *A = random_matrix(context, (spry_type)type), *B = NULL;
+                spry_matrix *A = random_matrix(context, (spry_type)type);
                 spry_read_options options = SPRY_INIT(spry_read_options);
                 options.value_type = (spry_type)type;
                 const char *path = temporary_path(names[gz]);
                 write_to(A, path, NULL);
-                assert_int_equal(SPRY_OK, spry_matrix_read(context, &B, path, &options, NULL));
+                spry_matrix *B = read_matrix(context, path, &options);
                 assert_same_matrix(A, B);
                 size_t bytes;
                 char *text = content_of(path, &bytes);

@@ -59,26 +59,14 @@ void problem_free(problem *p)
 
 spry_arrays problem_arrays(const problem *p)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = p->rows;
-    a.cols = p->cols;
-    a.nnz = p->nnz;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = p->type;
-    a.offsets = p->offsets;
-    a.indices = p->columns;
-    a.values = p->values;
+    spry_arrays a = csr_arrays(p->rows, p->cols, p->offsets, p->columns, p->values, p->type);
     return a;
 }
 
 spry_matrix *problem_matrix(spry_context *context, const problem *p)
 {
     spry_arrays a = problem_arrays(p);
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    return create_matrix(context, &a);
 }
 
 int64_t x_length(const problem *p, spry_op op)
@@ -148,15 +136,11 @@ spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
 spry_spmv_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors)
 {
     spry_spmv_options options = gpu_options(kernel, op, vectors);
-    spry_spmv_plan *plan = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
-    return plan;
+    return create_plan(context, A, &options);
 }
 
 int64_t workspace_of(const spry_spmv_plan *plan)
 {
-    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     return info.workspace_bytes;
 }

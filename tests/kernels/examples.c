@@ -12,10 +12,7 @@ const example tutorial = {"the tutorial's", 4, 9, ptr, indices, data, tutorial_x
 
 spry_matrix *example_matrix(spry_context *context, const example *e)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, e->rows, e->rows, e->offsets, e->columns, e->values, NULL),
-                     SPRY_OK);
-    return A;
+    return borrow_csr(context, e->rows, e->rows, e->offsets, e->columns, e->values);
 }
 
 static double number_at(const void *vector, spry_type type, int i)
@@ -55,12 +52,12 @@ static void check_product(const example *e, const spry_spmv_plan *plan, const ch
 
 static void check_kernel(spry_context *context, const example *e, spry_spmv_options *options, spry_type type)
 {
-    spry_matrix *A = NULL, *as_f64 = example_matrix(context, e);
+    spry_matrix *as_f64 = example_matrix(context, e);
     spry_convert_options convert = SPRY_INIT(spry_convert_options);
     spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     convert.value_type = type;
-    assert_int_equal(spry_matrix_convert(context, &A, as_f64, &convert, NULL), SPRY_OK);
+    spry_matrix *A = convert_matrix(context, as_f64, &convert);
     if (spry_spmv_plan_create(context, &plan, A, options, &err) != SPRY_OK)
         fail_msg("%s matrix, %s: %s", e->name, options->kernel, err.message);
     check_product(e, plan, options->kernel, type, 0);
@@ -74,8 +71,7 @@ int multiply_examples(spry_context *context, const char *device)
 {
     int tried = 0;
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
+        spry_kernel_info kernel = kernel_info(context, k);
         const int plain = strcmp(kernel.operations, "spmv") == 0 || strcmp(kernel.operations, "spmv spmv_t") == 0;
         if (!kernel.available || !plain || strcmp(kernel.device_kind, device) != 0) continue;
         const char *const formats[] = {kernel.format, strcmp(kernel.format, "hyb") == 0 ? "hyb:width=1" : NULL};

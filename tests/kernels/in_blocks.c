@@ -10,12 +10,12 @@ static void set(void *values, spry_type type, int64_t k, double value)
 
 spry_matrix *matrix_in_blocks(spry_context *context, const char *spec, int b, unsigned holes, spry_type type)
 {
-    spry_matrix *pattern = NULL, *A = NULL;
-    spry_arrays p = SPRY_INIT(spry_arrays), a = SPRY_INIT(spry_arrays);
+    spry_matrix *pattern = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
     spry_read_options without_values = SPRY_INIT(spry_read_options);
     without_values.value_type = SPRY_PATTERN;
     assert_int_equal(spry_matrix_generate(context, &pattern, spec, &without_values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(pattern, &p, NULL), SPRY_OK);
+    spry_arrays p = arrays_of(pattern);
     const int32_t *offsets = p.offsets, *indices = p.indices;
     int32_t *rows = malloc((size_t)(p.rows * b + 1) * sizeof *rows);
     int32_t *columns = malloc((size_t)(p.nnz * b * b) * sizeof *columns), k = 0;
@@ -41,7 +41,7 @@ spry_matrix *matrix_in_blocks(spry_context *context, const char *spec, int b, un
     a.indices = columns;
     a.values = values;
     a.ownership = SPRY_COPY;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     free(rows);
     free(columns);
     free(values);

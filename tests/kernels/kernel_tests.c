@@ -432,8 +432,7 @@ void columns_row_by_row(void **state)
             o.threads = 1 + number % 2;
             o.memory_limit_bytes = (int64_t)64 << 20; /* in place of the padding guard */
             spry_spmv_plan *plan = NULL;
-            spry_matrix *A = NULL;
-            assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+            spry_matrix *A = create_matrix(context, &g.a);
             const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
             spry_matrix_destroy(A);
             if (status == SPRY_TOO_LARGE) continue; /* too much padding */
@@ -480,8 +479,7 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
     o.vector_type = s->type;
     o.row_major = 1;
     spry_spmv_plan *plan = NULL;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_create(contexts[1], &A, &g->a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(contexts[1], &g->a);
     const spry_status status = spry_spmv_plan_create(contexts[1], &plan, A, &o, NULL);
     spry_matrix_destroy(A);
     if (status == SPRY_TOO_LARGE) return; /* too much padding */
@@ -498,8 +496,7 @@ static void check_mixed(spry_context *const contexts[2], const material *s, cons
 static int has_duplicates(spry_context *context, const given *g)
 {
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_create(context, &A, &g->a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &g->a);
     assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
     spry_matrix_destroy(A);
     return report.duplicates > 0;
@@ -554,8 +551,7 @@ void every_simd_level(void **state)
             material s;
             set_up(&s, number, type, tested_op);
             given g = given_make(&s.f, s.values, &forms[0], type, number % 3);
-            spry_matrix *A = NULL;
-            assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+            spry_matrix *A = create_matrix(context, &g.a);
             for (int f = -1; f < spry_format_count(); f++) {
                 if (!is_due(f + 1, number)) continue;
                 spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -565,8 +561,7 @@ void every_simd_level(void **state)
                 spry_status status = spry_spmv_plan_create(context, &plan, A, &options, NULL);
                 if (f >= 0 && (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED)) continue;
                 if (status != SPRY_OK) fail_msg("%s of %s: status %d", options.format, s.f.name, (int)status);
-                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan_info info = plan_info(plan);
                 if (l == 0 && strstr(info.kernel, "avx")) fail_msg("%s at level portable", info.kernel);
                 if (l == 1 && strstr(info.kernel, "avx512")) fail_msg("%s at level avx2", info.kernel);
                 trial t = {&s.f, &forms[0], info.kernel, type, number % pairs_there_are(), tested_op};

@@ -112,12 +112,10 @@ static void every_kernel(spry_type type, const char *ordering)
     for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));)
         for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
             spry_spmv_options o = gpu_options(kernel, SPRY_NO_TRANSPOSE, on_gpu);
-            spry_spmv_plan *plan = NULL;
-            spry_error err = {0};
             o.columns = shapes[0].columns;
             o.row_major = 1;
             o.ordering = ordering;
-            if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
             const int several = !ordering && on_gpu && (spryi_find_kernel(kernel)->several & SPRYI_OP_SPMV) != 0;
             const size_t many = several ? sizeof shapes / sizeof *shapes : 1;
             for (size_t n = 0; n < many; n++) {

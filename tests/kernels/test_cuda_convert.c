@@ -167,13 +167,13 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     on_device.indices = upload(a->indices, a->nnz * 4);
     if (a->values) on_device.values = upload(a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
     on_device.device = 1;
-    spry_matrix *A = NULL, *B = NULL, *checked = NULL;
+    spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    assert_int_equal(spry_matrix_create(context, &checked, a, NULL), SPRY_OK); /* A learns nothing of its order */
+    spry_matrix *checked = create_matrix(context, a); /* A learns nothing of its order */
     if (spry_matrix_check(checked, NULL, &err) != SPRY_OK) fail_msg("%s: %s", name, err.message);
     spry_matrix_destroy(checked);
-    assert_int_equal(spry_matrix_create(context, &A, a, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_create(context, &B, &on_device, NULL), SPRY_OK);
+    A = create_matrix(context, a);
+    spry_matrix *B = create_matrix(context, &on_device);
     for (int n = 0; n < CASES; n++) {
         char what[256];
         if (a->value_type == SPRY_PATTERN && !takes_patterns(cases[n].format)) continue;
@@ -195,6 +195,18 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     discard(on_device.values);
 }
 
+/* One of six variants: types of values, of offsets, and patterns. */
+static void try_family(spry_context *context, const family *f, int variant, int64_t limit, int turn, const char *only)
+{
+    const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
+    double *values = random_numbers(f->nnz, type, 9);
+    form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
+    given g = given_make(f, values, &how, type, variant / 2 % 2);
+    try_matrix(context, f->name, &g.a, limit, turn, 0, only);
+    given_free(&g);
+    free(values);
+}
+
 /* Two of the six variants of each family, in turn: all take minutes. */
 static void every_family(void **state)
 {
@@ -202,14 +214,8 @@ static void every_family(void **state)
     for (int number = 0, turn = 0; number < family_count(); number = family_next(number, 1), turn++) {
         family f = family_make(number);
         for (int variant = turn % 3; variant < 6; variant += 3) {
-            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
-            double *values = random_numbers(f.nnz, type, 9);
-            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
-            given g = given_make(&f, values, &how, type, variant / 2 % 2);
-            try_matrix(context, f.name, &g.a, 0, turn, 0, NULL);                     /* the guard refuses some */
-            try_matrix(context, f.name, &g.a, (int64_t)64 << 20, turn + 1, 0, NULL); /* in place of the guard */
-            given_free(&g);
-            free(values);
+            try_family(context, &f, variant, 0, turn, NULL);                     /* the guard refuses some */
+            try_family(context, &f, variant, (int64_t)64 << 20, turn + 1, NULL); /* in place of the guard */
         }
         family_free(&f);
     }
@@ -292,13 +298,7 @@ static void packed_slices(void **state)
         family f = draw_family(seed, 1 + (int64_t)seed % 6);
         for (int variant = 0; variant < 6; variant++) {
             if ((variant + (int)seed) % 3 == 2) continue;
-            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
-            double *values = random_numbers(f.nnz, type, 9);
-            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
-            given g = given_make(&f, values, &how, type, variant / 2 % 2);
-            try_matrix(context, f.name, &g.a, 0, 0, 0, "packed");
-            given_free(&g);
-            free(values);
+            try_family(context, &f, variant, 0, 0, "packed");
         }
         family_free(&f);
     }
@@ -351,13 +351,7 @@ static void swept_blocks(void **state)
     for (uint64_t seed = 1; seed <= 12; seed++) {
         family f = draw_uneven(seed);
         for (int variant = 0; variant < 4; variant++) {
-            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
-            double *values = random_numbers(f.nnz, type, 9);
-            form how = {.layout = SPRY_CSR, .place = ON_HEAP};
-            given g = given_make(&f, values, &how, type, variant / 2);
-            try_matrix(context, f.name, &g.a, (int64_t)256 << 20, variant, 0, "swept");
-            given_free(&g);
-            free(values);
+            try_family(context, &f, variant, (int64_t)256 << 20, variant, "swept");
         }
         family_free(&f);
     }
@@ -468,13 +462,7 @@ static void windowed_windows(void **state)
         family f = seed <= 20 ? draw_mesh(seed) : seed <= 28 ? draw_wide(seed) : draw_full(seed);
         for (int variant = 0; variant < 6; variant++) {
             if ((variant + (int)seed) % 3 == 2) continue;
-            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
-            double *values = random_numbers(f.nnz, type, 9);
-            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
-            given g = given_make(&f, values, &how, type, variant / 2 % 2);
-            try_matrix(context, f.name, &g.a, 0, variant, 0, "windowed");
-            given_free(&g);
-            free(values);
+            try_family(context, &f, variant, 0, variant, "windowed");
         }
         family_free(&f);
     }
@@ -498,19 +486,17 @@ static void large_matrices(void **state)
             spry_context_destroy(context);
             continue;
         }
-        spry_arrays arrays = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(A, &arrays, NULL), SPRY_OK);
+        spry_arrays arrays = arrays_of(A);
         arrays.ownership = SPRY_BORROW; /* a device's arrays cannot be copied */
         try_matrix(context, specs[n], &arrays, 0, 0, 1, NULL);
         for (int c = 0; c < CASES; c++) {
             spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
             spry_spmv_plan *plan = NULL;
-            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             options.format = cases[c].format;
             options.memory_limit_bytes = 0;
             if (strchr(cases[c].format, ':')) continue;
             if (spry_spmv_plan_create(context, &plan, A, &options, NULL) != SPRY_OK) continue;
-            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan_info info = plan_info(plan);
             printf("%-22s %-22s set-up %9.0f us, upload %9.0f us, storage %lld bytes\n", specs[n], cases[c].format,
                    info.setup_us, info.upload_us, (long long)info.storage_bytes);
             spry_spmv_plan_destroy(plan);

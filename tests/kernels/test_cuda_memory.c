@@ -70,9 +70,7 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
 static void out_of_device_memory(void **state)
 {
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, "gen:grid5,x=600,y=600", NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_matrix *A = generate_matrix(context, "gen:grid5,x=600,y=600");
     hog most = {.count = 0};
     int64_t before = free_memory();
     int index = 0;
@@ -142,8 +140,7 @@ static void matrix_in_device_memory(void **state)
     a.indices = device[1];
     a.values = device[2];
     a.device = 1;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     double *ones = malloc(ROWS * sizeof *ones);
     if (!ones) abort();
     for (int64_t j = 0; j < ROWS; j++) ones[j] = 1;
@@ -300,9 +297,7 @@ static void hook_release(void *user, int device, void *pointer, int64_t bytes)
 
 static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, void **blocks)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *moved = NULL;
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     const void **arrays[] = {&a.offsets, &a.indices, &a.values};
     const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
                              a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
@@ -314,19 +309,17 @@ static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, vo
     }
     a.device = 1;
     a.ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(context, &moved, &a, NULL), SPRY_OK);
-    return moved;
+    return create_matrix(context, &a);
 }
 
 /* A plan, converted on the GPU where it can be, run with vectors there and here, and destroyed while it runs. */
 static void hooked_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
 {
     const int64_t n = spry_matrix_rows(A);
-    spry_vector x, y;
     double *expected = calloc((size_t)n, sizeof *expected), *found = calloc((size_t)n, sizeof *found);
     if (!expected || !found) abort();
-    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 1, NULL), SPRY_OK);
-    assert_int_equal(spry_vector_create(context, &y, n, SPRY_F64, 1, NULL), SPRY_OK);
+    spry_vector x = create_vector(context, n, SPRY_F64, 1);
+    spry_vector y = create_vector(context, n, SPRY_F64, 1);
     for (int64_t i = 0; i < n; i++) found[i] = (double)(1 + i % 7);
     assert_int_equal(spry_device_copy(context, x.data, 1, found, 0, n * 8, NULL, NULL), SPRY_OK);
     for (int vectors = 0; vectors < 2; vectors++) {
@@ -352,13 +345,13 @@ static void hooks_have_all(void **state)
     handed_out g = {.calls = 0};
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
-    spry_matrix *A = NULL, *moved = NULL;
+    spry_matrix *moved = NULL;
     void *blocks[3];
     options.device_allocate = hook_allocate;
     options.device_release = hook_release;
     options.device_user = &g;
     assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:laplace5,x=150,y=150", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "gen:laplace5,x=150,y=150");
     moved = moved_to_gpu(context, A, blocks);
     assert_int_equal(g.held, 3);
     for (int op = 0; op < 2; op++) {
@@ -376,7 +369,7 @@ static void hooks_have_all(void **state)
     spry_matrix *C = NULL;
     product.device = product.result_device = 1;
     for (product.drop_zeros = 0; product.drop_zeros < 2; product.drop_zeros++) {
-        assert_int_equal(spry_spgemm(context, &C, moved, A, &product, NULL), SPRY_OK);
+        C = multiply_matrices(context, moved, A, &product);
         assert_true(g.held > 3);
         spry_matrix_destroy(C);
         assert_int_equal(g.held, 3);
@@ -399,28 +392,25 @@ static void owned_bytes_of_patterns(void **state)
     handed_out g = {.calls = 0};
     spry_context_options options = SPRY_INIT(spry_context_options);
     spry_context *context = NULL;
-    spry_matrix *A = NULL, *moved = NULL;
+    spry_matrix *moved = NULL;
     void *blocks[3];
     int index = 0;
     options.device_allocate = hook_allocate;
     options.device_release = hook_release;
     options.device_user = &g;
     assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:uniform,rows=3000,degree=5", NULL, NULL), SPRY_OK);
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *pattern = NULL;
+    spry_matrix *A = generate_matrix(context, "gen:uniform,rows=3000,degree=5");
     moved = moved_to_gpu(context, A, blocks);
-    assert_int_equal(spry_matrix_get_arrays(moved, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(moved);
     a.value_type = SPRY_PATTERN;
     a.values = NULL;
     a.ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(context, &pattern, &a, NULL), SPRY_OK);
+    spry_matrix *pattern = create_matrix(context, &a);
     enum { EMPTY_ARRAYS = 8 }; /* each takes a byte */
     const int64_t before = g.held_bytes;
     for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));) {
         spry_spmv_plan *plan = gpu_plan(context, pattern, kernel, SPRY_NO_TRANSPOSE, 1);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_spmv_plan_info info = plan_info(plan);
         if (g.held_bytes - before > info.owned_bytes + EMPTY_ARRAYS)
             fail_msg("%s: %lld bytes were allocated, %lld are told", kernel, (long long)(g.held_bytes - before),
                      (long long)info.owned_bytes);

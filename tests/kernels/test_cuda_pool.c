@@ -12,8 +12,7 @@
 static void *allocate(const spry_context *context, int64_t bytes)
 {
     void *data = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_device_allocate(context, &data, 1, bytes, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_device_allocate(context, &data, 1, bytes, err));
     return data;
 }
 
@@ -144,10 +143,7 @@ static void freed_under_way(void **state)
     enum { RUNS = 300, BLOCKS = 48, SIDE = 1000, ROWS = SIDE * SIDE };
     static const char *const kernels[] = {"csr_merge_cuda", "ell_slots_cuda", "coo_segmented_cuda"};
     spry_context *context = context_of(2);
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, "gen:grid5,x=1000,y=1000", NULL, &err) != SPRY_OK)
-        fail_msg("%s", err.message);
+    spry_matrix *A = generate_matrix(context, "gen:grid5,x=1000,y=1000");
     double *expected = malloc(ROWS * sizeof *expected), *found = malloc(ROWS * sizeof *found);
     if (!expected || !found) abort();
     for (int i = 0; i < ROWS; i++) expected[i] = 1 + i % 7;

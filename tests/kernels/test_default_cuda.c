@@ -97,15 +97,12 @@ static void a_plan_for_few(void **state)
         for (int any = 0; any < 2; any++)
             for (int64_t calls = 0; calls < 12; calls++) {
                 spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-                spry_error err = SPRY_ERROR_INIT;
-                spry_spmv_plan *plan = NULL;
                 options.device = 1;
                 options.op = (spry_op)op;
                 options.expected_calls = calls;
                 options.allow_nondeterministic = any;
-                if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan *plan = create_plan(context, A, &options);
+                spry_spmv_plan_info info = plan_info(plan);
                 if (!any) assert_int_equal(info.deterministic, 1);
                 spry_spmv_plan_destroy(plan);
             }

@@ -20,7 +20,6 @@ static const int32_t printed_JA[] = {0, 3, 0, 1, 3, 0, 2, 3, 4, 2, 0, 1};
 
 static spry_matrix *coordinates(const int32_t *rows, const int32_t *columns)
 {
-    spry_matrix *A = NULL;
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_COO;
     a.rows = a.cols = lecture.rows;
@@ -30,31 +29,27 @@ static spry_matrix *coordinates(const int32_t *rows, const int32_t *columns)
     a.values = lecture.values;
     a.value_type = SPRY_F64;
     a.index_type = SPRY_I32;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_OK);
     return A;
 }
 
 static void multiply(const spry_matrix *A, const char *format, double *y)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, lecture.rows), NULL,
-                                        spry_const_vector_f64(lecture.x, lecture.rows), NULL, NULL, NULL),
-                     SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &options);
+    multiply_f64(plan, y, lecture.rows, lecture.x, lecture.rows);
     spry_spmv_plan_destroy(plan);
 }
 
 /* COO with the tails put right is the CSR printed; as printed it is another matrix, whose rows 3 and 4 differ. */
 static void coordinates_as_printed(void **state)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
     double y[MOST_ROWS];
-    spry_matrix *right = coordinates(IR, lecture.columns), *printed = coordinates(printed_IR, printed_JA), *csr = NULL;
-    assert_int_equal(spry_matrix_convert(context, &csr, right, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(csr, &a, NULL), SPRY_OK);
+    spry_matrix *right = coordinates(IR, lecture.columns), *printed = coordinates(printed_IR, printed_JA);
+    spry_matrix *csr = convert_matrix(context, right, NULL);
+    spry_arrays a = arrays_of(csr);
     assert_memory_equal(a.offsets, lecture.offsets, 6 * sizeof(int32_t));
     assert_memory_equal(a.indices, lecture.columns, 12 * sizeof(int32_t));
     assert_memory_equal(a.values, lecture.values, 12 * sizeof(double));
@@ -72,12 +67,11 @@ static void columns(void **state)
 {
     static const int32_t offsets[] = {0, 3, 4, 6, 10, 12}, rows[] = {0, 1, 2, 1, 2, 3, 0, 1, 2, 3, 2, 4};
     static const double values[] = {1, 3, 6, 2, 8, 5, 1, 3, 9, 9, 2, 25};
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_matrix *A = example_matrix(context, &lecture), *csc = NULL;
+    spry_matrix *A = example_matrix(context, &lecture);
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
-    assert_int_equal(spry_matrix_convert(context, &csc, A, &options, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(csc, &a, NULL), SPRY_OK);
+    spry_matrix *csc = convert_matrix(context, A, &options);
+    spry_arrays a = arrays_of(csc);
     assert_memory_equal(a.offsets, offsets, sizeof offsets);
     assert_memory_equal(a.indices, rows, sizeof rows);
     assert_memory_equal(a.values, values, sizeof values);
@@ -87,11 +81,9 @@ static void columns(void **state)
 
 static spry_spmv_plan *plan_in(const spry_matrix *A, const char *format)
 {
-    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
-    return plan;
+    return create_plan(context, A, &options);
 }
 
 /* Column-major, as wide as the longest row: element s of row i at i + s*rows. */
@@ -143,14 +135,14 @@ static int64_t words(const spry_matrix *A, const char *format)
  */
 static void words_of_the_table(void **state)
 {
-    spry_matrix *A = example_matrix(context, &lecture), *uniform = NULL;
+    spry_matrix *A = example_matrix(context, &lecture);
     assert_int_equal(words(A, "csr"), 2 * 12 + 5 + 1);
     assert_int_equal(words(A, "csc"), 2 * 12 + 5 + 1);
     assert_int_equal(words(A, "ell"), 2 * 5 * 4);
     assert_int_equal(words(A, "coo"), 3 * 12);
     assert_int_equal(words(A, "hyb"), 2 * 5 * 2 + 3 * 3);
     assert_true(words(A, "hyb") < 3 * 12);
-    assert_int_equal(spry_matrix_generate(context, &uniform, "diagonal,rows=64", NULL, NULL), SPRY_OK);
+    spry_matrix *uniform = generate_matrix(context, "diagonal,rows=64");
     assert_int_equal(words(uniform, "hyb"), 2 * 64);
     spry_matrix_destroy(uniform);
     spry_matrix_destroy(A);
@@ -162,9 +154,8 @@ static void overhead_of_ell(void **state)
     static const int32_t offsets[] = {0, 40, 40, 40, 40};
     static double values[40];
     int32_t indices[40];
-    spry_matrix *A = NULL;
     for (int32_t j = 0; j < 40; j++) indices[j] = j;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 40, offsets, indices, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 4, 40, offsets, indices, values);
     assert_int_equal(words(A, "ell"), (1 + 3) * 2 * 40);
     spry_matrix_destroy(A);
 }

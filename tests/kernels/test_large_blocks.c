@@ -64,16 +64,14 @@ static void check_kernels(spry_context *context, const numbers *n, spry_type typ
 {
     static const char *const formats = "csr sell bsr packed";
     spry_arrays arrays = SPRY_INIT(spry_arrays);
-    spry_matrix *A = NULL;
     arrays.layout = SPRY_CSR;
     arrays.rows = arrays.cols = ROWS, arrays.nnz = NNZ;
     arrays.offset_type = arrays.index_type = SPRY_I32;
     arrays.value_type = type;
     arrays.offsets = n->offsets, arrays.indices = n->indices, arrays.values = values;
-    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &arrays, NULL));
+    spry_matrix *A = create_matrix(context, &arrays);
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(SPRY_OK, spry_kernel_get_info(context, &kernel, k, NULL));
+        spry_kernel_info kernel = kernel_info(context, k);
         if (!kernel.available || kernel.study || strcmp(kernel.device_kind, "cpu") != 0 ||
             !strstr(formats, kernel.format))
             continue;

@@ -170,8 +170,7 @@ static void infinities_that_are_due(void **state)
 {
     const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};
     const double values[] = {1, 1, 1, 1}, x[] = {INFINITY, -INFINITY, 3};
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 3, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 4, 3, offsets, columns, values);
     const double good[] = {INFINITY, NAN, 3, 0};
     for (int n = 0; n < 6; n++) {
         double y[] = {good[0], good[1], good[2], good[3]};
@@ -197,7 +196,6 @@ static void duplicates_of_either_sign(void **state)
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
         for (int op = 0; op < 2; op++) { /* op(A) has rows (3 - 1 at 0, 2 at 1), (1 at 1) */
             const int rows_first = op == SPRY_NO_TRANSPOSE;
-            spry_matrix *A = NULL;
             spry_arrays a = SPRY_INIT(spry_arrays);
             a.layout = layout == SPRY_COO ? SPRY_COO : rows_first ? SPRY_CSR : SPRY_CSC;
             a.rows = a.cols = 2;
@@ -208,7 +206,7 @@ static void duplicates_of_either_sign(void **state)
             a.row_indices = rows_first ? first : second;
             a.indices = layout == SPRY_COO && !rows_first ? first : second;
             a.values = values;
-            assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+            spry_matrix *A = create_matrix(context, &a);
             const double firsts[] = {NAN, INFINITY, -INFINITY, 5};
             for (int n = 0; n < 5; n++) {
                 const double y[] = {n < 4 ? firsts[n] : INFINITY, n < 4 ? 1 : INFINITY};
@@ -227,8 +225,7 @@ static void refusals(void **state)
 {
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 2};
     const double values[] = {1, 1}, x[] = {1, 2, 3}, y[] = {1, 3}, one = 1;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 3, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, 3, offsets, columns, values);
     const spry_const_vector good_x = spry_const_vector_f64(x, 3), good_y = spry_const_vector_f64(y, 2), none = {0};
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     v.max_error = 77;

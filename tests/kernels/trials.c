@@ -140,13 +140,6 @@ void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, i
     guarded_free(&y);
 }
 
-spry_kernel_info kernel_info(const spry_context *context, int index)
-{
-    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    assert_int_equal(spry_kernel_get_info(context, &info, index, NULL), SPRY_OK);
-    return info;
-}
-
 int kernel_offers(const spry_kernel_info *kernel, spry_op op)
 {
     const char *transposed = strstr(kernel->operations, "spmv_t");

@@ -22,7 +22,6 @@ typedef struct trial {
 
 const char *describe(const trial *t);
 
-spry_kernel_info kernel_info(const spry_context *context, int index);
 int kernel_offers(const spry_kernel_info *kernel, spry_op op); /* 1: available here, and has the product */
 
 /* NULL when the format would take more than 64 MB for padding. Fails the test on anything else that goes wrong. */

@@ -17,16 +17,6 @@ static const char *const specs[] = {"grid5,x=20,y=15,shuffle=7",
 const char *tested_device;
 mock_state *tested_mock;
 
-static void must(spry_status status, const char *what, const spry_error *err)
-{
-    if (status != SPRY_OK) fail_msg("%s: %s", what, err->message);
-}
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        must((call), #call, err);                                                                                      \
-    } while (0)
-
 static int teardown(void **state)
 {
     return close_context(state) || (tested_mock && tested_mock->blocks != 0);
@@ -40,14 +30,6 @@ typedef struct integers {
     void *values;
     spry_matrix *source, *A;
 } integers;
-
-static void set(void *data, spry_type type, int64_t i, double value)
-{
-    if (type == SPRY_F64)
-        ((double *)data)[i] = value;
-    else
-        ((float *)data)[i] = (float)value;
-}
 
 static double get(const void *data, spry_type type, int64_t i)
 {
@@ -63,7 +45,7 @@ static void *room(int64_t count)
 
 static void set_values(integers *m, int turn)
 {
-    for (int64_t k = 0; k < m->a.nnz; k++) set(m->values, m->type, k, (double)((k * 7 + turn * 5) % 11 - 5));
+    for (int64_t k = 0; k < m->a.nnz; k++) test_set(m->values, m->type, k, (double)((k * 7 + turn * 5) % 11 - 5));
 }
 
 static integers matrix_of(spry_context *context, const char *spec, spry_type type, spry_index_type offsets)
@@ -78,7 +60,7 @@ static integers matrix_of(spry_context *context, const char *spec, spry_type typ
     as.index_type = SPRY_I32;
     MUST(spry_matrix_convert(context, &m.source, any, &as, err));
     spry_matrix_destroy(any);
-    m.a = test_arrays(m.source);
+    m.a = arrays_of(m.source);
     m.a.values = m.values = room(m.a.nnz);
     m.a.ownership = SPRY_BORROW;
     m.a.symmetry = SPRY_GENERAL;
@@ -141,10 +123,9 @@ static void move(spry_context *context, void *to, int to_device, const void *fro
 
 static spry_vector vector_with(const ordered *p, int64_t length, int device, double (*number)(int64_t), int nan)
 {
-    spry_vector v = {0};
     void *host = room(length);
-    for (int64_t i = 0; i < length; i++) set(host, p->m->type, i, nan ? NAN : number(i));
-    MUST(spry_vector_create(p->context, &v, length, p->m->type, device, err));
+    for (int64_t i = 0; i < length; i++) test_set(host, p->m->type, i, nan ? NAN : number(i));
+    spry_vector v = create_vector(p->context, length, p->m->type, device);
     move(p->context, v.data, device, host, 0, length * (int64_t)spry_type_bytes(p->m->type));
     free(host);
     return v;
@@ -161,8 +142,8 @@ static void check(const ordered *p, double alpha, double beta, int scalars, void
     double *expected = product_of(p->m, p->op);
     spry_vector x = vector_with(p, p->x_length, p->on_device, x_at, 0);
     spry_vector y = vector_with(p, p->y_length, p->on_device, y_at, beta == 0);
-    set(host, type, 0, alpha);
-    set(host, type, 1, beta);
+    test_set(host, type, 0, alpha);
+    test_set(host, type, 1, beta);
     if (scalars) {
         MUST(spry_device_allocate(p->context, &device, 1, 16, err));
         move(p->context, device, 1, host, 0, 16);
@@ -231,8 +212,7 @@ static void check_plan(spry_context *context, const integers *m, const spry_spmv
 static const char *next_kernel(spry_context *context, spry_op op, int *index)
 {
     while (*index < spry_kernel_count()) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        MUST(spry_kernel_get_info(context, &kernel, (*index)++, err));
+        spry_kernel_info kernel = kernel_info(context, (*index)++);
         if (!kernel.available || strcmp(kernel.device_kind, tested_device) != 0) continue;
         const int only_transposed = strncmp(kernel.operations, "spmv_t", 6) == 0;
         if (op == SPRY_TRANSPOSE ? strstr(kernel.operations, "spmv_t") != NULL : !only_transposed) return kernel.name;
@@ -301,7 +281,6 @@ static void columns_of_vectors(void **state)
 /* A matrix whose arrays are in device memory: copies of m's, for free_on_device. */
 static spry_matrix *on_device(spry_context *context, const integers *m, spry_arrays *a)
 {
-    spry_matrix *A = NULL;
     const int64_t size = (int64_t)spry_type_bytes(m->type);
     const void **arrays[] = {&a->offsets, &a->indices, &a->values};
     const int64_t bytes[] = {(m->a.rows + 1) * 4, m->a.nnz * 4, m->a.nnz * size};
@@ -313,8 +292,7 @@ static spry_matrix *on_device(spry_context *context, const integers *m, spry_arr
         *arrays[n] = made;
     }
     a->device = 1;
-    MUST(spry_matrix_create(context, &A, a, err));
-    return A;
+    return create_matrix(context, a);
 }
 
 /* With its arrays; D may be NULL. */
@@ -362,10 +340,9 @@ static void new_values(void **state)
 /* The format of that number, "auto" behind the last; NULL: no more. */
 static const char *format_number(int number)
 {
-    spry_format_info format = SPRY_INIT(spry_format_info);
     if (number == spry_format_count()) return "auto";
     if (number > spry_format_count()) return NULL;
-    MUST(spry_format_get_info(&format, number, err));
+    spry_format_info format = format_info(number);
     return format.name;
 }
 

@@ -2,10 +2,15 @@
 
 uint64_t test_random(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state >> 16;
+    return next_random(state) >> 16;
+}
+
+void test_set(void *data, spry_type type, int64_t i, double value)
+{
+    if (type == SPRY_F64)
+        ((double *)data)[i] = value;
+    else
+        ((float *)data)[i] = (float)value;
 }
 
 test_form test_form_number(int number)
@@ -16,7 +21,7 @@ test_form test_form_number(int number)
     return (test_form){layouts[number % 3], types[number / 3 % 3], pairs[number / 9][0], pairs[number / 9][1]};
 }
 
-static void set_index(void *array, spry_index_type type, int64_t k, int64_t value)
+void test_set_index(void *array, spry_index_type type, int64_t k, int64_t value)
 {
     if (type == SPRY_I32)
         ((int32_t *)array)[k] = (int32_t)value;
@@ -35,11 +40,11 @@ spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, cons
     int64_t k = 0;
     for (int64_t i = 0; i <= majors && form.layout != SPRY_COO; i++) {
         while (k < nnz && (by_column ? entries[k].j : entries[k].i) < i) k++;
-        set_index(offsets, form.offset_type, i, k);
+        test_set_index(offsets, form.offset_type, i, k);
     }
     for (k = 0; k < nnz; k++) {
-        set_index(row_indices, form.index_type, k, entries[k].i);
-        set_index(indices, form.index_type, k, by_column ? entries[k].i : entries[k].j);
+        test_set_index(row_indices, form.index_type, k, entries[k].i);
+        test_set_index(indices, form.index_type, k, by_column ? entries[k].i : entries[k].j);
         if (form.value_type == SPRY_F64) ((double *)values)[k] = entries[k].value;
         if (form.value_type == SPRY_F32) ((float *)values)[k] = (float)entries[k].value;
     }
@@ -56,9 +61,7 @@ spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, cons
     a.indices = indices;
     a.values = form.value_type == SPRY_PATTERN ? NULL : values;
     a.ownership = SPRY_COPY;
-    spry_matrix *A = NULL;
-    spry_error err = {0};
-    assert_int_equal(spry_matrix_create(context, &A, &a, &err), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
     free(offsets);
     free(row_indices);
     free(indices);
@@ -86,13 +89,6 @@ double test_value(const spry_arrays *a, int64_t k)
 {
     if (a->value_type == SPRY_F64) return ((const double *)a->values)[k];
     return a->value_type == SPRY_F32 ? (double)((const float *)a->values)[k] : 1;
-}
-
-spry_arrays test_arrays(const spry_matrix *A)
-{
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
-    return a;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -138,15 +134,7 @@ spry_matrix *test_generate(spry_context *context, const char *spec, const spry_r
 
 spry_arrays test_lower_triangle(int64_t rows, const int32_t *offsets, const int32_t *columns, const double *values)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = rows;
-    a.nnz = offsets[rows];
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_F64;
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    spry_arrays a = csr_arrays(rows, rows, offsets, columns, values, SPRY_F64);
     a.symmetry = SPRY_SYMMETRIC;
     a.triangle = SPRY_LOWER_TRIANGLE;
     return a;

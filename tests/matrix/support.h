@@ -13,6 +13,9 @@ spry_matrix *test_generate(spry_context *context, const char *spec, const spry_r
 
 uint64_t test_random(uint64_t *state);
 
+void test_set(void *data, spry_type type, int64_t i, double value); /* f64 or f32 */
+void test_set_index(void *array, spry_index_type type, int64_t k, int64_t value);
+
 /* A matrix given entry by entry, in a layout and types of choice. Arrays are the matrix's own copies. */
 typedef struct test_entry {
     int64_t i, j;
@@ -40,7 +43,6 @@ int64_t test_offset(const spry_arrays *a, int64_t k);
 int64_t test_index(const spry_arrays *a, int64_t k);
 int64_t test_row(const spry_arrays *a, int64_t k);
 double test_value(const spry_arrays *a, int64_t k);
-spry_arrays test_arrays(const spry_matrix *A);
 
 /* FNV-1a over 64-bit words: sizes, offsets and indices; the bits of the values as doubles. */
 uint64_t test_structure_hash(const spry_arrays *a);

@@ -52,7 +52,7 @@ static void sample_create(sample *s, spry_context *context)
                   .values = {1, 2, 3, 4, 5, 6, 7, 8, 9}};
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &s->csr, 4, 10, s->offsets, s->columns, s->values, NULL),
                      SPRY_OK);
-    spry_arrays a = test_arrays(s->csr);
+    spry_arrays a = arrays_of(s->csr);
     a.layout = SPRY_COO;
     a.row_indices = s->rows;
     a.offsets = NULL;
@@ -77,7 +77,7 @@ static void expect_fault(spry_matrix *A, const spry_matrix_report *expected, con
     assert_int_equal(err.value, value);
     assert_int_equal(err.limit, limit);
     assert_int_equal(err.status, SPRY_INVALID_MATRIX);
-    spry_arrays a = test_arrays(A); /* nothing was learned */
+    spry_arrays a = arrays_of(A); /* nothing was learned */
     assert_int_equal(a.sorted, SPRY_NOT_KNOWN);
     assert_int_equal(a.unique, SPRY_NOT_KNOWN);
     assert_int_equal(spry_matrix_check(A, NULL, NULL), SPRY_INVALID_MATRIX);
@@ -86,10 +86,9 @@ static void expect_fault(spry_matrix *A, const spry_matrix_report *expected, con
 static void expect_sound(spry_matrix *A, const spry_matrix_report *expected)
 {
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
-    spry_error err = {0};
-    if (spry_matrix_check(A, &report, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_check(A, &report, err));
     assert_report(&report, expected);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(a.sorted, expected->unsorted ? SPRY_KNOWN_NO : SPRY_KNOWN_YES);
     assert_int_equal(a.unique, expected->duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES);
 }
@@ -279,8 +278,7 @@ static void of_columns(void **state)
     a.offsets = offsets;
     a.indices = rows;
     a.values = values;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(*state, &a);
     spry_matrix_report r = clean();
     r.out_of_range = 1;
     r.first_out_of_range = 2;
@@ -359,7 +357,7 @@ static void random_one(spry_context *context, int form_number, int64_t rows, int
     }
     spry_matrix *A = form.layout == SPRY_CSC ? test_matrix(context, cols, rows, entries, nnz, form)
                                              : test_matrix(context, rows, cols, entries, nnz, form);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     spry_matrix_report expected = naive(&a), got = SPRY_INIT(spry_matrix_report);
     spry_status status = spry_matrix_check(A, &got, NULL);
     assert_int_equal(status, expected.out_of_range ? SPRY_INVALID_MATRIX : SPRY_OK);
@@ -399,8 +397,7 @@ static void garbage(void **state)
         a.offsets = offsets;
         a.indices = columns;
         a.values = values;
-        spry_matrix *A = NULL;
-        assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+        spry_matrix *A = create_matrix(*state, &a);
         for (int spoiled = 0; spoiled <= round % 40; spoiled++) {
             int64_t where = (int64_t)(test_random(&seed) % (ROWS + 1));
             switch (test_random(&seed) % 4) {
@@ -475,7 +472,7 @@ static spry_status check_unsorted(spry_context *context, const void *input, spry
         for (int k = 0; k < 100; k++) entries[k] = (test_entry){99 - k, 1, 1};
     spry_context *quiet = context_of(0);
     spry_matrix *made = test_matrix(quiet, 100, 100, entries, 100, form), *A = NULL;
-    spry_arrays a = test_arrays(made);
+    spry_arrays a = arrays_of(made);
     a.ownership = SPRY_BORROW;
     spry_status status = spry_matrix_create(context, &A, &a, err);
     spry_matrix_report report = SPRY_INIT(spry_matrix_report);
@@ -483,7 +480,7 @@ static spry_status check_unsorted(spry_context *context, const void *input, spry
     if (status == SPRY_OK) {
         status = spry_matrix_check(A, &report, err);
         assert_int_equal(report.unsorted, status == SPRY_OK ? 99 : 12345);
-        assert_int_equal(test_arrays(A).sorted, status == SPRY_OK ? SPRY_KNOWN_NO : SPRY_NOT_KNOWN);
+        assert_int_equal(arrays_of(A).sorted, status == SPRY_OK ? SPRY_KNOWN_NO : SPRY_NOT_KNOWN);
     }
     spry_matrix_destroy(A);
     spry_matrix_destroy(made);

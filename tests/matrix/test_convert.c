@@ -96,16 +96,15 @@ static void check_conversion(spry_context *context, int64_t rows, int64_t cols, 
     test_entry *entries = calloc((size_t)nnz + 1, sizeof *entries);
     placed *list = calloc((size_t)nnz + 1, sizeof *list);
     random_entries(entries, rows, cols, nnz, from.layout, &seed);
-    spry_matrix *A = test_matrix(context, rows, cols, entries, nnz, from), *B = NULL;
+    spry_matrix *A = test_matrix(context, rows, cols, entries, nnz, from);
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = to.layout;
     options.value_type = to.value_type;
     options.offset_type = to.offset_type;
     options.index_type = to.index_type;
     options.keep_duplicates = keep_duplicates;
-    spry_error err = {0};
-    if (spry_matrix_convert(context, &B, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    spry_arrays b = test_arrays(B);
+    spry_matrix *B = convert_matrix(context, A, &options);
+    spry_arrays b = arrays_of(B);
     assert_int_equal(b.layout, to.layout);
     assert_int_equal(b.value_type, to.value_type);
     assert_int_equal(b.index_type, to.index_type);
@@ -132,9 +131,9 @@ static void by_hand(void **state)
         7 . 4 .  */
     static const test_entry entries[] = {{2, 2, 4}, {0, 1, 2}, {0, 3, 1}, {2, 0, 7}, {0, 1, 3}};
     test_form form = {SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32};
-    spry_matrix *A = test_matrix(*state, 3, 4, entries, 5, form), *B = NULL;
-    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
-    spry_arrays b = test_arrays(B);
+    spry_matrix *A = test_matrix(*state, 3, 4, entries, 5, form);
+    spry_matrix *B = convert_matrix(*state, A, NULL);
+    spry_arrays b = arrays_of(B);
     assert_int_equal(b.layout, SPRY_CSR);
     assert_int_equal(b.nnz, 4);
     assert_int_equal(b.offset_type, SPRY_I32);
@@ -150,8 +149,8 @@ static void by_hand(void **state)
     options.layout = SPRY_CSC;
     options.value_type = SPRY_F32;
     options.keep_duplicates = 1;
-    assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
-    b = test_arrays(B);
+    B = convert_matrix(*state, A, &options);
+    b = arrays_of(B);
     assert_int_equal(b.nnz, 5);
     assert_memory_equal(b.offsets, ((int32_t[]){0, 1, 3, 4, 5}), 20);
     assert_memory_equal(b.indices, ((int32_t[]){2, 0, 0, 2, 0}), 20);
@@ -162,8 +161,8 @@ static void by_hand(void **state)
     options.layout = SPRY_COO;
     options.index_type = SPRY_I64;
     options.keep_duplicates = 0;
-    assert_int_equal(spry_matrix_convert(*state, &C, B, &options, NULL), SPRY_OK);
-    spry_arrays c = test_arrays(C);
+    C = convert_matrix(*state, B, &options);
+    spry_arrays c = arrays_of(C);
     assert_memory_equal(c.row_indices, ((int64_t[]){0, 0, 2, 2}), 32);
     assert_memory_equal(c.indices, ((int64_t[]){1, 3, 0, 2}), 32);
     assert_memory_equal(c.values, ((float[]){5, 1, 7, 4}), 16);
@@ -177,10 +176,9 @@ static void comparison_rejects_one_changed_entry(void **state)
 {
     static const test_entry entries[] = {{0, 1, 2}, {0, 3, 1}, {2, 0, 7}, {2, 2, 4}};
     spry_matrix *A = test_matrix(*state, 3, 4, entries, 4, (test_form){SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32});
-    spry_matrix *B = NULL;
     placed list[4];
-    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
-    spry_arrays b = test_arrays(B);
+    spry_matrix *B = convert_matrix(*state, A, NULL);
+    spry_arrays b = arrays_of(B);
     int64_t count = expect(list, entries, 4, SPRY_F64, SPRY_F64, 0, 0);
     assert_true(holds(&b, list, count));
     for (int k = 0; k < 4; k++) {
@@ -233,10 +231,8 @@ static void few_entries_in_many_rows(void **state)
     static const test_entry entries[] = {{999999999, 2, 4}, {0, 1, 2}, {500, 3, 1}, {0, 0, 7}};
     spry_matrix *A = test_matrix(context, rows, cols, entries, 4, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32});
     spry_spmv_options plan_options = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
-    spry_error err = {0};
     plan_options.format = "coo";
-    if (spry_spmv_plan_create(context, &plan, A, &plan_options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan *plan = create_plan(context, A, &plan_options);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);
@@ -274,11 +270,10 @@ static void empty_ones(void **state)
         for (int s = 0; s < TEST_COUNT(sizes); s++) {
             spry_matrix *A = test_matrix(*state, sizes[s][0], sizes[s][1], NULL, 0, test_form_number(from));
             for (int to = 0; to < 3; to++) {
-                spry_matrix *B = NULL;
                 spry_convert_options options = SPRY_INIT(spry_convert_options);
                 options.layout = test_form_number(to).layout;
-                assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
-                spry_arrays b = test_arrays(B);
+                spry_matrix *B = convert_matrix(*state, A, &options);
+                spry_arrays b = arrays_of(B);
                 assert_true(b.rows == sizes[s][0] && b.cols == sizes[s][1] && b.nnz == 0);
                 spry_matrix_destroy(B);
             }
@@ -291,9 +286,8 @@ static void sums_are_rounded_once(void **state)
 {
     static const test_entry entries[] = {{0, 0, 1}, {0, 0, 0x1p-24}, {0, 0, 0x1p-24}};
     spry_matrix *A = test_matrix(*state, 1, 1, entries, 3, (test_form){SPRY_COO, SPRY_F32, SPRY_I64, SPRY_I32});
-    spry_matrix *B = NULL;
-    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
-    spry_arrays b = test_arrays(B);
+    spry_matrix *B = convert_matrix(*state, A, NULL);
+    spry_arrays b = arrays_of(B);
     assert_int_equal(b.value_type, SPRY_F32);
     assert_true(test_value(&b, 0) == 1 + 0x1p-23);
     spry_matrix_destroy(A);
@@ -304,15 +298,14 @@ static void patterns(void **state)
 {
     static const test_entry entries[] = {{0, 0, 1}, {0, 0, 1}, {1, 0, 1}};
     spry_matrix *A = test_matrix(*state, 2, 1, entries, 3, (test_form){SPRY_COO, SPRY_PATTERN, SPRY_I64, SPRY_I32});
-    spry_matrix *B = NULL;
-    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
-    assert_int_equal(test_arrays(B).nnz, 2);
+    spry_matrix *B = convert_matrix(*state, A, NULL);
+    assert_int_equal(arrays_of(B).nnz, 2);
     assert_int_equal(B->field, SPRYI_FIELD_PATTERN);
     spry_matrix_destroy(B);
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.value_type = SPRY_F64;
-    assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
-    spry_arrays b = test_arrays(B);
+    B = convert_matrix(*state, A, &options);
+    spry_arrays b = arrays_of(B);
     assert_true(test_value(&b, 0) == 2 && test_value(&b, 1) == 1); /* each counted as 1 */
     assert_int_equal(B->field, SPRYI_INTEGER);
     spry_matrix_destroy(A);
@@ -342,14 +335,13 @@ static void claims_of_symmetry(void **state)
                  {twice, SPRY_F64, 0, SPRY_GENERAL},
                  {twice, SPRY_PATTERN, 0, SPRY_SYMMETRIC}};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
-        spry_matrix *A = NULL, *B = NULL;
         a.indices = cases[c].columns;
-        assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+        spry_matrix *A = create_matrix(*state, &a);
         spry_convert_options options = SPRY_INIT(spry_convert_options);
         options.value_type = cases[c].to;
         options.keep_duplicates = cases[c].keep;
-        assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
-        assert_int_equal(test_arrays(B).symmetry, cases[c].expected);
+        spry_matrix *B = convert_matrix(*state, A, &options);
+        assert_int_equal(arrays_of(B).symmetry, cases[c].expected);
         spry_matrix_destroy(A);
         spry_matrix_destroy(B);
     }
@@ -363,11 +355,10 @@ static void source_is_left_alone(void **state)
         columns[k] = k < 60 ? 59 - k : 0;
         values[k] = k;
     }
-    spry_matrix *A = NULL, *B = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, 2, 60, offsets, columns, values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(*state, 2, 60, offsets, columns, values);
+    spry_matrix *B = convert_matrix(*state, A, NULL);
     for (int k = 0; k < 60; k++) assert_true(columns[k] == 59 - k && values[k] == k);
-    spry_arrays b = test_arrays(B);
+    spry_arrays b = arrays_of(B);
     for (int k = 0; k < 60; k++) assert_true(test_index(&b, k) == k && test_value(&b, k) == 59 - k);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -387,9 +378,8 @@ static void same_bits_for_any_thread_count(void **state)
         spry_context *context = counted_context(&memory, threads[t]);
         spry_matrix *A =
             test_matrix(context, ROWS, COLS, entries, NNZ, (test_form){SPRY_COO, SPRY_F64, SPRY_I64, SPRY_I32});
-        spry_matrix *B = NULL;
-        assert_int_equal(spry_matrix_convert(context, &B, A, NULL, NULL), SPRY_OK);
-        spry_arrays b = test_arrays(B);
+        spry_matrix *B = convert_matrix(context, A, NULL);
+        spry_arrays b = arrays_of(B);
         if (t > 0) {
             assert_int_equal(test_structure_hash(&b), structure);
             assert_int_equal(test_value_hash(&b), values);
@@ -445,8 +435,8 @@ static void refusals(void **state)
     assert_null(B);
     assert_int_equal(memory.calls, calls); /* all of it before anything was allocated */
 
-    assert_int_equal(spry_matrix_convert(context, &B, A, NULL, &err), SPRY_OK);
-    spry_arrays b = test_arrays(B);
+    B = convert_matrix(context, A, NULL);
+    spry_arrays b = arrays_of(B);
     assert_int_equal(test_index(&b, 0), 2999999999);
     assert_int_equal(b.offset_type, SPRY_I64);
     spry_matrix_destroy(A);

@@ -6,7 +6,7 @@
 static void check_drawing(spry_context *context, const char *spec, int64_t rows, int64_t cols, const char *drawing)
 {
     spry_matrix *A = test_generate(context, spec, NULL);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(a.rows, rows);
     assert_int_equal(a.cols, cols);
     char got[1024] = "";
@@ -55,7 +55,7 @@ static void laplace_values(void **state)
 {
     static const double expected[] = {4, -1, -1, -1, 4, -1, -1, 4, -1, -1, -1, 4};
     spry_matrix *A = test_generate(*state, "laplace5,x=2,y=2", NULL);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(a.nnz, TEST_COUNT(expected));
     assert_memory_equal(a.values, expected, sizeof expected);
     assert_int_equal(a.symmetry, SPRY_SYMMETRIC);
@@ -63,14 +63,14 @@ static void laplace_values(void **state)
 
     static const double uneven[] = {2.5, -1, -0.25, -1, 2.5, -0.25, -0.25, 2.5, -1, -0.25, -1, 2.5};
     A = test_generate(*state, "grid5a,x=2,y=2,ay=0.25", NULL);
-    a = test_arrays(A);
+    a = arrays_of(A);
     assert_int_equal(a.nnz, TEST_COUNT(uneven));
     assert_memory_equal(a.values, uneven, sizeof uneven);
     spry_matrix_destroy(A);
 
     static const double upright[] = {6, -1, -1, 6};
     A = test_generate(*state, "laplace7,x=1,y=1,z=2", NULL);
-    a = test_arrays(A);
+    a = arrays_of(A);
     assert_int_equal(a.nnz, 4);
     assert_memory_equal(a.values, upright, sizeof upright);
     spry_matrix_destroy(A);
@@ -83,7 +83,7 @@ static void relabelling_keeps_given_values(void **state)
                                         "laplace7:d,x=6,y=7,z=8", "laplace7,x=6,y=7,z=8,order=degree,shuffle=9"};
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         spry_matrix *A = test_generate(*state, specs[s], NULL);
-        spry_arrays a = test_arrays(A);
+        spry_arrays a = arrays_of(A);
         for (int64_t i = 0; i < a.rows; i++) {
             double sum = 0, diagonal = 0;
             for (int64_t k = test_offset(&a, i); k < test_offset(&a, i + 1); k++) {
@@ -114,7 +114,7 @@ static void random_density(void **state)
     };
     for (int c = 0; c < TEST_COUNT(cases); c++) {
         spry_matrix *A = test_generate(*state, cases[c].spec, NULL);
-        spry_arrays a = test_arrays(A);
+        spry_arrays a = arrays_of(A);
         double away = (double)a.nnz - cases[c].expected;
         if (!(away < 5 * cases[c].deviation && away > -5 * cases[c].deviation))
             fail_msg("%s: %lld entries", cases[c].spec, (long long)a.nnz);
@@ -166,7 +166,7 @@ static void each_generator_is_sound(void **state)
             assert_int_equal(report.unsorted + report.duplicates + report.not_finite, 0);
             spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
             assert_int_equal(spry_matrix_get_stats(A, &stats, NULL), SPRY_OK);
-            if (test_arrays(A).symmetry == SPRY_SYMMETRIC) assert_int_equal(stats.value_symmetric, SPRY_KNOWN_YES);
+            if (arrays_of(A).symmetry == SPRY_SYMMETRIC) assert_int_equal(stats.value_symmetric, SPRY_KNOWN_YES);
             if (stats.nnz == 0) assert_non_null(strstr(spec, "empty"));
             spry_matrix_destroy(A);
         }
@@ -203,7 +203,7 @@ static void graphs_have_weights(void **state)
             small_spec(spec, sizeof spec, &info);
             if (form / 2) strcat(spec, ",order=degree");
             spry_matrix *A = test_generate(*state, spec, &options);
-            spry_arrays a = test_arrays(A);
+            spry_arrays a = arrays_of(A);
             int64_t weights = 0;
             for (int64_t k = 0; k < a.nnz; k++) weights += test_value(&a, k) > 0 && test_value(&a, k) <= 1;
             if (graph ? weights != a.nnz : a.nnz >= 40 && weights == a.nnz)
@@ -258,7 +258,7 @@ static void shown_parameters_are_the_defaults(void **state)
             char spec[256];
             snprintf(spec, sizeof spec, "%s,%s", info.name, info.parameters);
             spry_matrix *A = test_generate(*state, names[n], NULL), *B = test_generate(*state, spec, NULL);
-            spry_arrays a = test_arrays(A), b = test_arrays(B);
+            spry_arrays a = arrays_of(A), b = arrays_of(B);
             assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
             assert_int_equal(test_value_hash(&a), test_value_hash(&b));
             spry_matrix_destroy(A);
@@ -276,7 +276,7 @@ static void presets_are_their_parameters(void **state)
                                           {"grid7p,x=20,y=20,z=20", "grid7,x=20,y=20,z=20,shuffle=23"}};
     for (int s = 0; s < TEST_COUNT(same); s++) {
         spry_matrix *A = test_generate(*state, same[s][0], NULL), *B = test_generate(*state, same[s][1], NULL);
-        spry_arrays a = test_arrays(A), b = test_arrays(B);
+        spry_arrays a = arrays_of(A), b = arrays_of(B);
         assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
         assert_int_equal(test_value_hash(&a), test_value_hash(&b));
         spry_matrix_destroy(A);
@@ -305,7 +305,7 @@ static void same_for_any_thread_count(void **state)
             test_memory memory = {0};
             spry_context *context = counted_context(&memory, threads[t]);
             spry_matrix *A = test_generate(context, specs[s], NULL);
-            spry_arrays a = test_arrays(A);
+            spry_arrays a = arrays_of(A);
             if (t > 0) {
                 assert_int_equal(test_structure_hash(&a), structure);
                 assert_int_equal(test_value_hash(&a), values);
@@ -325,7 +325,7 @@ static void types_as_asked(void **state)
                                         "rgg,scale=9", "uniform,rows=300,degree=50"};
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         spry_matrix *plain = test_generate(*state, specs[s], NULL);
-        spry_arrays p = test_arrays(plain);
+        spry_arrays p = arrays_of(plain);
         for (int f = 0; f < TEST_FORMS; f += 3) {
             test_form form = test_form_number(f);
             spry_read_options options = SPRY_INIT(spry_read_options);
@@ -333,7 +333,7 @@ static void types_as_asked(void **state)
             options.offset_type = form.offset_type;
             options.index_type = form.index_type;
             spry_matrix *A = test_generate(*state, specs[s], &options);
-            spry_arrays a = test_arrays(A);
+            spry_arrays a = arrays_of(A);
             assert_int_equal(a.value_type, form.value_type);
             assert_int_equal(a.offset_type, form.offset_type);
             assert_int_equal(a.index_type, form.index_type);

@@ -113,7 +113,7 @@ static void check_known(spry_context *context, const known *list, int count)
 {
     for (int c = 0; c < count; c++) {
         spry_matrix *A = test_generate(context, list[c].spec, NULL);
-        spry_arrays a = test_arrays(A);
+        spry_arrays a = arrays_of(A);
         if (!is_known(&a, &list[c]))
             fail_msg("gen:%s: %lld rows, %lld entries; structure or values differ from the reference", list[c].spec,
                      (long long)a.rows, (long long)a.nnz);
@@ -143,7 +143,7 @@ static void comparison_rejects_one_changed_entry(void **state)
 {
     const known *expected = &small_ones[3]; /* grid7, 326 entries */
     spry_matrix *A = test_generate(*state, expected->spec, NULL);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     assert_true(is_known(&a, expected));
     double *values = (double *)(uintptr_t)a.values, kept = values[100];
     values[100] = -kept;

@@ -89,13 +89,12 @@ static const int32_t offsets[] = {0, 3, 3, 6}, columns[] = {0, 1, 2, 0, 0, 2};
 static spry_matrix *convert(spry_context *context, const double *values, spry_type type, spry_rounding *rounding,
                             int keep_duplicates)
 {
-    spry_matrix *A = NULL, *B = NULL;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.value_type = type;
     options.rounding = rounding;
     options.keep_duplicates = keep_duplicates;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 3, offsets, columns, values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 3, offsets, columns, values);
+    spry_matrix *B = convert_matrix(context, A, &options);
     spry_matrix_destroy(A);
     return B;
 }
@@ -107,8 +106,7 @@ static void what_a_conversion_tells(void **state)
     static const double values[] = {1, 1.0 + 0x1p-9, 70000, 1, 0x1p-9, 1e-30};
     spry_rounding told = SPRY_INIT(spry_rounding);
     spry_matrix *B = convert(context, values, SPRY_F16, &told, 0);
-    spry_arrays b = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
+    spry_arrays b = arrays_of(B);
     assert_int_equal(b.value_type, SPRY_F16);
     assert_int_equal(b.nnz, 5);
     static const uint16_t expected[] = {0x3c00, 0x3c02, 0x7c00, 0x3c02, 0};
@@ -143,17 +141,15 @@ static void what_a_conversion_tells(void **state)
 static void rounding_of_many(void **state)
 {
     spry_context *context = *state;
-    spry_matrix *A = NULL, *B = NULL;
     spry_rounding told = SPRY_INIT(spry_rounding);
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.value_type = SPRY_BF16;
     options.rounding = &told;
     options.layout = SPRY_COO;
-    assert_int_equal(spry_matrix_generate(context, &A, "grid27,x=12,y=13,z=14", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &B, A, &options, NULL), SPRY_OK);
-    spry_arrays a = SPRY_INIT(spry_arrays), b = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "grid27,x=12,y=13,z=14");
+    spry_matrix *B = convert_matrix(context, A, &options);
+    spry_arrays a = arrays_of(A);
+    spry_arrays b = arrays_of(B);
     double largest = 0;
     int64_t count = 0, at = -1;
     for (int64_t k = 0; k < a.nnz; k++) {
@@ -177,22 +173,12 @@ static void both_triangles(void **state)
     spry_context *context = *state;
     static const int32_t of_rows[] = {0, 0, 1, 2}, of_columns[] = {0, 1};
     static const uint16_t values[] = {0x3f80, 0x7fc1};
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = a.cols = 3;
-    a.nnz = 2;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_BF16;
-    a.offsets = of_rows;
-    a.indices = of_columns;
-    a.values = values;
+    spry_arrays a = csr_arrays(3, 3, of_rows, of_columns, values, SPRY_BF16);
     a.symmetry = SPRY_SKEW_SYMMETRIC;
     a.triangle = SPRY_LOWER_TRIANGLE;
-    spry_matrix *A = NULL, *B = NULL;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &B, A, NULL, NULL), SPRY_OK);
-    spry_arrays b = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
+    spry_matrix *A = create_matrix(context, &a);
+    spry_matrix *B = convert_matrix(context, A, NULL);
+    spry_arrays b = arrays_of(B);
     static const uint16_t both[] = {0xbf80, 0x3f80, 0x7fc1, 0x7fc1};
     assert_int_equal(b.nnz, 4);
     assert_memory_equal(b.values, both, sizeof both);
@@ -268,8 +254,7 @@ static void f64_sums_of_f32_values(void **state)
     double y[3];
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.vector_type = SPRY_F64;
-    spry_spmv_plan *plan = NULL;
-    assert_int_equal(spry_spmv_plan_create(context, &plan, S, &options, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, S, &options);
     assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), &alpha, spry_const_vector_f64(x, 3), NULL, NULL,
                                         NULL),
                      SPRY_OK);
@@ -286,14 +271,13 @@ static void text(void **state)
 {
     spry_context *context = *state;
     static const double values[] = {0.1, -2.5, 3e38, 1e-40, 5, 6};
-    spry_matrix *B = convert(context, values, SPRY_BF16, NULL, 0), *C = NULL;
+    spry_matrix *B = convert(context, values, SPRY_BF16, NULL, 0);
     spry_read_options options = SPRY_INIT(spry_read_options);
     options.value_type = SPRY_BF16;
     assert_int_equal(spry_matrix_write(B, "narrow.mtx", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_read(context, &C, "narrow.mtx", &options, NULL), SPRY_OK);
-    spry_arrays b = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
+    spry_matrix *C = read_matrix(context, "narrow.mtx", &options);
+    spry_arrays b = arrays_of(B);
+    spry_arrays c = arrays_of(C);
     assert_int_equal(c.value_type, SPRY_BF16);
     assert_int_equal(c.nnz, b.nnz);
     assert_memory_equal(c.values, b.values, (size_t)b.nnz * 2);
@@ -308,15 +292,14 @@ static void containers(void **state)
     static const double values[] = {1, -2.5, 3, 4, 5, 6};
     static const char *const formats[] = {"csr", "packed", "bsr"};
     for (int f = 0; f < 3; f++) {
-        spry_matrix *B = convert(context, values, SPRY_F16, NULL, 0), *C = NULL;
+        spry_matrix *B = convert(context, values, SPRY_F16, NULL, 0);
         spry_write_options options = SPRY_INIT(spry_write_options);
         options.format = formats[f];
         spry_error err = SPRY_ERROR_INIT;
         if (spry_matrix_write(B, "narrow.spry", &options, &err) != SPRY_OK) fail_msg("%s: %s", formats[f], err.message);
-        assert_int_equal(spry_matrix_read(context, &C, "narrow.spry", NULL, &err), SPRY_OK);
-        spry_arrays b = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
-        assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
+        spry_matrix *C = read_matrix(context, "narrow.spry", NULL);
+        spry_arrays b = arrays_of(B);
+        spry_arrays c = arrays_of(C);
         assert_int_equal(c.value_type, SPRY_F16);
         assert_int_equal(c.nnz, b.nnz);
         assert_memory_equal(c.values, b.values, (size_t)b.nnz * 2);

@@ -18,7 +18,7 @@ static product plan_with(spry_context *context, const spry_matrix *A, const spry
 {
     product p = {.info = SPRY_INIT(spry_spmv_plan_info)};
     spry_error err = {0};
-    const spry_arrays a = test_arrays(A);
+    const spry_arrays a = arrays_of(A);
     if (spry_spmv_plan_create(context, &p.plan, A, o, &err) != SPRY_OK)
         fail_msg("%s, %s: %s", o->ordering ? o->ordering : "none", o->format ? o->format : "auto", err.message);
     assert_int_equal(spry_spmv_plan_get_info(p.plan, &p.info, NULL), SPRY_OK);
@@ -33,19 +33,11 @@ static spry_vector vector_of(void *data, int64_t length, spry_type type)
     return (spry_vector){.data = data, .length = length, .type = type};
 }
 
-static void set(void *data, spry_type type, int64_t i, double value)
-{
-    if (type == SPRY_F64)
-        ((double *)data)[i] = value;
-    else
-        ((float *)data)[i] = (float)value;
-}
-
 static void *numbers(int64_t length, spry_type type, uint64_t seed)
 {
     void *data = calloc((size_t)length + 1, 8);
     for (int64_t i = 0; i < length; i++)
-        set(data, type, i, (double)(int64_t)(test_random(&seed) % 2001) / 1000 - 1.0003);
+        test_set(data, type, i, (double)(int64_t)(test_random(&seed) % 2001) / 1000 - 1.0003);
     return data;
 }
 
@@ -59,10 +51,10 @@ static void check_product(spry_context *context, const spry_matrix *A, const pro
     double a[1], b[1];
     spry_error err = {0};
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    set(a, p->type, 0, alpha);
-    set(b, p->type, 0, beta);
+    test_set(a, p->type, 0, alpha);
+    test_set(b, p->type, 0, beta);
     if (beta == 0)
-        for (int64_t i = 0; i < p->y_length; i++) set(y, p->type, i, NAN);
+        for (int64_t i = 0; i < p->y_length; i++) test_set(y, p->type, i, NAN);
     memcpy(before, y, bytes);
     spry_vector xv = vector_of(x, p->x_length, p->type), yv = vector_of(y, p->y_length, p->type);
     if (spry_spmv_plan_run(p->plan, yv, a, spry_vector_as_const(xv), b, NULL, &err) != SPRY_OK)
@@ -94,14 +86,12 @@ static void check_plan(spry_context *context, const spry_matrix *A, const spry_s
 static spry_matrix *converted(spry_context *context, const spry_matrix *A, spry_layout layout, spry_type type,
                               spry_index_type offsets, spry_index_type indices)
 {
-    spry_matrix *B = NULL;
     spry_convert_options as = SPRY_INIT(spry_convert_options);
     as.layout = layout;
     as.value_type = type;
     as.offset_type = offsets;
     as.index_type = indices;
-    assert_int_equal(spry_matrix_convert(context, &B, A, &as, NULL), SPRY_OK);
-    return B;
+    return convert_matrix(context, A, &as);
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -155,8 +145,7 @@ static void every_kernel(void **state)
             spry_matrix *A = test_generate(*state, specs[s], &read);
             for (int k = 0; k < 8 * spry_kernel_count(); k++) {
                 if (INSTRUMENTED && (k + k / 8 + s + f32) % 2) continue; /* likewise */
-                spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-                assert_int_equal(spry_kernel_get_info(*state, &kernel, k / 8, NULL), SPRY_OK);
+                spry_kernel_info kernel = kernel_info(*state, k / 8);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = k % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 o.ordering = orderings[k % 8 / 2];
@@ -182,7 +171,7 @@ static void scalings(void **state)
             spry_read_options read = SPRY_INIT(spry_read_options);
             read.value_type = SPRY_PATTERN;
             spry_matrix *A = test_generate(*state, specs[s], &read);
-            const spry_arrays a = test_arrays(A);
+            const spry_arrays a = arrays_of(A);
             double *r = numbers(a.rows, SPRY_F64, 3), *c = numbers(a.cols, SPRY_F64, 4), *y[5];
             double *x = numbers(a.rows + a.cols, SPRY_F64, 5);
             const double beta = 0.5, alpha = 2;
@@ -279,9 +268,7 @@ static void concurrent_runs(void **state)
     for (int r = 0; r < RUNNERS; r++) assert_int_equal(pthread_join(threads[r], NULL), 0);
     double *alone = numbers(p.y_length, SPRY_F64, 2);
     for (int r = 0; r < RUNNERS; r++) {
-        assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(alone, p.y_length), NULL,
-                                            spry_const_vector_f64(runners[r].x, p.x_length), NULL, NULL, NULL),
-                         SPRY_OK);
+        multiply_f64(p.plan, alone, p.y_length, runners[r].x, p.x_length);
         assert_memory_equal(alone, runners[r].y, (size_t)p.y_length * 8);
         free((void *)(uintptr_t)runners[r].x);
         free(runners[r].y);
@@ -308,7 +295,7 @@ static void new_values(void **state)
             for (int c = 0; c < 4 * TEST_COUNT(formats); c++) {
                 spry_matrix *source = test_generate(*state, specs[s], NULL), *A;
                 A = converted(*state, source, (spry_layout)layout, SPRY_F64, SPRY_INDEX_DEFAULT, SPRY_INDEX_DEFAULT);
-                spry_arrays a = test_arrays(A);
+                spry_arrays a = arrays_of(A);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.ordering = orderings[c % 4];
                 o.format = formats[c / 4];
@@ -351,7 +338,6 @@ static void groups_of_an_ordering(void **state)
     spry_matrix *A = test_generate(*state, "rgg20,scale=11,shuffle=5", NULL), *B = NULL;
     for (int k = 2; k <= 3; k++)
         for (int op = 0; op < 2; op++) {
-            spry_ordering *ordering = NULL;
             spry_ordering_options how = SPRY_INIT(spry_ordering_options);
             spry_ordering_info found = SPRY_INIT(spry_ordering_info);
             spry_storage storage = SPRY_INIT(spry_storage);
@@ -359,7 +345,7 @@ static void groups_of_an_ordering(void **state)
             how.k = k;
             how.srs = 13;
             how.ssrs = k == 3 ? 5 : 0;
-            assert_int_equal(spry_ordering_create(*state, &ordering, A, &how, NULL), SPRY_OK);
+            spry_ordering *ordering = create_ordering(*state, A, &how);
             assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
             assert_int_equal(spry_matrix_permute(*state, &B, A, found.row_perm, found.col_perm, NULL), SPRY_OK);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -367,7 +353,7 @@ static void groups_of_an_ordering(void **state)
             o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             o.groups = ordering;
             assert_int_equal(spry_spmv_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
-            const spry_arrays b = test_arrays(B);
+            const spry_arrays b = arrays_of(B);
             const int64_t pointers = found.sr_count + 1 + (k == 3 ? found.ssr_count + 1 : 0);
             assert_int_equal(storage.bytes, b.nnz * 12 + (b.rows + 1) * 4 + pointers * 8);
             assert_string_equal(storage.parameters, k == 3 ? "srs=13:ssrs=5" : "srs=13");
@@ -382,16 +368,15 @@ static void groups_of_an_ordering(void **state)
 static void bandk_makes_the_groups(void **state)
 {
     spry_matrix *A = test_generate(*state, "rgg20,scale=11,shuffle=5", NULL);
-    const spry_arrays a = test_arrays(A);
+    const spry_arrays a = arrays_of(A);
     for (int k = 2; k <= 3; k++) {
-        spry_ordering *ordering = NULL;
         spry_ordering_options how = SPRY_INIT(spry_ordering_options);
         spry_ordering_info found = SPRY_INIT(spry_ordering_info);
         how.method = "bandk";
         how.k = k;
         how.srs = 12;
         how.ssrs = k == 3 ? 4 : 0;
-        assert_int_equal(spry_ordering_create(*state, &ordering, A, &how, NULL), SPRY_OK);
+        spry_ordering *ordering = create_ordering(*state, A, &how);
         assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.format = k == 3 ? "csr3:srs=12:ssrs=4" : "csr2:srs=12";
@@ -418,7 +403,7 @@ static void bandk_makes_the_groups(void **state)
 static void bytes_are_told(void **state)
 {
     spry_matrix *A = test_generate(*state, "grid5,x=100,y=70,shuffle=1", NULL);
-    const spry_arrays a = test_arrays(A);
+    const spry_arrays a = arrays_of(A);
     static const char *const formats[] = {"csr", "ell"};
     for (int f = 0; f < 2; f++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -446,12 +431,11 @@ static void mistakes(void **state)
 {
     spry_matrix *A = test_generate(*state, "grid5,x=4,y=3", NULL),
                 *other = test_generate(*state, "grid5,x=4,y=4", NULL);
-    spry_ordering *rcm = NULL, *two = NULL;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
-    assert_int_equal(spry_ordering_create(*state, &rcm, A, &how, NULL), SPRY_OK);
+    spry_ordering *rcm = create_ordering(*state, A, &how);
     how.method = "bandk";
     how.k = 2;
-    assert_int_equal(spry_ordering_create(*state, &two, A, &how, NULL), SPRY_OK);
+    spry_ordering *two = create_ordering(*state, A, &how);
     const struct {
         const spry_matrix *A;
         spry_spmv_options o;
@@ -484,7 +468,7 @@ static void mistakes(void **state)
         assert_null(plan);
     }
     /* y may not lie on what the plan reads again when values are updated */
-    const spry_arrays a = test_arrays(A);
+    const spry_arrays a = arrays_of(A);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.ordering = "rcm";
     product p = plan_with(*state, A, &o);
@@ -522,7 +506,7 @@ static spry_status plan_run_and_update(spry_context *context, const void *input,
     spry_status status = spry_matrix_generate(context, &A, c->spec, &read, err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, err);
     if (status == SPRY_OK) {
-        const spry_arrays a = test_arrays(A);
+        const spry_arrays a = arrays_of(A);
         spry_vector xv = spry_vector_f64(x, a.cols), yv = spry_vector_f64(y, a.rows);
         status = spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, err);
         if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);

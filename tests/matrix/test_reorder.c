@@ -16,7 +16,7 @@ static ordered order_with(spry_context *context, const spry_matrix *A, spry_orde
 {
     ordered r = {.info = SPRY_INIT(spry_ordering_info)};
     spry_error err = {0};
-    if (spry_ordering_create(context, &r.handle, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_ordering_create(context, &r.handle, A, &o, err));
     assert_int_equal(spry_ordering_get_info(r.handle, &r.info, &err), SPRY_OK);
     return r;
 }
@@ -68,16 +68,14 @@ static void check_ordering(const ordered *o, int64_t rows, int64_t cols)
 static spry_ordering_stats figures_of(const ordered *o, const spry_matrix *A)
 {
     spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
-    spry_error err = {0};
-    if (spry_ordering_get_stats(o->handle, &f, A, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_ordering_get_stats(o->handle, &f, A, err));
     return f;
 }
 
 static spry_matrix *permuted(spry_context *context, const spry_matrix *A, const int64_t *rows, const int64_t *cols)
 {
     spry_matrix *B = NULL;
-    spry_error err = {0};
-    if (spry_matrix_permute(context, &B, A, rows, cols, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_permute(context, &B, A, rows, cols, err));
     return B;
 }
 
@@ -107,7 +105,7 @@ static void every_kind_of_graph(void **state)
                                         "random,rows=300,cols=300,density=0.005"};
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         spry_matrix *A = test_generate(*state, specs[s], NULL);
-        spry_arrays a = test_arrays(A);
+        spry_arrays a = arrays_of(A);
         for (int m = 0; m < METHODS; m++) {
             ordered o = order(*state, A, methods[m]);
             assert_string_equal(o.info.method, methods[m]);
@@ -122,7 +120,7 @@ static void sizes_of_groups(void **state)
 {
     static const int64_t sizes[][2] = {{1, 1}, {1, 4}, {2, 1}, {7, 3}, {24, 6}, {96, 8}, {500, 2}, {32768, 32768}};
     spry_matrix *A = test_generate(*state, "rgg20,scale=12,shuffle=5", NULL);
-    const int64_t m = test_arrays(A).rows;
+    const int64_t m = arrays_of(A).rows;
     for (int s = 0; s < TEST_COUNT(sizes); s++)
         for (int k = 2; k <= 3; k++) {
             spry_ordering_options how = SPRY_INIT(spry_ordering_options);
@@ -145,7 +143,7 @@ static void sizes_of_groups(void **state)
     assert_int_equal(cpu.info.ssrs, 8);
     how.tuning = "volta"; /* of 7 to 8 entries a row: 10.146 - 1.50 ln 7.4 = 7.1, 8.900 - 1.25 ln 7.4 = 6.4 */
     ordered volta = order_with(*state, A, how);
-    const double density = (double)test_arrays(A).nnz / (double)m;
+    const double density = (double)arrays_of(A).nnz / (double)m;
     if (density <= 8) assert_in_range(volta.info.srs, 6, 8);
     check_ordering(&volta, m, m);
     spry_ordering_destroy(cpu.handle);
@@ -190,7 +188,7 @@ static void any_number_of_threads(void **state)
                 test_memory memory = {0};
                 spry_context *context = counted_context(&memory, threads[t]);
                 spry_matrix *A = test_generate(context, specs[s], NULL);
-                const int64_t rows = test_arrays(A).rows;
+                const int64_t rows = arrays_of(A).rows;
                 ordered o = order(context, A, methods[m]);
                 const size_t groups = (size_t)(o.info.sr_count + (o.info.sr_ptr ? 1 : 0)), n = (size_t)rows;
                 if (!first) {
@@ -298,18 +296,10 @@ static void odd_input(void **state)
             offsets[i + 1] = offsets[i] + (int32_t)(test_random(&random) % 6);
             for (int32_t k = offsets[i]; k < offsets[i + 1]; k++) columns[k] = (int32_t)(test_random(&random) % N);
         }
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        a.layout = SPRY_CSR;
-        a.rows = a.cols = N;
-        a.nnz = offsets[N];
-        a.offset_type = a.index_type = SPRY_I32;
-        a.value_type = SPRY_PATTERN;
-        a.offsets = offsets;
-        a.indices = columns;
+        spry_arrays a = csr_arrays(N, N, offsets, columns, NULL, SPRY_PATTERN);
         for (int claim = 0; claim < 2; claim++) {
             a.symmetry = claim ? SPRY_SYMMETRIC : SPRY_GENERAL;
-            spry_matrix *A = NULL;
-            assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+            spry_matrix *A = create_matrix(*state, &a);
             for (int m = 0; m < METHODS; m++) {
                 spry_ordering_options how = SPRY_INIT(spry_ordering_options);
                 how.method = methods[m];
@@ -350,7 +340,7 @@ static void degrees_fall(void **state)
 {
     spry_matrix *A = test_generate(*state, "rmat16,scale=8", NULL);
     ordered o = order(*state, A, "degree");
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     int64_t before = INT64_MAX, before_row = -1;
     for (int64_t p = 0; p < a.rows; p++) {
         const int64_t i = o.info.row_perm[p];
@@ -389,7 +379,7 @@ static void entry_by_entry(void **state)
             if (form.layout == SPRY_CSC) qsort(entries, (size_t)nnz, sizeof *entries, by_column);
             spry_matrix *A = test_matrix(*state, ROWS, COLS, entries, nnz, form);
             spry_matrix *B = permuted(*state, A, sides & 1 ? row_perm : NULL, sides & 2 ? col_perm : NULL);
-            spry_arrays b = test_arrays(B);
+            spry_arrays b = arrays_of(B);
             assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
             assert_int_equal(b.layout, SPRY_CSR);
             assert_int_equal(b.nnz, nnz);
@@ -411,16 +401,15 @@ static void entry_by_entry(void **state)
 static void symmetry_and_figures(void **state)
 {
     spry_matrix *A = test_generate(*state, "laplace7,x=9,y=8,z=7,shuffle=3", NULL);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     a.symmetry = SPRY_SYMMETRIC;
-    spry_matrix *claimed = NULL;
-    assert_int_equal(spry_matrix_create(*state, &claimed, &a, NULL), SPRY_OK);
+    spry_matrix *claimed = create_matrix(*state, &a);
     for (int m = 0; m < METHODS; m++) {
         ordered o = order(*state, claimed, methods[m]);
         spry_matrix *B = permuted(*state, claimed, o.info.row_perm, o.info.col_perm);
         spry_matrix_stats before = SPRY_INIT(spry_matrix_stats), after = SPRY_INIT(spry_matrix_stats);
         assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK); /* the claim too */
-        assert_int_equal(test_arrays(B).symmetry, SPRY_SYMMETRIC);
+        assert_int_equal(arrays_of(B).symmetry, SPRY_SYMMETRIC);
         assert_int_equal(spry_matrix_get_stats(A, &before, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_get_stats(B, &after, NULL), SPRY_OK);
         spry_ordering_stats f = figures_of(&o, A);
@@ -433,7 +422,7 @@ static void symmetry_and_figures(void **state)
         spry_ordering_destroy(again.handle);
         spry_matrix_destroy(B);
         B = permuted(*state, claimed, o.info.row_perm, NULL); /* one side alone: no longer symmetric */
-        assert_int_equal(test_arrays(B).symmetry, SPRY_GENERAL);
+        assert_int_equal(arrays_of(B).symmetry, SPRY_GENERAL);
         spry_matrix_destroy(B);
         spry_ordering_destroy(o.handle);
     }
@@ -449,7 +438,7 @@ static void product_in_the_users_numbering(void **state)
         spry_read_options pattern = SPRY_INIT(spry_read_options);
         pattern.value_type = SPRY_PATTERN;
         spry_matrix *A = test_generate(*state, specs[s], &pattern);
-        spry_arrays a = test_arrays(A);
+        spry_arrays a = arrays_of(A);
         const size_t m = (size_t)a.rows, n = (size_t)a.cols;
         double *x = calloc(n, 8), *y = calloc(m, 8), *x2 = calloc(n, 8), *y2 = calloc(m, 8);
         for (size_t j = 0; j < n; j++) x[j] = (double)((j * 7919) % 1001); /* whole numbers: sums are exact */

@@ -3,11 +3,10 @@
 
 static spry_ordering_stats stats_of(spry_context *context, const spry_matrix *A, const char *method)
 {
-    spry_ordering *ordering = NULL;
     spry_ordering_options o = SPRY_INIT(spry_ordering_options);
     spry_ordering_stats stats = SPRY_INIT(spry_ordering_stats);
     o.method = method;
-    assert_int_equal(spry_ordering_create(context, &ordering, A, &o, NULL), SPRY_OK);
+    spry_ordering *ordering = create_ordering(context, A, &o);
     assert_int_equal(spry_ordering_get_stats(ordering, &stats, A, NULL), SPRY_OK);
     spry_ordering_destroy(ordering);
     return stats;

@@ -3,8 +3,7 @@
 static spry_matrix_stats stats_of(const spry_matrix *A)
 {
     spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
-    spry_error err = {0};
-    if (spry_matrix_get_stats(A, &s, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_matrix_get_stats(A, &s, err));
     return s;
 }
 
@@ -140,12 +139,11 @@ static void symmetry(void **state)
 /* A large symmetric matrix, and what one changed entry does to the verdict. */
 static void one_changed_entry_is_seen(void **state)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(*state, &A, "laplace7,x=15,y=16,z=17,shuffle=4", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(*state, "laplace7,x=15,y=16,z=17,shuffle=4");
     spry_matrix_stats s = stats_of(A);
     assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_YES);
     assert_int_equal(s.value_symmetric, SPRY_KNOWN_YES);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     double *values = (double *)(uintptr_t)a.values;
     int32_t *columns = (int32_t *)(uintptr_t)a.indices;
     for (int64_t i = 1; i < a.rows; i += 97) {
@@ -251,8 +249,7 @@ static void random_ones(void **state)
 
 static void long_rows_have_a_bin(void **state)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(*state, &A, "arrow,rows=70000", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(*state, "arrow,rows=70000");
     spry_matrix_stats s = stats_of(A);
     assert_int_equal(s.histogram[17], 1); /* 65536 .. 131071 */
     assert_int_equal(s.histogram[2], 69999);
@@ -316,9 +313,8 @@ static void large_pictures(void **state)
     for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};
         spry_context *context = counted_context(&memory, threads[t]);
-        spry_matrix *A = NULL;
-        assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
-        spry_arrays a = test_arrays(A);
+        spry_matrix *A = generate_matrix(context, "rmat,scale=12");
+        spry_arrays a = arrays_of(A);
         static const int sizes[][2] = {{3, 2}, {1100, 1000}};
         for (int s = 0; s < 2; s++) {
             int height = sizes[s][0], width = sizes[s][1];
@@ -381,7 +377,7 @@ static spry_status get_stats(spry_context *context, const void *input, spry_erro
         entries[k] = form.layout == SPRY_CSC ? (test_entry){(99 - k) % 60, 1, 1} : (test_entry){1, (99 - k) % 60, 1};
     spry_context *quiet = context_of(0);
     spry_matrix *made = test_matrix(quiet, 100, 100, entries, 100, form), *A = NULL;
-    spry_arrays a = test_arrays(made);
+    spry_arrays a = arrays_of(made);
     a.ownership = SPRY_BORROW;
     spry_status status = spry_matrix_create(context, &A, &a, err);
     spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
@@ -397,7 +393,7 @@ static spry_status get_stats(spry_context *context, const void *input, spry_erro
 
 static spry_status draw_picture(spry_context *context, const void *input, spry_error *err)
 {
-    spry_arrays a = test_arrays(input);
+    spry_arrays a = arrays_of(input);
     a.ownership = SPRY_BORROW;
     spry_matrix *A = NULL;
     int64_t counts[6] = {7, 7, 7, 7, 7, 7};
@@ -412,8 +408,7 @@ static spry_status draw_picture(spry_context *context, const void *input, spry_e
 static void every_allocation_fails(void **state)
 {
     for (int f = 0; f < TEST_FORMS; f++) assert_true(fail_every_allocation(get_stats, &f, 2) > 0);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(*state, &A, "diagonal,rows=20000", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(*state, "diagonal,rows=20000");
     assert_true(fail_every_allocation(draw_picture, A, 2) > 0);
     spry_matrix_destroy(A);
 }

@@ -3,12 +3,6 @@
 
 enum { GPU = 1 };
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
-    } while (0)
-
 /* Numbers in host memory as indices of a type, in the GPU's. */
 static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count, spry_index_type type)
 {
@@ -25,8 +19,7 @@ static void *on_gpu(spry_context *context, const int64_t *numbers, int64_t count
 
 static spry_status look(spry_context *context, spry_arrays arrays, spry_error *err)
 {
-    spry_matrix *A = NULL;
-    MUST(spry_matrix_create(context, &A, &arrays, err));
+    spry_matrix *A = create_matrix(context, &arrays);
     const spry_status status = spry_matrix_check_structure(A, err);
     spry_matrix_destroy(A);
     return status;

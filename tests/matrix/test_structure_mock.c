@@ -3,20 +3,6 @@
 #include "mock/mock.h"
 #include "support.h"
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
-    } while (0)
-
-static void set(const void *array, spry_index_type type, int64_t k, int64_t value)
-{
-    if (type == SPRY_I32)
-        ((int32_t *)(uintptr_t)array)[k] = (int32_t)value;
-    else
-        ((int64_t *)(uintptr_t)array)[k] = value;
-}
-
 /* A copy of an array in the mock's memory. */
 static const void *on_device(spry_context *context, const void *array, int64_t bytes)
 {
@@ -32,13 +18,12 @@ static void check_on_device(spry_context *context, const spry_arrays *a, spry_st
 {
     if (a->layout != SPRY_CSR) return;
     spry_arrays there = *a;
-    spry_matrix *A = NULL;
     spry_error err = SPRY_ERROR_INIT;
     there.device = 1;
     there.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type));
     there.indices = on_device(context, a->indices, a->nnz * (int64_t)spry_index_type_bytes(a->index_type));
     if (a->values) there.values = on_device(context, a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
-    MUST(spry_matrix_create(context, &A, &there, err));
+    spry_matrix *A = create_matrix(context, &there);
     assert_int_equal(status, spry_matrix_check_structure(A, &err));
     if (message) assert_string_equal(message, err.message);
     spry_matrix_destroy(A);
@@ -50,9 +35,8 @@ static void check_on_device(spry_context *context, const spry_arrays *a, spry_st
 /* What spry_matrix_check says of the same arrays, which both functions have to agree on. */
 static void check(spry_context *context, const spry_arrays *a, spry_status expected)
 {
-    spry_matrix *A = NULL;
     spry_error structure = SPRY_ERROR_INIT, all = SPRY_ERROR_INIT;
-    MUST(spry_matrix_create(context, &A, a, err));
+    spry_matrix *A = create_matrix(context, a);
     const spry_status status = spry_matrix_check_structure(A, &structure);
     assert_int_equal(SPRY_NOT_KNOWN, A->a.sorted); /* nothing is learned */
     assert_int_equal(SPRY_NOT_KNOWN, A->a.unique);
@@ -79,7 +63,7 @@ static void test_faults(void **state)
             if (f.layout == SPRY_CSC) turned[k] = (test_entry){entries[k].j, entries[k].i, entries[k].value};
         }
         spry_matrix *held = test_matrix(context, rows, cols, turned, COUNT, f);
-        spry_arrays a = test_arrays(held);
+        spry_arrays a = arrays_of(held);
         a.ownership = SPRY_BORROW;
         a.sorted = a.unique = SPRY_NOT_KNOWN;
         check(context, &a, SPRY_OK);
@@ -87,19 +71,19 @@ static void test_faults(void **state)
         for (int c = 0; c < TEST_COUNT(columns); c++)
             for (int64_t k = 0; k < COUNT; k += 3) {
                 const int64_t before = test_index(&a, k);
-                set(a.indices, f.index_type, k, columns[c]);
+                test_set_index((void *)(uintptr_t)a.indices, f.index_type, k, columns[c]);
                 check(context, &a, SPRY_INVALID_MATRIX);
-                set(a.indices, f.index_type, k, before);
+                test_set_index((void *)(uintptr_t)a.indices, f.index_type, k, before);
             }
         if (f.layout == SPRY_COO) {
-            set(a.row_indices, f.index_type, 6, 6);
+            test_set_index((void *)(uintptr_t)a.row_indices, f.index_type, 6, 6);
             check(context, &a, SPRY_INVALID_MATRIX);
-            set(a.row_indices, f.index_type, 6, -1);
+            test_set_index((void *)(uintptr_t)a.row_indices, f.index_type, 6, -1);
             check(context, &a, SPRY_INVALID_MATRIX);
         } else {
-            set(a.offsets, f.offset_type, 2, 2); /* after 3 */
+            test_set_index((void *)(uintptr_t)a.offsets, f.offset_type, 2, 2); /* after 3 */
             check(context, &a, SPRY_INVALID_MATRIX);
-            set(a.offsets, f.offset_type, 2, COUNT + 1);
+            test_set_index((void *)(uintptr_t)a.offsets, f.offset_type, 2, COUNT + 1);
             check(context, &a, SPRY_INVALID_MATRIX);
         }
         spry_matrix_destroy(held);
@@ -114,12 +98,12 @@ static void test_first(void **state)
 {
     spry_context *context = context_of(3);
     spry_matrix *A = test_generate(context, "grid5,x=300,y=200", NULL);
-    spry_arrays a = test_arrays(A);
+    spry_arrays a = arrays_of(A);
     a.ownership = SPRY_BORROW;
     a.sorted = a.unique = SPRY_NOT_KNOWN;
     check(context, &a, SPRY_OK);
-    set(a.indices, a.index_type, 250000, 60000);
-    set(a.indices, a.index_type, 50000, -7);
+    test_set_index((void *)(uintptr_t)a.indices, a.index_type, 250000, 60000);
+    test_set_index((void *)(uintptr_t)a.indices, a.index_type, 50000, -7);
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_check_structure(A, &err));
     assert_int_equal(-7, err.value);

@@ -3,12 +3,6 @@
 
 #include <unistd.h>
 
-#define MUST(call)                                                                                                     \
-    do {                                                                                                               \
-        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
-        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
-    } while (0)
-
 enum { N = 40, MOST = N * N };
 
 /* A triangle as the caller gives it, the whole matrix, and what keeps the caller's arrays. */
@@ -42,7 +36,7 @@ static both make(spry_context *context, test_form form, spry_symmetry symmetry, 
     test_entry *entries = calloc(MOST, sizeof *entries);
     assert_non_null(entries);
     b.arrays = test_matrix(context, N, N, entries, list(entries, form.layout == SPRY_CSC, symmetry, triangle), form);
-    b.given = test_arrays(b.arrays);
+    b.given = arrays_of(b.arrays);
     b.given.ownership = SPRY_BORROW;
     b.given.symmetry = symmetry;
     b.given.triangle = triangle;
@@ -64,7 +58,7 @@ static void clear(both *b)
 
 static void assert_same_entries(const spry_matrix *A, const spry_matrix *B)
 {
-    const spry_arrays a = test_arrays(A), b = test_arrays(B);
+    const spry_arrays a = arrays_of(A), b = arrays_of(B);
     assert_int_equal(a.nnz, b.nnz);
     assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
     assert_int_equal(test_value_hash(&a), test_value_hash(&b));
@@ -101,7 +95,7 @@ static void test_creation(void **state)
         assert_string_equal(cases[c].argument, err.argument);
         assert_null(A);
     }
-    const spry_arrays shown = test_arrays(b.triangle);
+    const spry_arrays shown = arrays_of(b.triangle);
     assert_int_equal(b.given.nnz, spry_matrix_nnz(b.triangle));
     assert_int_equal(SPRY_LOWER_TRIANGLE, shown.triangle);
     assert_int_equal(SPRY_BORROW, shown.ownership);
@@ -135,13 +129,12 @@ static void for_all_forms(form_work work, int step)
 static void convert(spry_context *context, both *b, spry_type type)
 {
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
-        spry_matrix *T = NULL, *W = NULL;
         spry_convert_options options = SPRY_INIT(spry_convert_options);
         options.layout = (spry_layout)layout;
-        MUST(spry_matrix_convert(context, &T, b->triangle, &options, err));
-        MUST(spry_matrix_convert(context, &W, b->whole, &options, err));
+        spry_matrix *T = convert_matrix(context, b->triangle, &options);
+        spry_matrix *W = convert_matrix(context, b->whole, &options);
         assert_same_entries(W, T);
-        const spry_arrays t = test_arrays(T), w = test_arrays(W);
+        const spry_arrays t = arrays_of(T), w = arrays_of(W);
         assert_int_equal(SPRY_ALL_ENTRIES, t.triangle);
         assert_int_equal(b->given.symmetry, t.symmetry);
         assert_int_equal(w.index_type, t.index_type);
@@ -163,9 +156,9 @@ static void test_convert(void **state)
 static void assert_same_products(spry_context *context, const spry_spmv_plan *t, const spry_spmv_plan *w,
                                  spry_type type)
 {
-    spry_vector x = {0}, y[2] = {{0}, {0}};
+    spry_vector y[2] = {{0}, {0}};
     const spry_spmv_plan *const plans[] = {t, w};
-    MUST(spry_vector_create(context, &x, N, type, 0, err));
+    spry_vector x = create_vector(context, N, type, 0);
     for (int j = 0; j < N; j++) {
         const double value = 0.1 + 0.3 * (j % 7);
         if (type == SPRY_F32)
@@ -202,16 +195,14 @@ static const struct {
 static void plans(spry_context *context, both *b, spry_type type)
 {
     for (int k = 0; k < 2 * TEST_COUNT(kinds); k++) {
-        spry_spmv_plan *t = NULL, *w = NULL;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         options.format = kinds[k / 2].format;
         options.ordering = kinds[k / 2].ordering;
         options.op = k % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         options.memory_limit_bytes = INT64_MAX;
-        MUST(spry_spmv_plan_create(context, &t, b->triangle, &options, err));
-        MUST(spry_spmv_plan_create(context, &w, b->whole, &options, err));
-        MUST(spry_spmv_plan_get_info(t, &info, err));
+        spry_spmv_plan *t = create_plan(context, b->triangle, &options);
+        spry_spmv_plan *w = create_plan(context, b->whole, &options);
+        spry_spmv_plan_info info = plan_info(t);
         static const char clause[] = "; of one triangle the plan has made both";
         assert_int_equal(1, info.expanded);
         assert_int_equal(0, info.values_in_place);
@@ -219,13 +210,13 @@ static void plans(spry_context *context, both *b, spry_type type)
         assert_string_equal(clause, info.reason + strlen(info.reason) - strlen(clause));
         assert_string_equal(options.ordering ? options.ordering : "none", info.ordering);
         assert_same_products(context, t, w, type);
-        MUST(spry_spmv_plan_get_info(w, &info, err));
+        info = plan_info(w);
         assert_int_equal(0, info.expanded);
         MUST(spry_spmv_plan_update(t, NULL, err)); /* of a pattern nothing changes */
         if (b->given.value_type != SPRY_PATTERN) {
             void *mine = calloc((size_t)b->given.nnz + 1, 8), *all = calloc((size_t)MOST, 8);
             void *in_place = (void *)(uintptr_t)b->given.values;
-            const spry_arrays whole = test_arrays(b->whole);
+            const spry_arrays whole = arrays_of(b->whole);
             spry_update_options update = SPRY_INIT(spry_update_options);
             assert_true(mine && all);
             scale(in_place, in_place, type, b->given.nnz, 2);
@@ -267,13 +258,13 @@ static void test_other_triangle(void **state)
         for (int upper = 0; upper < 2; upper++) {
             const test_form f = test_form_number(form);
             const test_entry lower[] = {{0, 0, 1}, {1, 2, 2}, {3, 3, 4}}, higher[] = {{0, 0, 1}, {2, 1, 2}, {3, 3, 4}};
-            spry_matrix *held = test_matrix(context, 4, 4, upper ? higher : lower, 3, f), *A = NULL, *B = NULL;
-            spry_arrays a = test_arrays(held);
+            spry_matrix *held = test_matrix(context, 4, 4, upper ? higher : lower, 3, f), *B = NULL;
+            spry_arrays a = arrays_of(held);
             spry_spmv_plan *plan = NULL;
             a.ownership = SPRY_BORROW;
             a.symmetry = SPRY_SYMMETRIC;
             a.triangle = upper ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
-            MUST(spry_matrix_create(context, &A, &a, err));
+            spry_matrix *A = create_matrix(context, &a);
             for (int call = 0; call < 4; call++) {
                 spry_error err = SPRY_ERROR_INIT;
                 assert_int_equal(SPRY_INVALID_MATRIX, call == 0   ? spry_spmv_plan_create(context, &plan, A, NULL, &err)
@@ -302,7 +293,6 @@ static void test_duplicates(void **state)
     static const int64_t image_rows[] = {0, 0, 0, 0, 1, 2, 2}, image_columns[] = {0, 1, 2, 2, 0, 0, 0};
     spry_context *context = context_of(0);
     for (int kind = SPRY_SYMMETRIC; kind <= SPRY_SKEW_SYMMETRIC; kind++) {
-        spry_matrix *A = NULL, *B = NULL;
         spry_arrays a = SPRY_INIT(spry_arrays);
         spry_convert_options keep = SPRY_INIT(spry_convert_options);
         a.layout = SPRY_COO;
@@ -316,10 +306,10 @@ static void test_duplicates(void **state)
         a.index_base = 1;
         a.symmetry = (spry_symmetry)kind;
         a.triangle = SPRY_LOWER_TRIANGLE;
-        MUST(spry_matrix_create(context, &A, &a, err));
+        spry_matrix *A = create_matrix(context, &a);
         keep.keep_duplicates = 1;
-        MUST(spry_matrix_convert(context, &B, A, &keep, err));
-        const spry_arrays b = test_arrays(B);
+        spry_matrix *B = convert_matrix(context, A, &keep);
+        const spry_arrays b = arrays_of(B);
         assert_int_equal(7, b.nnz);
         for (int64_t k = 0; k < 7; k++) {
             assert_int_equal(image_columns[k], test_index(&b, k));
@@ -390,32 +380,29 @@ static void orders(spry_context *context, both *b)
 static void sparse_products(spry_context *context, both *b)
 {
     for (int op = 0; op < 2; op++) {
-        spry_matrix *T = NULL, *W = NULL;
-        spry_spgemm_plan *plan = NULL;
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
         spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
         spry_spgemm_prediction predicted = SPRY_INIT(spry_spgemm_prediction);
         options.op_a = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        MUST(spry_spgemm(context, &T, b->triangle, b->triangle, &options, err));
-        MUST(spry_spgemm(context, &W, b->whole, b->whole, &options, err));
+        spry_matrix *T = multiply_matrices(context, b->triangle, b->triangle, &options);
+        spry_matrix *W = multiply_matrices(context, b->whole, b->whole, &options);
         assert_same_entries(W, T);
         MUST(spry_spgemm_verify(context, &v, T, b->triangle, b->whole, &options, SPRY_VERIFY_EXACT, err));
         assert_int_equal(0, v.wrong_rows);
         MUST(spry_spgemm_predict(context, &predicted, b->triangle, b->triangle, &options, err));
-        assert_int_equal(test_arrays(W).nnz, predicted.nnz);
+        assert_int_equal(arrays_of(W).nnz, predicted.nnz);
         spry_matrix_destroy(T);
-        MUST(spry_spgemm_plan_create(context, &plan, b->triangle, b->triangle, &options, err));
+        spry_spgemm_plan *plan = create_spgemm_plan(context, b->triangle, b->triangle, &options);
         void *values = (void *)(uintptr_t)b->given.values;
         for (int round = 0; round < 2; round++) {
             scale(values, values, b->given.value_type, b->given.nnz, round ? 0.5 : 2);
-            const spry_arrays w = test_arrays(W);
-            spry_matrix *expected = NULL;
+            const spry_arrays w = arrays_of(W);
             spry_arrays scaled = w;
             double *of_w = calloc((size_t)w.nnz + 1, sizeof *of_w);
             scale(of_w, w.values, w.value_type, w.nnz, round ? 1 : 4);
             scaled.values = of_w;
             scaled.ownership = SPRY_BORROW;
-            MUST(spry_matrix_create(context, &expected, &scaled, err));
+            spry_matrix *expected = create_matrix(context, &scaled);
             MUST(spry_spgemm_plan_run(plan, NULL, err));
             MUST(spry_spgemm_plan_get_result(plan, &T, err));
             assert_same_entries(expected, T);
@@ -460,11 +447,10 @@ static void files(spry_context *context, both *b)
     assert_non_null(mkdtemp(path));
     for (int n = 0; n < 2; n++) {
         char name[64];
-        spry_matrix *read = NULL;
         snprintf(name, sizeof name, "%s/t.%s", path, names[n]);
         MUST(spry_matrix_write(b->triangle, name, NULL, err));
-        MUST(spry_matrix_read(context, &read, name, NULL, err));
-        assert_int_equal(b->given.symmetry, test_arrays(read).symmetry);
+        spry_matrix *read = read_matrix(context, name, NULL);
+        assert_int_equal(b->given.symmetry, arrays_of(read).symmetry);
         assert_same_entries(b->whole, read);
         spry_matrix_destroy(read);
         unlink(name);

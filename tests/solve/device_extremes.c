@@ -5,14 +5,10 @@
 
 enum { N = 60 };
 
-static spry_vector vector_of(double value, spry_type type)
+static spry_vector multiples_of(double value, spry_type type)
 {
     spry_vector v = new_vector(N, type);
-    for (int i = 0; i < N; i++)
-        if (type == SPRY_F32)
-            ((float *)v.data)[i] = (float)(value * (1 + i % 3));
-        else
-            ((double *)v.data)[i] = value * (1 + i % 3);
+    for (int i = 0; i < N; i++) set_entry(&v, i, value * (1 + i % 3));
     return v;
 }
 
@@ -33,7 +29,7 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     dense d = dense_make(N);
     for (int i = 0; i < N; i++) d.a[i * N + i] = a * (1 + i % 4);
     spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type), *A_there = NULL;
-    spry_vector x = vector_of(77, type), right = vector_of(b, type), x_there = {0}, right_there = {0};
+    spry_vector x = multiples_of(77, type), right = multiples_of(b, type), x_there = {0}, right_there = {0};
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
@@ -44,8 +40,8 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     o.kernel = tested_kernel;
     if (there) {
         A_there = matrix_there(A, &arrays);
-        assert_int_equal(spry_vector_create(tested_context, &x_there, N, type, 1, NULL), SPRY_OK);
-        assert_int_equal(spry_vector_create(tested_context, &right_there, N, type, 1, NULL), SPRY_OK);
+        x_there = create_vector(tested_context, N, type, 1);
+        right_there = create_vector(tested_context, N, type, 1);
         assert_int_equal(spry_device_copy(tested_context, right_there.data, 1, right.data, 0, bytes, NULL, NULL),
                          SPRY_OK);
         expect_status(spry_cg(tested_context, x_there, &r, A_there, spry_vector_as_const(right_there), &o, &err), &err,
@@ -85,15 +81,14 @@ static void solve_by_callback(spry_type type, double a, double b, bool guess)
     }
     spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type),
                 *M = sparse_of(tested_context, &inverse, SPRY_CSR, type);
-    spry_vector x = vector_of(77, type), right = vector_of(b, type);
+    spry_vector x = multiples_of(77, type), right = multiples_of(b, type);
     spry_spmv_options by_M = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = {0};
     by_M.device = by_M.vector_device = o.device = 1;
     by_M.kernel = o.kernel = tested_kernel;
-    assert_int_equal(spry_spmv_plan_create(tested_context, &plan, M, &by_M, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(tested_context, M, &by_M);
     o.precond = SPRY_PRECOND_CALLBACK;
     o.precondition = divide;
     o.precondition_user = plan;

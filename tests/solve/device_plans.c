@@ -19,9 +19,8 @@ static spry_vector column(const spry_vector *v, int64_t c)
 /* On the device, to be destroyed. */
 static spry_vector there(const spry_vector *v)
 {
-    spry_vector made = {0};
     const int64_t bytes = v->length * (int64_t)sizeof(double);
-    assert_int_equal(spry_vector_create(tested_context, &made, v->length, SPRY_F64, 1, NULL), SPRY_OK);
+    spry_vector made = create_vector(tested_context, v->length, SPRY_F64, 1);
     assert_int_equal(spry_device_copy(tested_context, made.data, 1, v->data, 0, bytes, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_device_synchronize(tested_context, 1, NULL, NULL), SPRY_OK);
     return made;
@@ -121,12 +120,11 @@ void cg_with_f32_inside(void **state)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
             for (int guess = 0; guess < 2; guess++) {
                 spry_matrix *A = generated(SPEC, SPRY_F64);
-                spry_arrays a = SPRY_INIT(spry_arrays);
                 spry_vector b = right_side(N, SPRY_F64), x = right_side(N, SPRY_F64);
                 spry_cg_options o = on_gpu();
                 spry_cg_result r = SPRY_INIT(spry_cg_result);
                 spry_error err = {0};
-                assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+                spry_arrays a = arrays_of(A);
                 for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 */
                 for (int64_t i = 0; i < N; i++) ((double *)b.data)[i] += 0.1;
                 o.precond = (spry_precond)precond;
@@ -178,7 +176,7 @@ static spry_status divide(void *user, spry_vector z, spry_const_vector r, void *
 
 void cg_with_callbacks(void **state)
 {
-    spry_matrix *A = generated(SPEC, SPRY_F64), *Q = NULL;
+    spry_matrix *A = generated(SPEC, SPRY_F64);
     static int32_t offsets[N + 1], columns[N];
     static double quarters[N];
     spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64);
@@ -190,12 +188,11 @@ void cg_with_callbacks(void **state)
         columns[i] = i;
         quarters[i] = 0.25;
     }
-    assert_int_equal(spry_matrix_borrow_csr_f64(tested_context, &Q, N, N, offsets, columns, quarters, NULL), SPRY_OK);
+    spry_matrix *Q = borrow_csr(tested_context, N, N, offsets, columns, quarters);
     po.device = po.vector_device = 1;
     po.format = "csr";
-    spry_spmv_plan *plan_A = NULL, *plan_Q = NULL;
-    assert_int_equal(spry_spmv_plan_create(tested_context, &plan_A, A, &po, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_create(tested_context, &plan_Q, Q, &po, NULL), SPRY_OK);
+    spry_spmv_plan *plan_A = create_plan(tested_context, A, &po);
+    spry_spmv_plan *plan_Q = create_plan(tested_context, Q, &po);
     by_A.plan = plan_A;
     by_Q.plan = plan_Q;
     for (int precond = 0; precond < 2; precond++)

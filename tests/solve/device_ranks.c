@@ -20,14 +20,6 @@ spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, c
     return spry_pagerank(tested_context, x, r, A, o, err);
 }
 
-static void set_entry(const spry_vector *v, int64_t i, double value)
-{
-    if (v->type == SPRY_F32)
-        ((float *)v->data)[i] = (float)value;
-    else
-        ((double *)v->data)[i] = value;
-}
-
 /* x_0, where the options say that there is one */
 static void fill_guess(const spry_vector *x)
 {
@@ -117,8 +109,7 @@ void pagerank_as_on_the_cpu(void **state)
     dense_free(&parts);
     for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
         spry_matrix *A = graph_of(tested_context, "rmat,scale=13", (spry_type)type);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+        spry_arrays a = arrays_of(A);
         spry_pagerank_options o = rank_on_gpu();
         o.edges = SPRY_ROW_TO_COLUMN;
         o.zero_columns = SPRY_ZERO_TELEPORT;
@@ -158,12 +149,12 @@ void pagerank_personalised(void **state)
                 if (!(what & 3) || (what & 4 && !(what & 1))) continue;
                 const int64_t n = (int64_t)1 << scale;
                 char spec[32];
-                spry_vector v = new_vector(n, (spry_type)type), there = {0};
+                spry_vector v = new_vector(n, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
                 snprintf(spec, sizeof spec, "rmat,scale=%d", scale);
                 spry_matrix *A = graph_of(tested_context, spec, (spry_type)type);
                 for (int64_t i = 0; i < n; i++) set_entry(&v, i, i % 5 == 3 ? 0 : 0.5 + (double)(i % 11));
-                assert_int_equal(spry_vector_create(tested_context, &there, n, (spry_type)type, 1, NULL), SPRY_OK);
+                spry_vector there = create_vector(tested_context, n, (spry_type)type, 1);
                 assert_int_equal(spry_device_copy(tested_context, there.data, 1, v.data, 0,
                                                   n * (int64_t)spry_type_bytes((spry_type)type), NULL, NULL),
                                  SPRY_OK);
@@ -242,8 +233,8 @@ void pagerank_links(void **state)
         }
         offsets[i + 1] = (int32_t)nnz;
     }
-    spry_matrix *rows = NULL, *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(tested_context, &rows, N, N, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = NULL;
+    spry_matrix *rows = borrow_csr(tested_context, N, N, offsets, columns, values);
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
@@ -255,7 +246,7 @@ void pagerank_links(void **state)
                 to.layout = (spry_layout)layout;
                 to.value_type = (spry_type)type;
                 to.keep_duplicates = 1;
-                assert_int_equal(spry_matrix_convert(tested_context, &A, rows, &to, NULL), SPRY_OK);
+                A = convert_matrix(tested_context, rows, &to);
                 o.edges = (spry_edges)edges;
                 o.zero_columns = SPRY_ZERO_TELEPORT;
                 o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
@@ -355,9 +346,7 @@ void pagerank_stops_where_it_says(void **state)
 /* The same matrix with offsets and columns of 64 bits, in memory that the caller frees. */
 static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **columns)
 {
-    spry_matrix *made = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(a.offset_type, SPRY_I32);
     *offsets = malloc(((size_t)a.rows + 1) * sizeof **offsets);
     *columns = malloc((size_t)a.nnz * sizeof **columns);
@@ -366,8 +355,7 @@ static spry_matrix *widened(const spry_matrix *A, int64_t **offsets, int64_t **c
     a.offsets = *offsets, a.indices = *columns;
     a.offset_type = a.index_type = SPRY_I64;
     a.ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(tested_context, &made, &a, NULL), SPRY_OK);
-    return made;
+    return create_matrix(tested_context, &a);
 }
 
 /* The device's passes take columns of 32 bits: of others the host makes the links, and the device ranks if it can. */
@@ -377,7 +365,7 @@ static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
     spry_matrix *wide = widened(A, &offsets, &columns);
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *there = matrix_there(wide, &arrays);
-    spry_vector x = new_vector(n, SPRY_F64), x_there = {0};
+    spry_vector x = new_vector(n, SPRY_F64);
     spry_pagerank_options o = rank_on_gpu();
     spry_pagerank_result r;
     spry_error err = {0};
@@ -387,7 +375,7 @@ static void wide_ranks_with_data_there(const spry_matrix *A, int64_t n)
     expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
     o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
     o.kernel = NULL;
-    assert_int_equal(spry_vector_create(tested_context, &x_there, n, SPRY_F64, 1, &err), SPRY_OK);
+    spry_vector x_there = create_vector(tested_context, n, SPRY_F64, 1);
     const spry_status status = rank(&r, x_there, there, &o, &err);
     if (status != SPRY_UNSUPPORTED) { /* its kernels have no such columns */
         expect_status(status, &err, SPRY_OK, "");
@@ -410,9 +398,9 @@ void ranks_with_data_there(void)
     enum { N = 1024 };
     static double got[N];
     spry_matrix *A = graph_of(tested_context, "rmat,scale=10", SPRY_F64);
-    spry_vector x = new_vector(N, SPRY_F64), x_there = {0};
+    spry_vector x = new_vector(N, SPRY_F64);
     spry_error err = {0};
-    assert_int_equal(spry_vector_create(tested_context, &x_there, N, SPRY_F64, 1, &err), SPRY_OK);
+    spry_vector x_there = create_vector(tested_context, N, SPRY_F64, 1);
     for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
         spry_pagerank_options o = rank_on_gpu();
         spry_pagerank_result r;

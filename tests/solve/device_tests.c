@@ -26,26 +26,15 @@ int watch(void *user, int64_t iteration, double residual)
 
 /* ---- systems ------------------------------------------------------------------------------------- */
 
-double entry(const spry_vector *v, int64_t i)
-{
-    return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
-}
-
 spry_vector new_vector(int64_t n, spry_type type)
 {
-    spry_vector v = {0};
-    assert_int_equal(spry_vector_create(tested_context, &v, n, type, 0, NULL), SPRY_OK);
-    return v;
+    return create_vector(tested_context, n, type, 0);
 }
 
 spry_vector right_side(int64_t n, spry_type type)
 {
     spry_vector b = new_vector(n, type);
-    for (int64_t i = 0; i < n; i++)
-        if (type == SPRY_F32)
-            ((float *)b.data)[i] = (float)(i * 7 % 11 - 3) / 4;
-        else
-            ((double *)b.data)[i] = (double)(i * 7 % 11 - 3) / 4;
+    for (int64_t i = 0; i < n; i++) set_entry(&b, i, (double)(i * 7 % 11 - 3) / 4);
     return b;
 }
 
@@ -61,13 +50,13 @@ spry_matrix *generated(const char *spec, spry_type type)
 /* The structure alone, every link 1. */
 spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type)
 {
-    spry_matrix *P = NULL, *A = NULL;
+    spry_matrix *P = NULL;
     spry_read_options pattern = SPRY_INIT(spry_read_options);
     spry_convert_options as = SPRY_INIT(spry_convert_options);
     pattern.value_type = SPRY_PATTERN;
     as.value_type = type;
     assert_int_equal(spry_matrix_generate(own, &P, spec, &pattern, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(own, &A, P, &as, NULL), SPRY_OK);
+    spry_matrix *A = convert_matrix(own, P, &as);
     spry_matrix_destroy(P);
     return A;
 }
@@ -97,8 +86,7 @@ static double norm_of(const spry_vector *v)
 
 double residual_of(const spry_matrix *A, const spry_vector *b, const spry_vector *x, double *weight)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     double sum = 0, size = 0;
     for (int64_t i = 0; i < a.rows; i++) {
         double r = entry(b, i), w = fabs(r);
@@ -179,8 +167,7 @@ void cg_as_on_the_cpu(void **state)
             for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
                 if (INSTRUMENTED && s >= 3 && ((int)s + type + precond) % 2) continue; /* large ones take turns */
                 spry_matrix *A = generated(specs[s], (spry_type)type);
-                spry_arrays a = SPRY_INIT(spry_arrays);
-                assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+                spry_arrays a = arrays_of(A);
                 compare_cg(A, a.rows, (spry_type)type, (spry_precond)precond, type == SPRY_F32 ? 3e-3 : 1e-9);
                 spry_matrix_destroy(A);
             }
@@ -304,8 +291,7 @@ void cg_guesses_and_observers(void **state)
     for (int i = 0; i <= N; i++) offsets[i] = i;
     for (int i = 0; i < N; i++) columns[i] = i;
     for (int i = 0; i < N; i++) values[i] = 2;
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(tested_context, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(tested_context, N, N, offsets, columns, values);
     spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), none = new_vector(N, SPRY_F64);
     spry_cg_options o = on_gpu();
     spry_cg_result r;
@@ -366,15 +352,13 @@ void download(void *to, const spry_vector *v)
 
 spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *d)
 {
-    spry_matrix *made = NULL;
     assert_int_equal(spry_matrix_get_arrays(A, d, NULL), SPRY_OK);
     d->offsets = upload(d->offsets, (d->rows + 1) * (int64_t)spry_index_type_bytes(d->offset_type));
     d->indices = upload(d->indices, d->nnz * (int64_t)spry_index_type_bytes(d->index_type));
     if (d->values) d->values = upload(d->values, d->nnz * (int64_t)spry_type_bytes(d->value_type));
     d->device = 1;
     d->ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(tested_context, &made, d, NULL), SPRY_OK);
-    return made;
+    return create_matrix(tested_context, d);
 }
 
 void free_matrix_there(const spry_arrays *d)
@@ -388,11 +372,11 @@ static void cg_with_data_there(void)
     enum { N = 40 * 30 };
     static double got[N];
     spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);
-    spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64), b_there = {0}, x_there = {0};
+    spry_vector b = right_side(N, SPRY_F64), x = new_vector(N, SPRY_F64);
     spry_error err = {0};
-    assert_int_equal(spry_vector_create(tested_context, &x_there, N, SPRY_F64, 1, &err), SPRY_OK);
+    spry_vector x_there = create_vector(tested_context, N, SPRY_F64, 1);
     assert_int_equal(x_there.device, 1);
-    assert_int_equal(spry_vector_create(tested_context, &b_there, N, SPRY_F64, 1, &err), SPRY_OK);
+    spry_vector b_there = create_vector(tested_context, N, SPRY_F64, 1);
     assert_int_equal(spry_device_copy(tested_context, b_there.data, 1, b.data, 0, N * 8, NULL, &err), SPRY_OK);
     for (int precond = 0; precond < 2; precond++)
         for (int symmetric = 0; symmetric < 2; symmetric++) {
@@ -408,7 +392,7 @@ static void cg_with_data_there(void)
             if (symmetric) {
                 spry_matrix_destroy(there);
                 arrays.symmetry = SPRY_SYMMETRIC;
-                assert_int_equal(spry_matrix_create(tested_context, &there, &arrays, NULL), SPRY_OK);
+                there = create_matrix(tested_context, &arrays);
             }
             o.device = SPRY_DEVICE_DEFAULT; /* where the matrix is */
             expect_status(solve(&r, x_there, there, b, &o, &err), &err, SPRY_OK, "");
@@ -432,15 +416,14 @@ static void auto_with_data_there(void)
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *there = matrix_there(A, &arrays);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan_info of_host = SPRY_INIT(spry_spmv_plan_info), info = SPRY_INIT(spry_spmv_plan_info);
     spry_spmv_plan *plan = NULL, *plan_of_host = NULL;
     spry_error err = {0};
     options.format = "auto";
     options.device = 1;
     expect_status(spry_spmv_plan_create(tested_context, &plan_of_host, A, &options, &err), &err, SPRY_OK, "");
-    assert_int_equal(spry_spmv_plan_get_info(plan_of_host, &of_host, NULL), SPRY_OK);
+    spry_spmv_plan_info of_host = plan_info(plan_of_host);
     expect_status(spry_spmv_plan_create(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.format, of_host.format);
     assert_string_equal(info.kernel, of_host.kernel);
     assert_string_equal(info.reason, of_host.reason);
@@ -450,7 +433,7 @@ static void auto_with_data_there(void)
     plan = NULL;
     options.expected_calls = 2; /* nothing is looked at */
     expect_status(spry_spmv_plan_create(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
-    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    info = plan_info(plan);
     assert_string_equal(info.format, "csr");
     assert_int_equal(info.reason_code, SPRY_REASON_FEW_CALLS);
     spry_spmv_plan_destroy(plan);
@@ -499,11 +482,11 @@ void bad_places(void **state)
 {
     dense d = chain(4);
     spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
-    spry_vector b = right_side(4, SPRY_F64), x = new_vector(4, SPRY_F64), there = {0};
+    spry_vector b = right_side(4, SPRY_F64), x = new_vector(4, SPRY_F64);
     spry_cg_options o = on_gpu();
     spry_cg_result r;
     spry_error err = {0};
-    assert_int_equal(spry_vector_create(tested_context, &there, 4, SPRY_F64, 1, &err), SPRY_OK);
+    spry_vector there = create_vector(tested_context, 4, SPRY_F64, 1);
     o.kernel = NULL;
     o.device = SPRY_CPU;
     expect_status(solve(&r, there, A, b, &o, &err), &err, SPRY_INVALID_ARGUMENT,

@@ -47,7 +47,6 @@ extern observation observed;
 int watch(void *user, int64_t iteration, double residual); /* an observer, for it; iterations come in order */
 enum { MOST_AHEAD = 16 }; /* iterations that may have been started behind one: recorded rounds, twice */
 
-double entry(const spry_vector *v, int64_t i);
 spry_vector new_vector(int64_t n, spry_type type);
 
 spry_vector right_side(int64_t n, spry_type type);

@@ -82,17 +82,36 @@ spry_matrix *sparse_of(spry_context *context, const dense *d, spry_layout layout
     a.row_indices = rows;
     a.indices = cols;
     if (type != SPRY_PATTERN) a.values = type == SPRY_F32 ? (void *)f32 : (void *)f64;
-    spry_matrix *coo = NULL, *A = NULL;
     spry_convert_options convert = SPRY_INIT(spry_convert_options);
     convert.layout = layout;
-    assert_int_equal(spry_matrix_create(context, &coo, &a, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_convert(context, &A, coo, &convert, NULL), SPRY_OK);
+    spry_matrix *coo = create_matrix(context, &a);
+    spry_matrix *A = convert_matrix(context, coo, &convert);
     spry_matrix_destroy(coo);
     free(rows);
     free(cols);
     free(f64);
     free(f32);
     return A;
+}
+
+spry_vector vector_of(spry_context *own, const double *values, int n, spry_type type)
+{
+    spry_vector v = create_vector(own, n, type, 0);
+    for (int i = 0; i < n; i++) set_entry(&v, i, values[i]);
+    return v;
+}
+
+double entry(const spry_vector *v, int64_t i)
+{
+    return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
+}
+
+void set_entry(const spry_vector *v, int64_t i, double value)
+{
+    if (v->type == SPRY_F32)
+        ((float *)v->data)[i] = (float)value;
+    else
+        ((double *)v->data)[i] = value;
 }
 
 double uniform(uint64_t *state)

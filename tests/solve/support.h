@@ -22,6 +22,10 @@ void dense_solve(const dense *d, const double *b, double *x);
 /* Every entry that is not 0, in that layout and type; the arrays are copied. */
 spry_matrix *sparse_of(spry_context *context, const dense *d, spry_layout layout, spry_type type);
 
+spry_vector vector_of(spry_context *own, const double *values, int n, spry_type type);
+double entry(const spry_vector *v, int64_t i);
+void set_entry(const spry_vector *v, int64_t i, double value);
+
 double uniform(uint64_t *state); /* in [0, 1), the same everywhere */
 
 /* max |x_i - y_i| */

@@ -38,18 +38,6 @@ static double residual_of(const dense *d, const double *b, const spry_vector *x)
     return share;
 }
 
-static spry_vector vector_of(const double *values, int n, spry_type type)
-{
-    spry_vector v = {0};
-    assert_int_equal(spry_vector_create(context, &v, n, type, 0, NULL), SPRY_OK);
-    for (int i = 0; i < n; i++)
-        if (type == SPRY_F32)
-            ((float *)v.data)[i] = (float)values[i];
-        else
-            ((double *)v.data)[i] = values[i];
-    return v;
-}
-
 static void against_a_direct_solution(void **state)
 {
     for (int n = 1; n <= 41; n += 8) {
@@ -62,7 +50,8 @@ static void against_a_direct_solution(void **state)
             for (int type = SPRY_F32; type <= SPRY_F64; type++)
                 for (int precond = 0; precond < 2; precond++) {
                     spry_matrix *A = sparse_of(context, &d, (spry_layout)layout, (spry_type)type);
-                    spry_vector x = vector_of(exact, n, (spry_type)type), right = vector_of(b, n, (spry_type)type);
+                    spry_vector x = vector_of(context, exact, n, (spry_type)type),
+                                right = vector_of(context, b, n, (spry_type)type);
                     spry_cg_options o = SPRY_INIT(spry_cg_options);
                     spry_cg_result r = SPRY_INIT(spry_cg_result);
                     spry_error err = {0};
@@ -149,7 +138,7 @@ static spry_cg_result expect_ending(const dense *d, const double *b, const spry_
     spry_matrix *A = sparse_of(context, d, SPRY_CSR, type);
     double *marks = calloc((size_t)d->n, sizeof *marks);
     for (int i = 0; i < d->n; i++) marks[i] = 77;
-    spry_vector x = vector_of(marks, d->n, type), right = vector_of(b, d->n, type);
+    spry_vector x = vector_of(context, marks, d->n, type), right = vector_of(context, b, d->n, type);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = {0};
     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(right), o, &err), &err,
@@ -213,8 +202,7 @@ static void verdicts(void **state)
 /* The residual of this one rises for a while, which is none; with little patience it is called stagnation. */
 static void patience(void **state)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=60,y=60,ay=0.001", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=60,y=60,ay=0.001");
     static double b[3600], x[3600];
     for (int i = 0; i < 3600; i++) b[i] = 1;
     spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -302,8 +290,7 @@ static void same_bits_for_any_threads(void **state)
                 spry_read_options as = SPRY_INIT(spry_read_options);
                 as.value_type = (spry_type)type;
                 assert_int_equal(spry_matrix_generate(own, &A, "laplace5,x=150,y=150", &as, NULL), SPRY_OK);
-                spry_vector b = {0};
-                assert_int_equal(spry_vector_create(own, &b, n, (spry_type)type, 0, NULL), SPRY_OK);
+                spry_vector b = create_vector(own, n, (spry_type)type, 0);
                 assert_int_equal(spry_vector_create(context, &x[t], n, (spry_type)type, 0, NULL), SPRY_OK);
                 for (int64_t i = 0; i < n; i++)
                     if (type == SPRY_F32)
@@ -331,9 +318,8 @@ static void bad_arguments(void **state)
 {
     const int32_t ptr[] = {0, 1, 2}, columns[] = {0, 1};
     double values[] = {1, 1}, x[4] = {5, 5, 5, 5}, b[2] = {1, 1};
-    spry_matrix *A = NULL, *wide = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, ptr, columns, values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &wide, 2, 3, ptr, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, 2, ptr, columns, values);
+    spry_matrix *wide = borrow_csr(context, 2, 3, ptr, columns, values);
     spry_vector v = spry_vector_f64(x, 2), w = spry_vector_f64(b, 2), other = w;
     spry_error err = {0};
     spry_cg_options o = SPRY_INIT(spry_cg_options), unset = {0};

@@ -68,11 +68,10 @@ static void every_preconditioner_solves(void **state)
 
 static int64_t iterations_of(const spry_matrix *A, int64_t n, spry_cg_options o)
 {
-    spry_vector b = {0}, x = {0};
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_error err = {0};
-    assert_int_equal(spry_vector_create(context, &b, n, SPRY_F64, 0, NULL), SPRY_OK);
-    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 0, NULL), SPRY_OK);
+    spry_vector b = create_vector(context, n, SPRY_F64, 0);
+    spry_vector x = create_vector(context, n, SPRY_F64, 0);
     uint64_t seed = 3;
     for (int64_t i = 0; i < n; i++) ((double *)b.data)[i] = uniform(&seed) - 0.5;
     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");
@@ -84,8 +83,7 @@ static int64_t iterations_of(const spry_matrix *A, int64_t n, spry_cg_options o)
 /* What they are for. The estimate of the largest eigenvalue is of D A, whose eigenvalues are in (0, 2) here. */
 static void preconditioners_save_iterations(void **state)
 {
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace7,x=16,y=16,z=16", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace7,x=16,y=16,z=16");
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     o.precond = SPRY_PRECOND_JACOBI;
     const int64_t n = spry_matrix_rows(A), jacobi = iterations_of(A, n, o);
@@ -96,10 +94,9 @@ static void preconditioners_save_iterations(void **state)
         const int64_t products = iterations_of(A, n, o) * (1 + o.degree);
         assert_in_range(products, jacobi * 9 / 10, jacobi * 2);
     }
-    spry_vector b = {0}, x = {0};
     spry_cg_result r = SPRY_INIT(spry_cg_result);
-    assert_int_equal(spry_vector_create(context, &b, n, SPRY_F64, 0, NULL), SPRY_OK);
-    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 0, NULL), SPRY_OK);
+    spry_vector b = create_vector(context, n, SPRY_F64, 0);
+    spry_vector x = create_vector(context, n, SPRY_F64, 0);
     ((double *)b.data)[0] = 1;
     assert_int_equal(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, NULL), SPRY_OK);
     assert_true(r.largest_eigenvalue > 1.9 && r.largest_eigenvalue < 2.3);
@@ -229,11 +226,10 @@ static void bad_options(void **state)
 /* Tolerances: relative, absolute, the larger of both. */
 static void stops(void **state)
 {
-    spry_matrix *A = NULL;
-    spry_vector b = {0}, x = {0};
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=30,y=30", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_vector_create(context, &b, 900, SPRY_F64, 0, NULL), SPRY_OK);
-    assert_int_equal(spry_vector_create(context, &x, 900, SPRY_F64, 0, NULL), SPRY_OK);
+    spry_vector x = {0};
+    spry_matrix *A = generate_matrix(context, "laplace5,x=30,y=30");
+    spry_vector b = create_vector(context, 900, SPRY_F64, 0);
+    x = create_vector(context, 900, SPRY_F64, 0);
     const double scales[] = {1, 0x1p-700, 0x1p700};
     for (int s = 0; s < 3; s++)
         for (int kind = 0; kind < 3; kind++) {
@@ -296,11 +292,10 @@ static void duplicates_that_f32_does_not_hold(void **state)
     const double values[] = {1, 0x1p-25, 1};
     for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++)
         for (int zero = 0; zero < 2; zero++) { /* and b = 0 with a guess */
-            spry_matrix *A = NULL;
             double x[2] = {3, 4}, b[2] = {1, 1};
             spry_cg_options o = SPRY_INIT(spry_cg_options);
             spry_error err = {0};
-            assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL), SPRY_OK);
+            spry_matrix *A = borrow_csr(context, 2, 2, offsets, columns, values);
             o.inside = (spry_inside)inside;
             o.tolerance = zero ? SPRY_TOLERANCE_ZERO : 1e-14;
             o.start_from_x = zero;
@@ -341,23 +336,20 @@ static void a_column_that_fails(void **state)
 
 static void any_scale_and_f32_inside(void **state)
 {
-    spry_matrix *A = NULL;
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=30,y=30", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=30,y=30");
+    spry_arrays a = arrays_of(A);
     for (int64_t k = 0; k < a.nnz; k++) ((double *)(uintptr_t)a.values)[k] *= 1.1; /* no f32 holds it */
     const double scales[] = {1, 0x1p-900, 0x1p-130, 0x1p130, 0x1p900};
     for (int s = 0; s < 10; s++)
         for (int precond = 0; precond <= SPRY_PRECOND_CHEBYSHEV; precond++)
             for (int inside = 0; inside <= SPRY_INSIDE_F32; inside++) {
-                spry_matrix *B = NULL;
                 spry_convert_options copy = SPRY_INIT(spry_convert_options);
                 double *values = NULL, b[900], x[900];
                 const double of_A = s < 5 ? 1 : scales[s - 5], of_b = s < 5 ? scales[s] : 1;
                 spry_cg_options o = SPRY_INIT(spry_cg_options);
                 spry_cg_result r = SPRY_INIT(spry_cg_result);
                 spry_error err = {0};
-                assert_int_equal(spry_matrix_convert(context, &B, A, &copy, NULL), SPRY_OK);
+                spry_matrix *B = convert_matrix(context, A, &copy);
                 assert_int_equal(spry_matrix_get_values(B, (void **)&values, NULL), SPRY_OK);
                 for (int64_t k = 0; k < a.nnz; k++) values[k] *= of_A;
                 for (int i = 0; i < 900; i++) b[i] = of_b * (1 + 0.01 * (i % 13));
@@ -408,10 +400,9 @@ static void operators(void **state)
     double b[2 * N], x[2 * N], same[2 * N];
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
     spry_spmv_options po = SPRY_INIT(spry_spmv_options);
-    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     po.format = "csr";
-    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &po, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, A, &po);
     put_right_sides(b, 2);
     caller c = {.plan = plan};
     spry_operator op = operator_of(&c);
@@ -469,9 +460,8 @@ static void preconditioners_of_the_caller(void **state)
         for (int i = 0; i < N; i++) inverse.a[i * N + j] = column[i];
     }
     spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64), *M = sparse_of(context, &inverse, SPRY_CSR, SPRY_F64);
-    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
-    assert_int_equal(spry_spmv_plan_create(context, &plan, M, NULL, NULL), SPRY_OK);
+    spry_spmv_plan *plan = create_plan(context, M, NULL);
     put_right_sides(b, 1);
     caller c = {.plan = plan};
     spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -507,10 +497,9 @@ static void the_same_bits_for_any_threads(void **state)
             static double first[n], x[n], b[n];
             for (int threads = 1; threads <= 4; threads += SAMPLED ? 2 : 1) {
                 spry_context *own = context_of(threads);
-                spry_matrix *A = NULL;
                 spry_cg_options o = SPRY_INIT(spry_cg_options);
                 spry_error err = {0};
-                assert_int_equal(spry_matrix_generate(own, &A, "laplace7,x=20,y=20,z=60", NULL, NULL), SPRY_OK);
+                spry_matrix *A = generate_matrix(own, "laplace7,x=20,y=20,z=60");
                 for (int i = 0; i < n; i++) b[i] = i % 19 - 7;
                 o.precond = (spry_precond)precond;
                 o.inside = (spry_inside)inside;

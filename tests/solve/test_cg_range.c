@@ -3,23 +3,6 @@
 
 #include <stdbool.h>
 
-static double get(const spry_vector *v, int i)
-{
-    return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
-}
-
-static spry_vector vector_of(spry_context *own, const double *values, int n, spry_type type)
-{
-    spry_vector v = {0};
-    assert_int_equal(spry_vector_create(own, &v, n, type, 0, NULL), SPRY_OK);
-    for (int i = 0; i < n; i++)
-        if (type == SPRY_F32)
-            ((float *)v.data)[i] = (float)values[i];
-        else
-            ((double *)v.data)[i] = values[i];
-    return v;
-}
-
 static dense diagonal(int n, const double *values)
 {
     dense d = dense_make(n);
@@ -67,8 +50,8 @@ static solution solve_scaled(int a, int b, spry_layout layout, spry_type type, s
     spry_error err = {0};
     s.status = spry_cg(context, x, &s.r, A, spry_vector_as_const(right), &o, &err);
     expect_status(s.status, &err, SPRY_OK, "");
-    for (int i = 0; i < N; i++) s.x[i] = get(&x, i);
-    for (int i = 0; i < N; i++) assert_true(get(&right, i) == rhs[i]); /* the caller's */
+    for (int i = 0; i < N; i++) s.x[i] = entry(&x, i);
+    for (int i = 0; i < N; i++) assert_true(entry(&right, i) == rhs[i]); /* the caller's */
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &right);
     spry_matrix_destroy(A);
@@ -135,9 +118,9 @@ static void check_hostile(const hostile *h, spry_precond precond)
     assert_int_equal(r.verdict, h->verdict);
     for (int i = 0; i < n && !h->text; i++) {
         double exact = h->type == SPRY_F32 ? (double)((float)h->b[i] / (float)h->a[i]) : h->b[i] / h->a[i];
-        if (!(fabs(get(&x, i) - exact) <= 200 * eps * fabs(exact)))
+        if (!(fabs(entry(&x, i) - exact) <= 200 * eps * fabs(exact)))
             fail_msg("%s diag(%g, %g ...), b = %g: x[%d] is %.17g, expected %.17g", spry_type_name(h->type), h->a[0],
-                     h->a[1], h->b[i], i, get(&x, i), exact);
+                     h->a[1], h->b[i], i, entry(&x, i), exact);
     }
     if (!h->text) assert_at_most(r.true_residual, o.tolerance);
     spry_vector_destroy(context, &x);
@@ -310,20 +293,12 @@ typedef struct callers {
     double factor;
 } callers;
 
-static void put(const spry_vector *v, int64_t i, double value)
-{
-    if (v->type == SPRY_F32)
-        ((float *)v->data)[i] = (float)value;
-    else
-        ((double *)v->data)[i] = value;
-}
-
 static spry_status divides(void *user, spry_vector z, spry_const_vector r, void *stream, spry_error *err)
 {
     const callers *c = user;
     for (int64_t i = 0; i < r.length * r.columns; i++) {
         const double at = r.type == SPRY_F32 ? (double)((const float *)r.data)[i] : ((const double *)r.data)[i];
-        put(&z, i, ldexp(c->factor * at, -c->exponent) * (i % 2 ? 0.5 : 0.25));
+        set_entry(&z, i, ldexp(c->factor * at, -c->exponent) * (i % 2 ? 0.5 : 0.25));
     }
     return SPRY_OK;
 }
@@ -339,7 +314,7 @@ static spry_status multiplies(void *user, spry_vector y, spry_const_vector x, vo
             sum += d.a[i % N * N + j] *
                    (x.type == SPRY_F32 ? (double)((const float *)x.data)[k] : ((const double *)x.data)[k]);
         }
-        put(&y, i, ldexp(sum, c->exponent));
+        set_entry(&y, i, ldexp(sum, c->exponent));
     }
     dense_free(&d);
     return SPRY_OK;
@@ -381,7 +356,7 @@ static spry_cg_result solve_of_caller(const case_of_caller *k, double factor, do
     o.tolerance = k->type == SPRY_F32 ? 1e-5 : 1e-12;
     *status = k->is_operator ? spry_cg_operator(context, to, &r, &op, spry_vector_as_const(from), &o, err)
                              : spry_cg(context, to, &r, A, spry_vector_as_const(from), &o, err);
-    for (int i = 0; i < k->columns * N; i++) x[i] = ldexp(get(&to, i), k->a - k->b);
+    for (int i = 0; i < k->columns * N; i++) x[i] = ldexp(entry(&to, i), k->a - k->b);
     spry_vector_destroy(context, &to);
     spry_vector_destroy(context, &right);
     spry_matrix_destroy(A);
@@ -448,11 +423,11 @@ static void default_tolerance(void **state)
         spry_cg_options o = SPRY_INIT(spry_cg_options);
         spry_cg_result r = SPRY_INIT(spry_cg_result);
         spry_error err = {0};
-        spry_vector x = {0}, b = {0};
+        spry_vector x = {0};
         as.value_type = (spry_type)type;
         assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=80,y=80", &as, NULL), SPRY_OK);
-        assert_int_equal(spry_vector_create(context, &x, 6400, (spry_type)type, 0, NULL), SPRY_OK);
-        assert_int_equal(spry_vector_create(context, &b, 6400, (spry_type)type, 0, NULL), SPRY_OK);
+        x = create_vector(context, 6400, (spry_type)type, 0);
+        spry_vector b = create_vector(context, 6400, (spry_type)type, 0);
         for (int i = 0; i < 6400; i++)
             if (type == SPRY_F32)
                 ((float *)b.data)[i] = 1;

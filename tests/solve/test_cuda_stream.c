@@ -27,9 +27,7 @@ static void be_late(void)
 
 static spry_vector on_gpu(int64_t n)
 {
-    spry_vector v = {0};
-    assert_int_equal(spry_vector_create(context, &v, n, SPRY_F64, 1, NULL), SPRY_OK);
-    return v;
+    return create_vector(context, n, SPRY_F64, 1);
 }
 
 static void download(double *to, const spry_vector *v)
@@ -40,14 +38,13 @@ static void download(double *to, const spry_vector *v)
 /* x is what it is where b was there long before, to the bit; with b late, and zeros until then. */
 static void conjugate_gradients(void **state)
 {
-    spry_matrix *A = NULL;
     spry_error err = {0};
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     double *expected = malloc(N * sizeof *expected), *found = malloc(N * sizeof *found);
     if (!expected || !found) abort();
     o.device = 1;
     o.format = "csr";
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=200,y=200", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=200,y=200");
     spry_vector b = on_gpu(N), late = on_gpu(N), x = on_gpu(N);
     for (int64_t i = 0; i < N; i++) found[i] = (double)(1 + i % 7);
     OK(cudaMemcpy(b.data, found, N * sizeof *found, cudaMemcpyHostToDevice));
@@ -78,16 +75,14 @@ static void conjugate_gradients(void **state)
 /* The links' values are late: ones that were zeros until then. */
 static void ranks(void **state)
 {
-    spry_matrix *A = NULL, *there = NULL;
     spry_error err = {0};
-    spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
     o.device = 1;
     o.format = "csr";
     o.edges = SPRY_COLUMN_TO_ROW;
     o.zero_columns = SPRY_ZERO_TELEPORT;
-    assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "rmat,scale=12");
+    spry_arrays a = arrays_of(A);
     const int64_t n = a.rows, bytes[] = {(n + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
                                          a.nnz * (int64_t)spry_index_type_bytes(a.index_type), a.nnz * 8};
     double *values = malloc((size_t)bytes[2]), *expected = malloc((size_t)n * 8), *found = malloc((size_t)n * 8);
@@ -103,7 +98,7 @@ static void ranks(void **state)
     a.values = arrays[2];
     a.device = 1;
     a.ownership = SPRY_BORROW;
-    assert_int_equal(spry_matrix_create(context, &there, &a, NULL), SPRY_OK);
+    spry_matrix *there = create_matrix(context, &a);
     for (int late = 0; late < 2; late++) {
         spry_vector x = spry_vector_f64(late ? found : expected, n);
         OK(cudaMemset(arrays[2], 0, (size_t)bytes[2]));
@@ -146,8 +141,7 @@ static void *solve_again(void *matrix)
 static void beside_other_threads(void **state)
 {
     pthread_t threads[2];
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=200,y=200", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=200,y=200");
     for (int t = 0; t < 2; t++) assert_int_equal(pthread_create(&threads[t], NULL, solve_again, A), 0);
     for (int v = 0; v < 2000; v++) {
         spry_vector some = on_gpu(1000);

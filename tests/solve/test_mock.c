@@ -5,8 +5,7 @@
 
 static spry_vector ones(spry_context *context, int64_t n)
 {
-    spry_vector v = {0};
-    assert_int_equal(spry_vector_create(context, &v, n, SPRY_F64, 0, NULL), SPRY_OK);
+    spry_vector v = create_vector(context, n, SPRY_F64, 0);
     for (int64_t i = 0; i < n; i++) ((double *)v.data)[i] = 1;
     return v;
 }
@@ -16,7 +15,6 @@ static void few_looks(void **state)
 {
     spry_context *context = context_of(1);
     mock_state before = mock;
-    spry_matrix *A = NULL;
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_cg_result r = SPRY_INIT(spry_cg_result);
     spry_pagerank_options po = SPRY_INIT(spry_pagerank_options);
@@ -24,7 +22,7 @@ static void few_looks(void **state)
     spry_error err = {0};
     o.device = po.device = 1;
     o.format = po.format = "csr";
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=120,y=120,ay=0.2", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=120,y=120,ay=0.2");
     spry_vector b = ones(context, 14400), x = ones(context, 14400);
     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");
     int64_t looks = mock.copies_back - before.copies_back, products = mock.products - before.products;
@@ -54,16 +52,15 @@ static void few_looks(void **state)
 static void in_one_stream(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *G = graph_of(context, "rmat,scale=6", SPRY_F64);
+    spry_matrix *G = graph_of(context, "rmat,scale=6", SPRY_F64);
     int mark;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=20,y=20", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=20,y=20");
     spry_vector b = ones(context, 400), x = ones(context, 400), ranks = ones(context, 64);
     for (int method = 0; method < 4; method++) { /* jacobi in 1, a system to be scaled in 2 */
         spry_error err = {0};
         spry_spmv_options po = SPRY_INIT(spry_spmv_options);
         spry_cg_options o = SPRY_INIT(spry_cg_options);
         spry_pagerank_options ro = SPRY_INIT(spry_pagerank_options);
-        spry_spmv_plan *plan = NULL;
         o.device = ro.device = po.device = po.vector_device = 1;
         o.format = ro.format = po.format = "csr";
         o.precond = method == 1 ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
@@ -74,7 +71,7 @@ static void in_one_stream(void **state)
         mock.stream = &mark;
         mock.stray_copies = mock.stray_work = 0;
         const int64_t waits = mock.stream_waits, passes = mock.products;
-        assert_int_equal(spry_spmv_plan_create(context, &plan, method == 3 ? G : A, &po, &err), SPRY_OK);
+        spry_spmv_plan *plan = create_plan(context, method == 3 ? G : A, &po);
         const int64_t of_planning = mock.stray_copies;
         spry_spmv_plan_destroy(plan);
         assert_true(of_planning > 0 && mock.stream_waits > waits);
@@ -150,7 +147,7 @@ static void links_made_there(void **state)
             spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
             spry_error err = {0};
             to.layout = (spry_layout)layout;
-            assert_int_equal(spry_matrix_convert(context, &C, A, &to, NULL), SPRY_OK);
+            C = convert_matrix(context, A, &to);
             o.device = 1;
             o.format = "csr";
             o.edges = (spry_edges)edges;
@@ -178,8 +175,8 @@ static void patterns_converted_there(void **state)
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
             spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
             spry_error err = {0};
-            assert_int_equal(spry_vector_create(context, &usual, 512, (spry_type)type, 0, NULL), SPRY_OK);
-            assert_int_equal(spry_vector_create(context, &x, 512, (spry_type)type, 0, NULL), SPRY_OK);
+            usual = create_vector(context, 512, (spry_type)type, 0);
+            x = create_vector(context, 512, (spry_type)type, 0);
             o.tolerance = 1e-5;
             expect_status(spry_pagerank(context, usual, NULL, A, &o, &err), &err, SPRY_OK, "");
             o.device = 1;
@@ -201,8 +198,7 @@ static void patterns_converted_there(void **state)
 static void every_device_allocation_refused(void **state)
 {
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=6,y=5", NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "laplace5,x=6,y=5");
     spry_vector b = ones(context, 30), x = ones(context, 30);
     int64_t held = spry_context_bytes(context);
     for (int method = 0; method < 5; method++) /* four kinds of CG, and PageRank */
@@ -258,11 +254,10 @@ static void no_device(void **state)
     const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};
     const double values[] = {1, 1};
     double x[] = {5, 5}, b[] = {1, 1};
-    spry_matrix *A = NULL;
     spry_error err = {0};
     spry_cg_options o = SPRY_INIT(spry_cg_options);
     spry_pagerank_options po = SPRY_INIT(spry_pagerank_options);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, 2, offsets, columns, values);
     o.device = po.device = 1;
     spry_vector v = spry_vector_f64(x, 2), w = spry_vector_f64(b, 2);
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_DEVICE_UNAVAILABLE,

@@ -63,9 +63,8 @@ static void check_graph(const dense *links, spry_zero_columns mode, double alpha
                 for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
                     spry_matrix *A = sparse_of(context, edges == SPRY_COLUMN_TO_ROW ? links : &reversed,
                                                (spry_layout)layout, (spry_type)type);
-                    spry_vector x = {0};
                     spry_type of_x = type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-                    assert_int_equal(spry_vector_create(context, &x, n, of_x, 0, NULL), SPRY_OK);
+                    spry_vector x = create_vector(context, n, of_x, 0);
                     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
                     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
                     spry_error err = {0};
@@ -197,8 +196,7 @@ static void the_tutorials_steps(void **state)
 {
     const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
     const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 4, ptr, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 4, 4, ptr, columns, values);
     for (int64_t steps = 1; steps <= 6; steps++) {
         double sums[4] = {0}, by_hand[4] = {0.25, 0.25, 0.25, 0.25}, x[4], d = 0;
         for (int k = 0; k < 9; k++) sums[columns[k]] += values[k];
@@ -293,13 +291,13 @@ static void same_bits_for_any_threads(void **state)
     spry_pagerank_result r[3];
     for (int t = 0; t < 3; t++) {
         spry_context *own = context_of(threads[t]);
-        spry_matrix *A = NULL, *P = NULL;
+        spry_matrix *P = NULL;
         spry_read_options pattern = SPRY_INIT(spry_read_options);
         spry_convert_options to_f64 = SPRY_INIT(spry_convert_options);
         pattern.value_type = SPRY_PATTERN;
         to_f64.value_type = SPRY_F64;
         assert_int_equal(spry_matrix_generate(own, &P, "rmat,scale=15", &pattern, NULL), SPRY_OK);
-        assert_int_equal(spry_matrix_convert(own, &A, P, &to_f64, NULL), SPRY_OK);
+        spry_matrix *A = convert_matrix(own, P, &to_f64);
         x[t] = calloc(32768, sizeof **x);
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
         r[t] = SPRY_INIT(spry_pagerank_result);
@@ -320,9 +318,8 @@ static void bad_arguments(void **state)
 {
     const int32_t ptr[] = {0, 1, 2}, columns[] = {1, 0};
     double values[] = {1, 1}, x[3] = {5, 5, 5};
-    spry_matrix *A = NULL, *wide = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, ptr, columns, values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &wide, 2, 3, ptr, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, 2, ptr, columns, values);
+    spry_matrix *wide = borrow_csr(context, 2, 3, ptr, columns, values);
     spry_vector v = spry_vector_f64(x, 2);
     static const struct {
         double alpha, tolerance;

@@ -50,11 +50,10 @@ static void check(const dense *links, int ones, spry_type type, spry_zero_column
     double v[N], x0[N], exact[N], weights[N];
     const spry_type of_x = type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
     spry_matrix *A = sparse_of(context, links, SPRY_CSR, type);
-    spry_vector x = {0};
     some_weights(v, 3 + (uint64_t)ones);
     some_weights(x0, 11);
     exact_ranks(links, mode, 0.85, v, exact);
-    assert_int_equal(spry_vector_create(context, &x, N, of_x, 0, NULL), SPRY_OK);
+    spry_vector x = create_vector(context, N, of_x, 0);
     for (int i = 0; i < N; i++) set(weights, of_x, i, v[i]);
     for (int i = 0; i < N; i++) set(x.data, of_x, i, x0[i]);
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
@@ -182,11 +181,10 @@ static void same_bits_for_any_threads(void **state)
     const int threads[] = {1, 2, 5};
     for (int t = 0; t < 3; t++) {
         spry_context *own = context_of(threads[t]);
-        spry_matrix *A = NULL;
         spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
         spry_error err = {0};
         uint64_t seed = 4;
-        assert_int_equal(spry_matrix_generate(own, &A, "road,side=70", NULL, NULL), SPRY_OK);
+        spry_matrix *A = generate_matrix(own, "road,side=70");
         for (int i = 0; i < NODES; i++) v[i] = uniform(&seed);
         for (int i = 0; i < NODES; i++) x[t][i] = uniform(&seed);
         o.personalised = spry_const_vector_f64(v, NODES);
@@ -204,8 +202,7 @@ static void bad_weights(void **state)
     const double values[] = {1, 1, 2};
     double x[3] = {5, 5, 5}, v[3] = {1, 1, 1};
     float narrow[3] = {1, 1, 1};
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 3, ptr, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 3, 3, ptr, columns, values);
     static const struct {
         double entries[3];
         const char *text;

@@ -36,8 +36,7 @@ static spry_pagerank_result rank(const int32_t *Ap, const int32_t *Aj, const dou
 {
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
-    spry_matrix *A = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, N, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, N, N, Ap, Aj, Ax);
     expect_status(spry_pagerank(context, spry_vector_f64(x, N), &r, A, &o, &err), &err, wanted, "");
     spry_matrix_destroy(A);
     return r;

@@ -18,9 +18,9 @@ static void there_and_back(void **state)
     const int64_t lengths[] = {0, 1, 2, 9000};
     for (int l = 0; l < 4; l++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            spry_vector v = {0}, back = {0};
+            spry_vector back = {0};
             uint64_t seed = 5;
-            assert_int_equal(spry_vector_create(context, &v, lengths[l], (spry_type)type, 0, NULL), SPRY_OK);
+            spry_vector v = create_vector(context, lengths[l], (spry_type)type, 0);
             for (int64_t i = 0; i < v.length; i++) {
                 double value = (uniform(&seed) - 0.5) * pow(10, (double)(i % 40) - 20);
                 if (type == SPRY_F32)

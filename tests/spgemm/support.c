@@ -16,7 +16,7 @@ int64_t test_below(uint64_t *state, int64_t limit)
 
 /* ---- entries --------------------------------------------------------------------------------------- */
 
-static void add(test_entries *e, int64_t i, int64_t j, double value)
+void test_add(test_entries *e, int64_t i, int64_t j, double value)
 {
     if (e->nnz % 1024 == 0) {
         size_t room = (size_t)e->nnz + 1024;
@@ -41,7 +41,7 @@ static void sprinkle(test_entries *e, int64_t i, int64_t from, int64_t to, int64
     from = from < 0 ? 0 : from;
     to = to > e->cols ? e->cols : to;
     for (int64_t j = from; j < to; j++)
-        if (test_below(state, 1000) < chance) add(e, i, j, some_value(state));
+        if (test_below(state, 1000) < chance) test_add(e, i, j, some_value(state));
 }
 
 test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_row, uint64_t *state)
@@ -56,14 +56,14 @@ test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_r
         switch (kind) {
         case TEST_SHUFFLED:
             for (int64_t n = test_below(state, 2 * (int64_t)mean_row + 1); n > 0; n--)
-                add(&e, i, test_below(state, cols), some_value(state));
+                test_add(&e, i, test_below(state, cols), some_value(state));
             break;
         case TEST_BANDED: sprinkle(&e, i, i - (int64_t)mean_row, i + (int64_t)mean_row, 700, state); break;
         case TEST_STENCIL:
             for (int64_t j = i - 20; j < i + 20; j++)
                 for (int m = 0; m < 8; m++)
                     if (i + moves[m] == j && j >= 0 && j < cols && (e.nnz == start || e.j[e.nnz - 1] < j))
-                        add(&e, i, j, some_value(state));
+                        test_add(&e, i, j, some_value(state));
             break;
         case TEST_GROUPED:
             if (i % 3 == 0 || e.nnz == 0) {
@@ -71,17 +71,17 @@ test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_r
             } else {
                 int64_t from = e.nnz;
                 while (from > 0 && e.i[from - 1] == i - 1) from--;
-                for (int64_t k = from, end = e.nnz; k < end; k++) add(&e, i, e.j[k], some_value(state));
+                for (int64_t k = from, end = e.nnz; k < end; k++) test_add(&e, i, e.j[k], some_value(state));
             }
             break;
         case TEST_IDENTITY:
-            if (i < cols) add(&e, i, i, 1);
+            if (i < cols) test_add(&e, i, i, 1);
             break;
-        case TEST_PERMUTED: add(&e, i, (i * 7 + special) % cols, some_value(state)); break;
+        case TEST_PERMUTED: test_add(&e, i, (i * 7 + special) % cols, some_value(state)); break;
         case TEST_ONE_ROW: sprinkle(&e, i, 0, cols, i == special ? 1000 : chance / 4, state); break;
         case TEST_ONE_COLUMN:
             sprinkle(&e, i, 0, special, chance / 4, state);
-            add(&e, i, special, some_value(state));
+            test_add(&e, i, special, some_value(state));
             break;
         case TEST_DENSE: sprinkle(&e, i, 0, cols, 1000, state); break;
         default:
@@ -153,9 +153,7 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
     a.indices = minor;
     a.values = form.value_type == SPRY_PATTERN ? NULL : values;
     a.ownership = SPRY_COPY;
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_matrix *A = create_matrix(context, &a);
     free(offsets);
     free(major);
     free(minor);
@@ -172,18 +170,12 @@ const char *const test_kernels[TEST_KERNELS] = {TEST_STUDY("spgemm_smmp_cpu", "s
 
 spry_matrix *test_generate(spry_context *context, int number)
 {
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, test_specs[number], NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
+    return generate_matrix(context, test_specs[number]);
 }
 
 spry_matrix *test_square(spry_context *context, const spry_matrix *A, const spry_spgemm_options *options)
 {
-    spry_matrix *C = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spgemm(context, &C, A, A, options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return C;
+    return multiply_matrices(context, A, A, options);
 }
 
 /* ---- the triple loop ---------------------------------------------------------------------------------- */
@@ -217,8 +209,7 @@ void test_dense_free(test_dense *d)
 
 void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char *what)
 {
-    spry_arrays c = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
+    spry_arrays c = arrays_of(C);
     if (c.layout != SPRY_CSR || c.rows != d->rows || c.cols != d->cols || c.sorted != SPRY_KNOWN_YES ||
         c.unique != SPRY_KNOWN_YES || test_index(c.offsets, c.offset_type, 0) != 0)
         fail_msg("%s: not a sorted CSR of %lld x %lld", what, (long long)d->rows, (long long)d->cols);
@@ -241,9 +232,8 @@ void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char 
 
 int test_same_bits(const spry_matrix *C, const spry_matrix *D)
 {
-    spry_arrays c = SPRY_INIT(spry_arrays), d = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(D, &d, NULL), SPRY_OK);
+    spry_arrays c = arrays_of(C);
+    spry_arrays d = arrays_of(D);
     if (c.rows != d.rows || c.cols != d.cols || c.nnz != d.nnz || c.offset_type != d.offset_type ||
         c.index_type != d.index_type || c.value_type != d.value_type)
         return 0;

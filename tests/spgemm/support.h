@@ -30,6 +30,7 @@ typedef enum test_kind {
 
 /* Values are small integers, so that sums are exact in f32; those of about one in five are 0 or cancel. */
 test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_row, uint64_t *state);
+void test_add(test_entries *e, int64_t i, int64_t j, double value);
 void test_discard(test_entries *e);
 
 /* Matrices of the generator, of one kind of rows each. */

@@ -46,7 +46,7 @@ static void one_trial(const char *kernel, uint64_t trial)
     test_entries a = test_make(kinds[trial % 8], m, k, 1 + (double)test_below(&state, 12), &state);
     test_entries b = test_make(kinds[trial / 8 % 8], k, n, 1 + (double)test_below(&state, 40), &state);
     const test_form form = {SPRY_CSR, trial % 2 ? SPRY_F32 : SPRY_F64, trial % 3 ? SPRY_I32 : SPRY_I64, SPRY_I32};
-    spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form), *C = NULL, *D = NULL;
+    spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form), *C = NULL;
     const double two = 2;
     const float two_f32 = 2;
     spry_spgemm_options o = options_for(kernel);
@@ -57,7 +57,7 @@ static void one_trial(const char *kernel, uint64_t trial)
         fail_msg("%s, trial %d: %s", kernel, (int)trial, err.message);
     test_dense d = test_multiply(&a, &b, SPRY_NO_TRANSPOSE, trial % 4 ? 1 : 2, 0, 0);
     test_equal(C, &d, o.drop_zeros, kernel);
-    assert_int_equal(spry_spgemm(context, &D, A, B, &o, &err), SPRY_OK);
+    spry_matrix *D = multiply_matrices(context, A, B, &o);
     assert_true(test_same_bits(C, D));
     spry_matrix_destroy(D);
     spry_matrix_destroy(C);
@@ -143,16 +143,14 @@ static void seeds_of_irregular_rows(void **unused)
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
     spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        spry_spgemm_plan *plan = NULL;
         spry_error err;
         const spry_spgemm_options o = options_for(names[n]);
-        if (spry_spgemm_plan_create(context, &plan, A, A, &o, &err) != SPRY_OK)
-            fail_msg("%s: %s", names[n], err.message);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         for (int run = 0; run < 2; run++) {
             for (int64_t k = 0; k < A->a.nnz; k += 3) ((double *)(uintptr_t)A->a.values)[k] += 1;
             assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
-            assert_int_equal(spry_spgemm(context, &D, A, A, NULL, NULL), SPRY_OK);
+            D = multiply_matrices(context, A, A, NULL);
             assert_int_equal(C->a.offset_type, SPRY_I32);
             assert_int_equal(D->a.offset_type, SPRY_I32);
             if (!same_numbers(C, D)) fail_msg("%s, run %d", names[n], run);
@@ -181,7 +179,7 @@ static void stages_of_the_seed(void **unused)
         o.tell_stages = 1;
         for (int limited = 0; limited < 2; limited++) {
             o.memory_limit_bytes = limited ? info.peak_bytes * 4 / 5 : 0;
-            assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+            C = multiply_matrices(context, A, A, &o);
             spry_matrix_destroy(C);
             if (n == 3) {
                 assert_true(info.count_us == -1 && info.fill_us == -1 && info.sort_us == -1);
@@ -197,7 +195,7 @@ static void stages_of_the_seed(void **unused)
             assert_true(sum < info.setup_us + info.run_us);
         }
         o.tell_stages = 0;
-        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        C = multiply_matrices(context, A, A, &o);
         assert_true(info.count_us == -1 && info.fill_us == -1);
         spry_matrix_destroy(C);
     }
@@ -215,10 +213,10 @@ static void large_rows(void **unused)
         test_entries a = test_make(TEST_ONE_ROW, 300, 2000, 6, &state);
         test_entries b = test_make(TEST_UNIFORM, 2000, cols[c], 70, &state);
         const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
-        spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form), *C = NULL, *D = NULL;
+        spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form);
         spry_spgemm_options o = options_for("spgemm_rows_cuda");
-        assert_int_equal(spry_spgemm(context, &C, A, B, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spgemm(context, &D, A, B, NULL, NULL), SPRY_OK); /* sums of small integers are exact */
+        spry_matrix *C = multiply_matrices(context, A, B, &o);
+        spry_matrix *D = multiply_matrices(context, A, B, NULL); /* sums of small integers are exact */
         assert_true(test_same_bits(C, D));
         spry_matrix_destroy(D);
         spry_matrix_destroy(C);
@@ -255,15 +253,15 @@ static void runs_of_rows(void **unused)
         uint64_t state = (uint64_t)trial + 3;
         test_entries a = make_grid(widths[trial % 4], 2000 + 37 * trial, holes[trial / 4 % 3], &state);
         const test_form form = {SPRY_CSR, trial < 12 ? SPRY_F64 : SPRY_F32, trial % 2 ? SPRY_I32 : SPRY_I64, SPRY_I32};
-        spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL, *E = NULL;
+        spry_matrix *A = test_matrix(context, &a, form);
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
         spry_spgemm_options o = options_for("spgemm_rows_cuda");
         o.info = &info;
-        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spgemm(context, &D, A, A, NULL, NULL), SPRY_OK);
+        spry_matrix *C = multiply_matrices(context, A, A, &o);
+        spry_matrix *D = multiply_matrices(context, A, A, NULL);
         if (!test_same_bits(C, D)) fail_msg("trial %d", trial);
         o.memory_limit_bytes = info.peak_bytes * 3 / 4;
-        assert_int_equal(spry_spgemm(context, &E, A, A, &o, NULL), SPRY_OK);
+        spry_matrix *E = multiply_matrices(context, A, A, &o);
         assert_true(info.chunks > 1);
         if (!test_same_bits(E, D)) fail_msg("trial %d, %d chunks", trial, (int)info.chunks);
         spry_matrix_destroy(E);
@@ -280,14 +278,14 @@ static void chunks(void **unused)
     uint64_t state = 5;
     test_entries a = test_make(TEST_UNIFORM, 3000, 3000, 20, &state);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
-    spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL;
+    spry_matrix *A = test_matrix(context, &a, form);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_spgemm_options o = options_for("spgemm_rows_cuda");
     o.info = &info;
-    assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+    spry_matrix *C = multiply_matrices(context, A, A, &o);
     assert_int_equal(info.chunks, 1);
     o.memory_limit_bytes = info.peak_bytes / 3;
-    assert_int_equal(spry_spgemm(context, &D, A, A, &o, NULL), SPRY_OK);
+    spry_matrix *D = multiply_matrices(context, A, A, &o);
     assert_true(info.chunks > 1);
     assert_true(info.peak_bytes <= o.memory_limit_bytes);
     assert_true(test_same_bits(C, D));
@@ -317,10 +315,9 @@ static void ways_of_short_rows(void **unused)
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
         spry_spgemm_options o = options_for("spgemm_rows_cuda");
         spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
-        spry_spgemm_plan *plan = NULL;
         spry_error err;
         read.value_type = m % 2 ? SPRY_F32 : SPRY_F64;
-        if (spry_matrix_generate(context, &A, matrices[m / 2], &read, &err) != SPRY_OK) fail_msg("%s", err.message);
+        MUST(spry_matrix_generate(context, &A, matrices[m / 2], &read, err));
         o.info = &info;
         if (spry_spgemm(context, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
         assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
@@ -334,7 +331,7 @@ static void ways_of_short_rows(void **unused)
         } while (info.chunks == 1);
         o.memory_limit_bytes = 0;
         o.info = NULL;
-        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_OK);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         spry_arrays s = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
         assert_memory_equal(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spry_index_type_bytes(s.offset_type));
@@ -377,7 +374,7 @@ static void plans_of_new_values(void **unused)
                     ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3);
             if (spry_spgemm_plan_run(plan, NULL, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
-            assert_int_equal(spry_spgemm(context, &D, A, B, &on_cpu, NULL), SPRY_OK);
+            D = multiply_matrices(context, A, B, &on_cpu);
             if (!test_same_bits(C, D)) fail_msg("trial %d, run %d", trial, run);
             spry_matrix_destroy(C);
             spry_matrix_destroy(D);
@@ -399,11 +396,11 @@ static void limits_from_nothing(void **unused)
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
     int index = 0;
     for (const char *kernel; (kernel = next_kernel(&index));) {
-        spry_matrix *A = test_matrix(context, &a, form), *C = NULL;
+        spry_matrix *A = test_matrix(context, &a, form);
         spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
         spry_spgemm_options o = options_for(kernel);
         o.info = &info;
-        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        spry_matrix *C = multiply_matrices(context, A, A, &o);
         spry_matrix_destroy(C);
         const int64_t most = info.peak_bytes, held = spry_context_bytes(context);
         int refused = 0;
@@ -429,19 +426,16 @@ static void limits_from_nothing(void **unused)
 static void large_copies(void **unused)
 {
     spry_context *many = context_of(5);
-    spry_matrix *A = NULL, *C = NULL, *D = NULL;
     spry_spgemm_options o = options_for("spgemm_rows_cuda");
-    spry_error err;
-    if (spry_matrix_generate(many, &A, "gen:laplace5,x=1000,y=1000", NULL, &err) != SPRY_OK)
-        fail_msg("%s", err.message);
-    if (spry_spgemm(many, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
-    assert_int_equal(spry_spgemm(many, &D, A, A, NULL, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(many, "gen:laplace5,x=1000,y=1000");
+    spry_matrix *C = multiply_matrices(many, A, A, &o);
+    spry_matrix *D = multiply_matrices(many, A, A, NULL);
     assert_true(test_same_bits(C, D)); /* whole numbers: sums are exact in any order */
     spry_matrix_destroy(D);
     spry_matrix_destroy(C);
     o.kernel = NULL; /* left to the library, which ends on a GPU that is used already, or not */
     o.device = SPRY_DEVICE_AUTO;
-    assert_int_equal(spry_spgemm(many, &C, A, A, &o, NULL), SPRY_OK);
+    C = multiply_matrices(many, A, A, &o);
     assert_int_equal(C->a.nnz, 12980004);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);

@@ -17,8 +17,7 @@ static test_form drawn_form(spry_type type, uint64_t *state)
 
 static int64_t bytes_of(const spry_matrix *A)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_arrays a = arrays_of(A);
     const int64_t index = (int64_t)spry_index_type_bytes(a.index_type) * (a.layout == SPRY_COO ? 2 : 1);
     const int64_t lines = a.layout == SPRY_COO ? 0 : (a.layout == SPRY_CSC ? a.cols : a.rows) + 1;
     return a.nnz * (index + (int64_t)spry_type_bytes(a.value_type)) +
@@ -97,14 +96,12 @@ static void limits_hold_and_suffice(void **unused)
 static void values_apart(void **unused)
 {
     spry_context *context = context_of(1);
-    spry_arrays a = SPRY_INIT(spry_arrays), c = SPRY_INIT(spry_arrays);
+    spry_arrays c = SPRY_INIT(spry_arrays);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
-    spry_spgemm_plan *plan = NULL;
-    spry_matrix *A = NULL;
     double own[5 * 20];
-    assert_int_equal(spry_matrix_generate(context, &A, "banded,rows=20,half=1", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "banded,rows=20,half=1");
+    spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, NULL);
+    spry_arrays a = arrays_of(A);
     assert_int_equal(spry_spgemm_plan_get_structure(plan, &c, NULL), SPRY_OK);
     const void *const read[] = {a.values, a.indices, (const double *)a.values + a.nnz - 1, c.indices};
     for (size_t n = 0; n < sizeof read / sizeof *read; n++) {
@@ -126,11 +123,10 @@ static void values_apart(void **unused)
 static int accepts(spry_context *context, const double *values, const double *factor, double c)
 {
     static const int32_t offsets[] = {0, 2}, columns[] = {0, 0}, one[] = {0, 1}, zero[] = {0};
-    spry_matrix *A = NULL, *B = NULL, *C = NULL;
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 1, 1, one, zero, factor, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &C, 1, 1, one, zero, &c, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 1, 1, offsets, columns, values);
+    spry_matrix *B = borrow_csr(context, 1, 1, one, zero, factor);
+    spry_matrix *C = borrow_csr(context, 1, 1, one, zero, &c);
     assert_int_equal(spry_spgemm_verify(context, &found, C, A, B, NULL, SPRY_VERIFY_EXACT, NULL), SPRY_OK);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);

@@ -161,10 +161,9 @@ static void little_address_space(void **unused)
     if (INSTRUMENTED) skip();                   /* shadows reserve terabytes */
     spry_context *context = context_of(1);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    spry_matrix *A = NULL, *wanted = NULL;
     options.kernel = "spgemm_rows_cpu";
-    assert_int_equal(spry_matrix_generate(context, &A, "gen:rgg,scale=16", NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm(context, &wanted, A, A, &options, NULL), SPRY_OK);
+    spry_matrix *A = generate_matrix(context, "gen:rgg,scale=16");
+    spry_matrix *wanted = multiply_matrices(context, A, A, &options);
     spry_spgemm_options fast = SPRY_INIT(spry_spgemm_options);
     fast.kernel = "spgemm_rows_avx512_cpu";
     spry_matrix *C = NULL;

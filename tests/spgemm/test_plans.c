@@ -79,8 +79,7 @@ static void limits(void **unused)
         spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
         assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
         assert_int_equal(e.exact, 1);
-        spry_arrays c = SPRY_INIT(spry_arrays);
-        assert_int_equal(spry_matrix_get_arrays(whole, &c, NULL), SPRY_OK);
+        spry_arrays c = arrays_of(whole);
         assert_int_equal(e.nnz, c.nnz);
         assert_true(e.least_bytes <= e.peak_bytes);
         const int64_t limits_tried[] = {e.peak_bytes, (e.peak_bytes + e.least_bytes) / 2, e.least_bytes};
@@ -204,11 +203,9 @@ static void values_change(void **unused)
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
         options.op_a = op_a;
         options.op_b = op;
-        spry_spgemm_plan *plan = NULL;
-        spry_error err = SPRY_ERROR_INIT;
         if (trial % 5 == 4)
             options.kernel = TEST_STUDY(trial % 2 ? "spgemm_seed_dot_cpu" : "spgemm_smmp_cpu", "spgemm_rows_cpu");
-        if (spry_spgemm_plan_create(context, &plan, A, B, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, &options);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         spry_matrix *both[] = {A, B};
         for (int run = 0; run < 3; run++) {
@@ -223,7 +220,7 @@ static void values_change(void **unused)
             assert_int_equal(atomic_load(&memory.calls), calls);
             if (run != 1) alpha = 1;
             options.alpha = &alpha;
-            assert_int_equal(spry_spgemm(context, &D, A, B, &options, NULL), SPRY_OK);
+            D = multiply_matrices(context, A, B, &options);
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
             if (!test_same_bits(C, D)) fail_msg("trial %d, run %d", trial, run);
             spry_matrix_destroy(C);
@@ -256,10 +253,9 @@ static void conversions_are_told(void **unused)
     spry_matrix *B = test_matrix(context, &b, (test_form){SPRY_CSR, SPRY_F32, SPRY_I32, SPRY_I32});
     const int64_t inputs = spryi_arrays_bytes(&A->a) + spryi_arrays_bytes(&B->a), before = atomic_load(&memory.bytes);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
-    spry_spgemm_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     atomic_store(&memory.most_bytes, before);
-    if (spry_spgemm_plan_create(context, &plan, A, B, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, NULL);
     assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
     const int64_t held = atomic_load(&memory.most_bytes) - before, told = info.peak_bytes - inputs;
     if (held > told + 8 * 4096) /* less handles and numbers of rows */
@@ -270,7 +266,7 @@ static void conversions_are_told(void **unused)
     options.memory_limit_bytes = info.peak_bytes - 1;
     assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &options, &err), SPRY_TOO_LARGE);
     options.memory_limit_bytes = info.peak_bytes;
-    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &options, &err), SPRY_OK);
+    plan = create_spgemm_plan(context, A, B, &options);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -383,15 +379,15 @@ static void bad_arguments(void **unused)
     o.offset_type = (spry_index_type)9;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");
     o.offset_type = SPRY_I64;
-    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+    C = multiply_matrices(context, A, A, &o);
     assert_int_equal(C->a.offset_type, SPRY_I64);
     spry_matrix_destroy(C);
     o.device = SPRY_DEVICE_AUTO; /* no GPU, or none that would pay for so little */
-    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+    C = multiply_matrices(context, A, A, &o);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
     spry_arrays structure = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_OK);
+    plan = create_spgemm_plan(context, A, A, &o);
     EXPECT(spry_spgemm_plan_run(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
     run.values = (char *)(void *)&structure + 1;
     EXPECT(spry_spgemm_plan_run(plan, &run, &err), SPRY_INVALID_ARGUMENT, "values");
@@ -432,9 +428,9 @@ static void past_32_bits(void **unused)
     /* by hand, as test_matrix looks for each row among all entries */
     int32_t *rising = malloc((N + 1) * sizeof *rising), *zeros = calloc(N + 1, sizeof *zeros), ends[] = {0, N};
     for (int32_t k = 0; k <= N; k++) rising[k] = k;
-    spry_matrix *A = NULL, *B = NULL, *C = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, 1, rising, zeros, column.value, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 1, N, ends, rising, row.value, NULL), SPRY_OK);
+    spry_matrix *C = NULL;
+    spry_matrix *A = borrow_csr(context, N, 1, rising, zeros, column.value);
+    spry_matrix *B = borrow_csr(context, 1, N, ends, rising, row.value);
     spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
     assert_int_equal(spry_spgemm_predict(context, &e, A, B, NULL, NULL), SPRY_OK);
     assert_int_equal(e.products, (int64_t)N * N);
@@ -465,8 +461,7 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.drop_zeros = drop_zeros;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spgemm_verify(context, &found, C, A, A, &options, how, &err) != SPRY_OK) fail_msg("%s", err.message);
+    MUST(spry_spgemm_verify(context, &found, C, A, A, &options, how, err));
     return found;
 }
 
@@ -476,10 +471,9 @@ static void infinite_over_nothing(void **unused)
     static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
     static const double a_values[] = {INFINITY, 2}, b_values[] = {3};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *B = NULL, *C = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 2, a_offsets, a_columns, a_values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 2, 1, b_offsets, b_columns, b_values, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm(context, &C, A, B, NULL, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 1, 2, a_offsets, a_columns, a_values);
+    spry_matrix *B = borrow_csr(context, 2, 1, b_offsets, b_columns, b_values);
+    spry_matrix *C = multiply_matrices(context, A, B, NULL);
     assert_true(((const double *)C->a.values)[0] == 6);
     for (int how = 0; how < 2; how++) {
         spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
@@ -498,12 +492,12 @@ static void alpha_beyond_numbers(void **unused)
     static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
     static const double values[] = {2, 3, -4}, alphas[] = {INFINITY, -INFINITY, NAN};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *C = NULL;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 3, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *C = NULL;
+    spry_matrix *A = borrow_csr(context, 3, 3, offsets, columns, values);
     for (int n = 0; n < 3; n++) {
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.alpha = &alphas[n];
-        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        C = multiply_matrices(context, A, A, &o);
         for (int wrong = 0; wrong < 2; wrong++) {
             if (wrong) ((double *)(uintptr_t)C->a.values)[0] = 1;
             for (int how = 0; how < 2; how++) {
@@ -525,12 +519,12 @@ static void more_rows_than_memory(void **unused)
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};
     static const double values[] = {2, 3};
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *C = NULL;
+    spry_matrix *C = NULL;
     spry_error err = SPRY_ERROR_INIT;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     o.op_b = SPRY_TRANSPOSE;
     o.memory_limit_bytes = (int64_t)1 << 30;
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, INT32_MAX, offsets, columns, values, NULL), SPRY_OK);
+    spry_matrix *A = borrow_csr(context, 2, INT32_MAX, offsets, columns, values);
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_true(err.value > (int64_t)8 << 30 && spry_context_peak_bytes(context) < 1 << 20);
     o.memory_limit_bytes = 0;

@@ -37,7 +37,7 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
     const spry_op op_a = seed % 3 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     const test_entries given = op_a == SPRY_TRANSPOSE ? test_transposed(&a) : a;
     spry_matrix *A = test_matrix(context, &given, form_number(&state, a_pattern ? SPRY_PATTERN : type));
-    spry_matrix *B = test_matrix(context, &b, form_number(&state, b_pattern ? SPRY_PATTERN : type)), *C = NULL;
+    spry_matrix *B = test_matrix(context, &b, form_number(&state, b_pattern ? SPRY_PATTERN : type));
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     const double alpha = (double)(test_below(&state, 3) + 1);
@@ -53,8 +53,7 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
     snprintf(what, sizeof what, "seed %llu, %s, %lld x %lld x %lld, kinds %d %d", (unsigned long long)seed, kernel,
              (long long)m, (long long)l, (long long)n, (int)a_kind, (int)b_kind);
     test_dense d = test_multiply(&a, &b, op, alpha, a_pattern, b_pattern);
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spgemm(context, &C, A, B, &options, &err) != SPRY_OK) fail_msg("%s: %s", what, err.message);
+    spry_matrix *C = multiply_matrices(context, A, B, &options);
     test_equal(C, &d, options.drop_zeros, what);
     assert_int_equal(info.products, d.products);
     assert_int_equal(info.rows, m);
@@ -91,12 +90,11 @@ static void comparison_rejects(void **unused)
     uint64_t state = 3;
     test_entries a = test_make(TEST_UNIFORM, 40, 40, 6, &state);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
-    spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL;
-    assert_int_equal(spry_spgemm(context, &C, A, A, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm(context, &D, A, A, NULL, NULL), SPRY_OK);
+    spry_matrix *A = test_matrix(context, &a, form);
+    spry_matrix *C = multiply_matrices(context, A, A, NULL);
+    spry_matrix *D = multiply_matrices(context, A, A, NULL);
     assert_true(test_same_bits(C, D));
-    spry_arrays d = SPRY_INIT(spry_arrays);
-    assert_int_equal(spry_matrix_get_arrays(D, &d, NULL), SPRY_OK);
+    spry_arrays d = arrays_of(D);
     double *values = (double *)(uintptr_t)d.values;
     values[d.nnz / 2] += 1;
     assert_false(test_same_bits(C, D));

@@ -7,20 +7,6 @@
 
 enum { TRIALS = INSTRUMENTED ? 60 : 1500, MOST = 40 };
 
-static void add(test_entries *e, int64_t i, int64_t j, double value)
-{
-    if (e->nnz % 4096 == 0) {
-        const size_t room = (size_t)e->nnz + 4096;
-        e->i = realloc(e->i, room * sizeof *e->i);
-        e->j = realloc(e->j, room * sizeof *e->j);
-        e->value = realloc(e->value, room * sizeof *e->value);
-        assert_true(e->i && e->j && e->value);
-    }
-    e->i[e->nnz] = i;
-    e->j[e->nnz] = j;
-    e->value[e->nnz++] = value;
-}
-
 static int rising(const void *x, const void *y)
 {
     const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
@@ -47,7 +33,7 @@ static test_entries make(int64_t rows, int64_t cols, const lay *l, uint64_t *sta
         for (int64_t k = 0; k < n; k++) {
             const int64_t j = i / l->identical * l->step + offsets[k];
             if (j < 0 || j >= cols || (l->distinct && k > 0 && offsets[k] == offsets[k - 1])) continue;
-            add(&e, i, j, test_below(state, 9) == 0 ? 0 : (double)(test_below(state, 1 << 20) - (1 << 19)) / 977);
+            test_add(&e, i, j, test_below(state, 9) == 0 ? 0 : (double)(test_below(state, 1 << 20) - (1 << 19)) / 977);
         }
     }
     return e;
@@ -177,12 +163,11 @@ static void listed_columns(void **unused)
             for (int c = 0; c < 3; c++)
                 for (int n = 1; n < 3; n++) {
                     spry_matrix *C = NULL, *D = NULL;
-                    spry_spgemm_plan *plan = NULL;
                     options.kernel = test_kernels[n];
                     const spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, NULL);
                     if (status == SPRY_DEVICE_UNAVAILABLE) continue;
                     assert_int_equal(status, SPRY_OK);
-                    assert_int_equal(spry_spgemm_plan_create(contexts[c], &plan, A, A, &options, NULL), SPRY_OK);
+                    spry_spgemm_plan *plan = create_spgemm_plan(contexts[c], A, A, &options);
                     assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
                     assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
                     if (!test_same_bits(C, wanted) || !test_same_bits(D, wanted))

@@ -36,17 +36,15 @@ static void structures(void **unused)
         o.kernel = kernels[trial / TEST_SPECS % 4];
         const char *spec = test_specs[trial % TEST_SPECS];
         if (o.kernel && strstr(o.kernel, "seed") && strstr(spec, "uni18")) continue; /* it looks at all columns */
-        spry_matrix *A = NULL, *C = NULL, *D = NULL;
-        spry_spgemm_plan *plan = NULL;
-        spry_error err = SPRY_ERROR_INIT;
+        spry_matrix *A = NULL, *D = NULL;
         assert_int_equal(spry_matrix_generate(context, &A, spec, &read, NULL), SPRY_OK);
-        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        spry_matrix *C = multiply_matrices(context, A, A, &o);
         if (trial / TEST_SPECS % 8 > 3) {
             spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
             assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
             o.memory_limit_bytes = e.least_bytes;
         }
-        if (spry_spgemm_plan_create(context, &plan, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &o);
         check_structure(plan, C, spec);
         for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
@@ -72,9 +70,8 @@ static void values_of_the_caller(void **unused)
             options.alpha = &alphas[k];
             wanted[k] = test_square(context, A, &options);
         }
-        spry_spgemm_plan *plan = NULL;
         options.alpha = &alphas[0];
-        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &options, NULL), SPRY_OK);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, A, &options);
         const size_t bytes = (size_t)wanted[0]->a.nnz * sizeof(double);
         char *room = malloc(bytes + 2 * sizeof(double));
         double *values = (double *)(void *)(room + sizeof(double)); /* aligned to the type alone */
@@ -146,8 +143,7 @@ static void transposed(void **unused)
             assert_int_equal(spry_spgemm_verify(context, &v, C, A, B, &o, (spry_thoroughness)how, NULL), SPRY_OK);
             assert_int_equal(v.wrong_rows, 0);
         }
-        spry_spgemm_plan *plan = NULL;
-        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &o, NULL), SPRY_OK);
+        spry_spgemm_plan *plan = create_spgemm_plan(context, A, B, &o);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         assert_true(test_same_bits(C, D));
@@ -166,22 +162,14 @@ static spry_matrix *prolongation(spry_context *context, int side)
 {
     const int coarse = (side + 2) / 3, rows = side * side;
     int32_t *offsets = malloc(((size_t)rows + 1) * sizeof *offsets), *columns = malloc((size_t)rows * sizeof *columns);
-    spry_matrix *P = NULL;
     for (int k = 0; k < rows; k++) {
         offsets[k] = k;
         columns[k] = k / side / 3 * coarse + k % side / 3;
     }
     offsets[rows] = rows;
-    spry_arrays p = SPRY_INIT(spry_arrays);
-    p.layout = SPRY_CSR;
-    p.rows = p.nnz = rows;
-    p.cols = (int64_t)coarse * coarse;
-    p.offset_type = p.index_type = SPRY_I32;
-    p.value_type = SPRY_PATTERN;
-    p.offsets = offsets;
-    p.indices = columns;
+    spry_arrays p = csr_arrays(rows, (int64_t)coarse * coarse, offsets, columns, NULL, SPRY_PATTERN);
     p.ownership = SPRY_COPY;
-    assert_int_equal(spry_matrix_create(context, &P, &p, NULL), SPRY_OK);
+    spry_matrix *P = create_matrix(context, &p);
     free(offsets);
     free(columns);
     return P;
@@ -193,13 +181,12 @@ static void first_run(void **unused)
     const int side = INSTRUMENTED ? 60 : 700;
     char spec[64];
     spry_context *context = context_of(1);
-    spry_matrix *A = NULL, *P = prolongation(context, side), *C = NULL, *D = NULL;
+    spry_matrix *P = prolongation(context, side), *C = NULL;
     snprintf(spec, sizeof spec, "gen:grid5,x=%d,y=%d", side, side);
-    assert_int_equal(spry_matrix_generate(context, &A, spec, NULL, NULL), SPRY_OK);
-    spry_spgemm_plan *plan = NULL;
+    spry_matrix *A = generate_matrix(context, spec);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     double run_us[4];
-    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, P, NULL, NULL), SPRY_OK);
+    spry_spgemm_plan *plan = create_spgemm_plan(context, A, P, NULL);
     for (int run = 0; run < 4; run++) {
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
@@ -208,7 +195,7 @@ static void first_run(void **unused)
     print_message("A*P of %d x %d nodes: creation %.1f ms, runs %.1f %.1f %.1f %.1f ms\n", side, side,
                   info.setup_us / 1e3, run_us[0] / 1e3, run_us[1] / 1e3, run_us[2] / 1e3, run_us[3] / 1e3);
     assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
-    assert_int_equal(spry_spgemm(context, &D, A, P, NULL, NULL), SPRY_OK);
+    spry_matrix *D = multiply_matrices(context, A, P, NULL);
     assert_true(test_same_bits(C, D));
     spry_spgemm_plan_destroy(plan);
     spry_matrix *all[] = {A, P, C, D};
