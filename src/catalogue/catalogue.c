@@ -189,7 +189,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .operations = operations_of(kernel),
         .types = types_of(kernel),
         .indices = spryi_driver_named(kernel->device)->indices,
-        .deterministic = kernel->deterministic,
+        .deterministic = !kernel->nondeterministic,
         .available = available,
         .reason = reason,
         .idea = kernel->idea,

@@ -1,8 +1,6 @@
 /* The work of a product on a CPU: a thread goes by rows, and by as many entries or rows at once as a register has. */
 #include "choose/cost.h"
 
-#include "formats/windowed/windowed.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* The work of a product on a GPU: kernels go by warps, which gather sectors of x together. */
 #include "choose/cost.h"
 
-#include "formats/windowed/windowed.h"
-
 #include <math.h>
 #include <string.h>
 

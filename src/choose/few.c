@@ -5,7 +5,6 @@
  */
 #include "choose/few.h"
 
-#include "core/context.h"
 #include "core/error.h"
 #include "core/row_lengths.h"
 #include "formats/csr/csr.h"

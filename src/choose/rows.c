@@ -1,7 +1,6 @@
 #include "choose/rows.h"
 
 #include "core/assemble.h"
-#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"

@@ -1,7 +1,5 @@
 #include "choose/structure.h"
 
-#include "core/assemble.h"
-#include "core/context.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/kernel.h"

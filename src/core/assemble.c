@@ -44,6 +44,7 @@ static int64_t chunk_start(const grouping *g, int64_t nnz, int chunk)
 #define HAS_VALUES 0
 #undef SPRY_B
 #define SPRY_B char
+#define SPRYI_TEMPLATE "core/assemble.tmpl.c"
 #include "core/instantiate_indices.h"
 
 typedef struct typed_steps {
@@ -232,9 +233,8 @@ static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi
                               spry_error *err)
 {
     const int take = from->owned && from->index_type == to->index_type;
-    spry_status status = take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
-                              : spryi_compressed_allocate(context, to, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
+                            : spryi_compressed_allocate(context, to, err));
     spryi_loop(context, threads, from->nnz + 1, 0, keep_entries, &(keep_job){to, from, take});
     if (take) {
         to->indices = take_array(&from->minor);
@@ -389,8 +389,7 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 /* ---- merging --------------------------------------------------------------------------------- */
 
 /* Entries of major i that lie where the one before them does. type is a constant where it is inlined. */
-static inline __attribute__((always_inline)) int64_t repeats_as(const spryi_compressed *a, int64_t i,
-                                                                spry_index_type type)
+SPRYI_INLINE int64_t repeats_as(const spryi_compressed *a, int64_t i, spry_index_type type)
 {
     const void *indices = a->indices;
     int64_t repeats = 0;

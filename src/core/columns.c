@@ -4,7 +4,6 @@
  */
 #include "core/columns.h"
 
-#include "core/context.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/memory.h"

@@ -121,6 +121,20 @@ static int list_owned(const spryi_format *format, void *storage, spryi_section l
     return count;
 }
 
+spry_status spryi_storage_build(spry_context *context, const spryi_format *format, void **storage,
+                                const spryi_build_request *request, spry_error *err)
+{
+    void *made = NULL;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &made, 1, format->storage_size, "storage", err));
+    memset(made, 0, format->storage_size);
+    const spry_status status = format->build(context, made, request, err);
+    if (status == SPRY_OK)
+        *storage = made;
+    else
+        spryi_storage_destroy(context, format, made);
+    return status;
+}
+
 void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage)
 {
     spryi_section list[SPRYI_MOST_SECTIONS + 1];
@@ -136,11 +150,8 @@ void spryi_storage_destroy(spry_context *context, const spryi_format *format, vo
 int64_t spryi_storage_bytes(const spryi_format *format, const void *storage)
 {
     spryi_section list[SPRYI_MOST_SECTIONS + 1];
-    int64_t bytes = 0;
     if (format->storage_bytes) return format->storage_bytes(storage);
-    for (int n = list_owned(format, (void *)(uintptr_t)storage, list) - 1; n >= 0; n--)
-        if (list[n].array) bytes += list[n].count * list[n].item_bytes;
-    return bytes;
+    return spryi_listed_bytes(list, list_owned(format, (void *)(uintptr_t)storage, list));
 }
 
 int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage)

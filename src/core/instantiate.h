@@ -9,6 +9,8 @@
  * not look at offsets is made once for 32_32 and 64_32 where SPRYI_NO_OFFSETS is defined before. One that keeps the
  * three types apart is made for mixed rows, too, where SPRYI_ANY_ROW is, and one that builds a storage or moves values
  * for each stored type, the first row that has it, where SPRYI_STORED_ROWS is: SPRYI_INSTANCE picks that.
+ * A template may define functions that do not use SPRY_P once for 32_32 and 64_32: it names them SPRY_FNJ(name) and
+ * defines them where SPRY_FIRST_J is 1. SPRYI_TEMPLATE is undefined at the end.
  */
 #include "core/type_row.h"
 
@@ -17,23 +19,19 @@
 
 #define SPRYI_ROW SPRYI_ROW_0
 #include "core/instantiate_pairs.h"
-#undef SPRYI_ROW
 #define SPRYI_ROW SPRYI_ROW_1
 #include "core/instantiate_pairs.h"
-#undef SPRYI_ROW
 #ifdef SPRYI_ANY_ROW
 #define SPRYI_ROW SPRYI_ROW_2
 #include "core/instantiate_pairs.h"
-#undef SPRYI_ROW
 #endif
 #if defined SPRYI_ANY_ROW || defined SPRYI_STORED_ROWS
 #define SPRYI_ROW SPRYI_ROW_3
 #include "core/instantiate_pairs.h"
-#undef SPRYI_ROW
 #define SPRYI_ROW SPRYI_ROW_4
 #include "core/instantiate_pairs.h"
-#undef SPRYI_ROW
 #endif
+#undef SPRYI_TEMPLATE
 
 #ifdef SPRYI_NO_OFFSETS
 #define SPRYI_TABLE_ROW(tag, s, v, c, name) {name##_##tag##_32_32, name##_##tag##_32_32, name##_##tag##_64_64},

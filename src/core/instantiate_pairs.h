@@ -30,3 +30,4 @@
 #undef SPRY_J
 #undef SPRY_J_IS_64
 #undef SPRYI_PAIR_TAG
+#undef SPRYI_ROW

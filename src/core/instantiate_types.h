@@ -2,6 +2,7 @@
  * Includes the template file named by SPRYI_TEMPLATE once for each type of vectors: instantiate.h for templates that
  * look at no indices. It uses SPRY_V and names its functions SPRY_FN(name), which makes name_f32 and name_f64:
  * SPRYI_BY_TYPE(type, name, (...)) calls one of them, SPRYI_TABLE_OF_TYPES(name) lists them as SPRYI_TABLE does.
+ * SPRYI_TEMPLATE is undefined at the end.
  */
 #include "core/type_row.h"
 
@@ -14,6 +15,7 @@
 #define SPRYI_ROW SPRYI_ROW_1
 #include SPRYI_TEMPLATE
 #undef SPRYI_ROW
+#undef SPRYI_TEMPLATE
 
 #define SPRYI_ALL_PAIRS(tag, s, v, c, name) {name##_##tag, name##_##tag, name##_##tag},
 #define SPRYI_TABLE_OF_TYPES(name)                                                                                     \

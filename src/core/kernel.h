@@ -67,10 +67,10 @@ typedef struct spryi_kernel {
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
     const char *source;
-    int study; /* 1: kept for comparison: another kernel of the format is faster wherever it was measured */
-    int deterministic;
-    int pattern;     /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
-    spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
+    int study;            /* 1: kept for comparison: another kernel of the format is faster wherever it was measured */
+    int nondeterministic; /* 1: bits may differ from run to run */
+    int pattern;          /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
+    spryi_simd simd;      /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;                   /* NULL: not offered */
     const spryi_run_table *spmv_t;                 /* NULL: not offered */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
@@ -85,6 +85,10 @@ typedef struct spryi_kernel {
     const char *const *parameter_words[SPRYI_PARAMETERS];
     const char *parameter_text;
 } spryi_kernel;
+
+/* The members name, format and device of the kernel <format>_<way>_<device>. */
+#define SPRYI_KERNEL_OF(format_name, way, device_name)                                                                 \
+    .name = format_name "_" way "_" device_name, .format = format_name, .device = device_name
 
 /* What a format is asked to build, or to predict. */
 typedef struct spryi_build_request {
@@ -143,8 +147,9 @@ typedef struct spryi_windows {
 } spryi_windows;
 
 /*
- * A storage layout a plan may use. build makes the storage of a sound matrix, borrowing what it can of A's arrays
+ * A storage layout a plan may use. build fills a zeroed storage of a sound matrix, borrowing what it can of A's arrays
  * (the plan keeps A alive) and owning the rest; it refuses, before it allocates, what spryi_check_padding refuses.
+ * After a failure its caller, spryi_storage_build, destroys the storage.
  */
 typedef struct spryi_format {
     const char *name, *title;
@@ -158,7 +163,7 @@ typedef struct spryi_format {
     int in_place;               /* 1: CSR with the values to be stored is used where it lies, in any device's memory */
     spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                            spry_error *err);
-    spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
+    spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);
     /*
      * The next six may be NULL and are called by the spryi_storage_ functions. NULL stands for a storage that begins
      * with a spry_arrays of its sizes and types, owns the arrays of its sections and its windows, keeps no values of a
@@ -192,6 +197,8 @@ typedef struct spryi_format {
 } spryi_format;
 
 /* Call the format's functions, or do what NULL stands for. The last lists at most SPRYI_MOST_SECTIONS. */
+spry_status spryi_storage_build(spry_context *context, const spryi_format *format, void **storage,
+                                const spryi_build_request *request, spry_error *err);
 void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage);
 int64_t spryi_storage_bytes(const spryi_format *format, const void *storage);
 int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage);
@@ -199,6 +206,15 @@ int64_t spryi_storage_workspace(const spryi_format *format, const void *storage,
 int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_matrix *A);
 const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage);
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
+
+/* Returns the bytes of the arrays in a list of sections. */
+static inline int64_t spryi_listed_bytes(const spryi_section *list, int count)
+{
+    int64_t bytes = 0;
+    for (int n = 0; n < count; n++)
+        if (list[n].array) bytes += list[n].count * list[n].item_bytes;
+    return bytes;
+}
 
 /* Returns the sizes and types of CSR without arrays. */
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
@@ -245,11 +261,16 @@ spry_status spryi_admit(const spryi_build_request *request, const char *format, 
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err);
 
-/* A family of storage layouts: its formats, and the kernels of every device that work on them. */
+enum { SPRYI_FAMILY_FORMATS = 3, SPRYI_FAMILY_KERNELS = 23 };
+
+/*
+ * A family of storage layouts: its formats, and the kernels of every device that work on them. The lists have a line
+ * for each entry, so that a new entry is a line in a diff. NULL follows the last entry.
+ */
 typedef struct spryi_family {
-    const char *name;                   /* as its folder's */
-    const spryi_format *const *formats; /* ends with NULL. NULL: none of its own */
-    const spryi_kernel *const *kernels; /* within a format and device from slow to fast; ends with NULL */
+    const char *name; /* of its folder */
+    const spryi_format *formats[SPRYI_FAMILY_FORMATS + 1];
+    const spryi_kernel *kernels[SPRYI_FAMILY_KERNELS + 1]; /* within a format and device from slow to fast */
 } spryi_family;
 
 /* A list's line for a kernel that x86 processors alone have. */

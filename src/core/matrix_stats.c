@@ -5,8 +5,6 @@
 #include "core/pool.h"
 #include "spry/tools.h"
 
-#include <math.h>
-
 /* 0; 1; 2..3; 4..7; ... */
 static int bin_of(int64_t length)
 {

@@ -1,5 +1,4 @@
 /* A matrix's values, to be written, and its diagonal. */
-#include "core/device.h"
 #include "core/error.h"
 #include "core/matrix.h"
 

@@ -4,8 +4,7 @@
 #include "core/pool.h"
 
 /* type is a constant where it is inlined. */
-static inline __attribute__((always_inline)) int64_t longest_of(const void *offsets, spry_index_type type,
-                                                                int64_t first, int64_t end)
+SPRYI_INLINE int64_t longest_of(const void *offsets, spry_index_type type, int64_t first, int64_t end)
 {
     int64_t longest = 0;
     for (int64_t i = first; i < end; i++) {
@@ -36,8 +35,8 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
 }
 
 /* The types are constants where it is inlined. */
-static inline __attribute__((always_inline)) int falls_in(const spry_arrays *csr, spry_index_type offset_type,
-                                                          spry_index_type index_type, int64_t first, int64_t end)
+SPRYI_INLINE int falls_in(const spry_arrays *csr, spry_index_type offset_type, spry_index_type index_type,
+                          int64_t first, int64_t end)
 {
     const void *offsets = csr->offsets, *columns = csr->indices;
     int falls = 0;
@@ -73,8 +72,8 @@ int spryi_rows_rise(const spry_context *context, const spry_arrays *csr)
 }
 
 /* type is a constant where it is inlined. */
-static inline __attribute__((always_inline)) int64_t count_of(const void *offsets, spry_index_type type, int64_t first,
-                                                              int64_t end, int64_t *rows_of, int64_t most)
+SPRYI_INLINE int64_t count_of(const void *offsets, spry_index_type type, int64_t first, int64_t end, int64_t *rows_of,
+                              int64_t most)
 {
     int64_t longest = -1, at = first, before = spryi_index_at(offsets, type, first);
     for (int64_t i = first; i < end; i++) {

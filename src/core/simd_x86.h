@@ -30,7 +30,7 @@
 enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048, SPRYI_AHEAD_STEPPED = 12288 };
 
 /* Inlined at once: GCC takes a function that only prefetches for one without effect, and drops its calls. */
-#define SPRYI_PREFETCHER static inline __attribute__((always_inline)) void
+#define SPRYI_PREFETCHER SPRYI_INLINE void
 
 SPRYI_PREFETCHER spryi_prefetch(const void *base, int64_t bytes)
 {
@@ -164,7 +164,7 @@ static inline __m256 spryi_sum_rows_ps(const __m256 row[8])
 }
 
 /* In place: lane r of column[j] = lane j of row[r]. */
-static inline __attribute__((always_inline)) void spryi_transpose_pd(__m256d v[4])
+SPRYI_INLINE void spryi_transpose_pd(__m256d v[4])
 {
     const __m256d a = _mm256_unpacklo_pd(v[0], v[1]), b = _mm256_unpackhi_pd(v[0], v[1]);
     const __m256d c = _mm256_unpacklo_pd(v[2], v[3]), d = _mm256_unpackhi_pd(v[2], v[3]);
@@ -174,7 +174,7 @@ static inline __attribute__((always_inline)) void spryi_transpose_pd(__m256d v[4
     v[3] = _mm256_permute2f128_pd(b, d, 0x31);
 }
 
-static inline __attribute__((always_inline)) void spryi_transpose_ps(__m256 v[8])
+SPRYI_INLINE void spryi_transpose_ps(__m256 v[8])
 {
     __m256 t[8], u[8];
     for (int i = 0; i < 8; i += 2) {

@@ -40,6 +40,12 @@
 #define SPRYI_IS_F64_f32 0
 #define SPRYI_IS_F64_f64 1
 
+/* Functions without SPRY_P exist once for the index pairs 32_32 and 64_32. */
+#define SPRY_FNJ(name) SPRYI_JOIN(SPRYI_JOIN(name, SPRYI_TYPE_TAG), SPRYI_JOIN(SPRYI_COLUMNS, SPRY_J_IS_64))
+#define SPRY_FIRST_J (!SPRY_P_IS_64 || SPRY_J_IS_64)
+#define SPRYI_COLUMNS_0 32_32
+#define SPRYI_COLUMNS_1 64_64
+
 #define SPRYI_JOIN(a, b) SPRYI_JOIN_(a, b)
 #define SPRYI_JOIN_(a, b) a##_##b
 

@@ -11,6 +11,9 @@
 
 #include <float.h>
 
+/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
+#define SPRYI_INLINE static inline __attribute__((always_inline))
+
 /*
  * Types of an element: X(public name, tag, type of C, integer of its width, epsilon, largest, least normal, least). A
  * pattern is none of them: it has no numbers. Code that reads or writes an element goes through spryi_widen_TAG and

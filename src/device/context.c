@@ -1,7 +1,6 @@
 #include "core/context.h"
 
 #include "core/error.h"
-#include "core/memory.h"
 #include "core/team.h"
 #include "device/devices.h"
 

@@ -179,8 +179,7 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
 spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)
 {
     if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
-    spry_status status = SPRYI_CHECK_OUTPUT(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_device *d = spryi_device_at(context, spryi_device_number(device));
     if (!d)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "device", device, spry_device_count(context) - 1,
@@ -241,8 +240,7 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
     if (to_device == 0 && from_device == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "to_device", "neither side is a GPU: use memcpy");
     const spryi_device *d;
-    spry_status status = spryi_device_usable(context, &d, to_device > 0 ? to_device : from_device, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_device_usable(context, &d, to_device > 0 ? to_device : from_device, err));
     spryi_copy kind = from_device == 0 ? SPRYI_TO_DEVICE : to_device == 0 ? SPRYI_FROM_DEVICE : SPRYI_WITHIN_DEVICE;
     return d->ops->copy(d, to, from, bytes, kind, stream, err);
 }
@@ -259,8 +257,7 @@ spry_status spry_device_measure_copy(const spry_context *context, double *gbps, 
 {
     if (!context || !gbps) return spryi_fail_missing(err, !context ? "context" : "gbps");
     const spryi_device *d;
-    spry_status status = spryi_device_usable(context, &d, device, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_device_usable(context, &d, device, err));
     if (!d->ops->copy_bandwidth)
         return spryi_fail(err, SPRY_UNSUPPORTED, "device", "device %s does not measure its copies", d->name);
     return d->ops->copy_bandwidth(d, 8 * d->cache_bytes, gbps, err);

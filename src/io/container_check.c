@@ -34,10 +34,9 @@ uint64_t spryi_container_checksum(const spryi_container_head *head)
 typedef enum fault { SOUND, FALLS, OUT_OF_RANGE, UNSORTED } fault;
 
 /* The functions below look at items first .. last - 1. P and J are constants where they are inlined. */
-#define INLINE static inline __attribute__((always_inline))
 
 /* Offsets never fall; the first is 0 and the last nnz. */
-INLINE int offsets_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P)
+SPRYI_INLINE int offsets_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P)
 {
     int64_t falls = first == 0 && spryi_index_at(a->offsets, P, 0) != 0;
     for (int64_t i = first > 0 ? first : 1; i < last; i++)
@@ -45,7 +44,7 @@ INLINE int offsets_rise(const spry_arrays *a, int64_t first, int64_t last, spry_
     return falls == 0;
 }
 
-INLINE int in_range(const void *indices, int64_t bound, int64_t first, int64_t last, spry_index_type J)
+SPRYI_INLINE int in_range(const void *indices, int64_t bound, int64_t first, int64_t last, spry_index_type J)
 {
     int bad = 0;
     for (int64_t k = first; k < last; k++)
@@ -55,14 +54,14 @@ INLINE int in_range(const void *indices, int64_t bound, int64_t first, int64_t l
 }
 
 /* 1: index k is less than the one before it, or equal to it where entries are said to be unique. */
-INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
+SPRYI_INLINE int falls_at(const spry_arrays *a, int64_t k, spry_index_type J)
 {
     const int64_t index = spryi_index_at(a->indices, J, k), before = spryi_index_at(a->indices, J, k - 1);
     return (index < before) | ((a->unique == SPRY_KNOWN_YES) & (index == before));
 }
 
 /* A vector loop counts the descents of the whole chunk; those where a row begins are legal and taken off again. */
-INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
+SPRYI_INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type P, spry_index_type J)
 {
     const int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
     int64_t falls = 0, i;
@@ -76,7 +75,7 @@ INLINE int rows_rise(const spry_arrays *a, int64_t first, int64_t last, spry_ind
     return falls == 0;
 }
 
-INLINE int entries_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type J)
+SPRYI_INLINE int entries_rise(const spry_arrays *a, int64_t first, int64_t last, spry_index_type J)
 {
     int64_t falls = 0;
     for (int64_t k = first > 0 ? first : 1; k < last; k++) {
@@ -86,8 +85,8 @@ INLINE int entries_rise(const spry_arrays *a, int64_t first, int64_t last, spry_
     return falls == 0;
 }
 
-INLINE fault structure_as(const spry_arrays *a, const spryi_container_part *part, int64_t first, int64_t last,
-                          spry_index_type P, spry_index_type J)
+SPRYI_INLINE fault structure_as(const spry_arrays *a, const spryi_container_part *part, int64_t first, int64_t last,
+                                spry_index_type P, spry_index_type J)
 {
     if (part->data == a->offsets) return offsets_rise(a, first, last, P) ? SOUND : FALLS;
     if (part->data == a->row_indices) return in_range(a->row_indices, a->rows, first, last, J) ? SOUND : OUT_OF_RANGE;

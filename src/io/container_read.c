@@ -4,7 +4,6 @@
  */
 #include "catalogue/catalogue.h"
 #include "core/assemble.h"
-#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/container.h"

@@ -1,8 +1,6 @@
 /* Writing a container: hashes first, since the head comes first, then each array in one piece. */
 #include "catalogue/catalogue.h"
-#include "core/context.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "io/container.h"
 #include "io/output.h"
 #include "spry/io.h"
@@ -76,7 +74,7 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     SPRYI_TRY(spryi_check_stores(c->format, request.value_type, err));
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout) SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, err));
-    SPRYI_TRY(c->format->build(context, &c->storage, &request, err));
+    SPRYI_TRY(spryi_storage_build(context, c->format, &c->storage, &request, err));
     memcpy(c->parameters, cost.parameters, sizeof c->parameters);
 done:
     spryi_matrix_release(request.csr);

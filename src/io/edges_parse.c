@@ -5,13 +5,13 @@
 #include "io/edges.h"
 #include "io/fast_numbers.h"
 
-ALWAYS_INLINE int is_separator(char c)
+SPRYI_INLINE int is_separator(char c)
 {
     return (c == ' ') | (c == '\t') | (c == ',') | (c == ';');
 }
 
 /* Stores edge k, numbered as in the file. 0: a number is below the first. */
-ALWAYS_INLINE int store_edge(const spryi_edges *edges, spryi_parsed_edges *to, int64_t k, uint64_t i, uint64_t j)
+SPRYI_INLINE int store_edge(const spryi_edges *edges, spryi_parsed_edges *to, int64_t k, uint64_t i, uint64_t j)
 {
     i -= (uint64_t)edges->base;
     j -= (uint64_t)edges->base;
@@ -22,8 +22,8 @@ ALWAYS_INLINE int store_edge(const spryi_edges *edges, spryi_parsed_edges *to, i
 }
 
 /* The line at p as edge k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
-ALWAYS_INLINE const char *masked_line(const spryi_edges *edges, const char *p, spry_type type, spryi_parsed_edges *to,
-                                      int64_t k)
+SPRYI_INLINE const char *masked_line(const spryi_edges *edges, const char *p, spry_type type, spryi_parsed_edges *to,
+                                     int64_t k)
 {
     uint64_t mask = mask_of_words(p);
     if (!mask) return NULL;
@@ -45,7 +45,7 @@ ALWAYS_INLINE const char *masked_line(const spryi_edges *edges, const char *p, s
 }
 
 /* Behind blanks and at most one divider; NULL: there are none. */
-ALWAYS_INLINE const char *fast_separator(const char *p)
+SPRYI_INLINE const char *fast_separator(const char *p)
 {
     const char *begin = p;
     while (*p == ' ' || *p == '\t') p++;
@@ -55,8 +55,8 @@ ALWAYS_INLINE const char *fast_separator(const char *p)
 }
 
 /* The line at p as edge k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
-ALWAYS_INLINE const char *fast_line(const spryi_edges *edges, const char *p, spry_type type, spryi_parsed_edges *to,
-                                    int64_t k)
+SPRYI_INLINE const char *fast_line(const spryi_edges *edges, const char *p, spry_type type, spryi_parsed_edges *to,
+                                   int64_t k)
 {
     uint64_t i, j;
     while (*p == ' ' || *p == '\t') p++;
@@ -76,7 +76,7 @@ ALWAYS_INLINE const char *fast_line(const spryi_edges *edges, const char *p, spr
     return *p == '\n' ? p + 1 : NULL;
 }
 
-ALWAYS_INLINE void parse_as(const spryi_edges *edges, const spryi_block *block, spry_type type, spryi_parsed_edges *to)
+SPRYI_INLINE void parse_as(const spryi_edges *edges, const spryi_block *block, spry_type type, spryi_parsed_edges *to)
 {
     const char *p = block->text;
     const int fast = edges->columns == 0;

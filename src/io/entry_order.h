@@ -12,8 +12,7 @@ typedef struct spryi_entry_order {
 #define SPRYI_ALL_ORDERS ((spryi_entry_order){1, 1, 1})
 
 /* One more entry (i, j) behind (before, beside). */
-static inline __attribute__((always_inline)) void spryi_order_add(spryi_entry_order *order, int64_t before,
-                                                                  int64_t beside, int64_t i, int64_t j)
+SPRYI_INLINE void spryi_order_add(spryi_entry_order *order, int64_t before, int64_t beside, int64_t i, int64_t j)
 {
     order->strict &= (i > before) | ((i == before) & (j > beside));
     order->by_row &= (i > before) | ((i == before) & (j >= beside));
@@ -21,8 +20,7 @@ static inline __attribute__((always_inline)) void spryi_order_add(spryi_entry_or
 }
 
 /* The order of a block. type is a constant where it is inlined. */
-static inline __attribute__((always_inline)) spryi_entry_order spryi_order_of(const void *rows, const void *cols,
-                                                                              spry_index_type type, int64_t count)
+SPRYI_INLINE spryi_entry_order spryi_order_of(const void *rows, const void *cols, spry_index_type type, int64_t count)
 {
     spryi_entry_order order = SPRYI_ALL_ORDERS;
     for (int64_t k = 1; k < count; k++)

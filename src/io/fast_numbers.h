@@ -14,10 +14,9 @@
 
 enum { MASKED_BYTES = 64 };
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-ALWAYS_INLINE void store_index(void *array, int wide, int64_t k, uint64_t index)
+SPRYI_INLINE void store_index(void *array, int wide, int64_t k, uint64_t index)
 {
     if (wide) {
         ((int64_t *)array)[k] = (int64_t)index;
@@ -26,7 +25,7 @@ ALWAYS_INLINE void store_index(void *array, int wide, int64_t k, uint64_t index)
     }
 }
 
-ALWAYS_INLINE int store_value(uint64_t digits, int64_t exponent, int negative, spry_type type, void *values, int64_t k)
+SPRYI_INLINE int store_value(uint64_t digits, int64_t exponent, int negative, spry_type type, void *values, int64_t k)
 {
     return type == SPRY_F64 ? spryi_nearest_f64(digits, exponent, negative, (double *)values + k)
                             : spryi_nearest_f32(digits, exponent, negative, (float *)values + k);
@@ -36,19 +35,19 @@ ALWAYS_INLINE int store_value(uint64_t digits, int64_t exponent, int negative, s
 
 /* Bit c: p[c] is no digit, of 64 characters. */
 #if defined(__SSE2__)
-ALWAYS_INLINE uint64_t not_digits_16(const char *p)
+SPRYI_INLINE uint64_t not_digits_16(const char *p)
 {
     const __m128i nine = _mm_set1_epi8(9);
     __m128i digits = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('0'));
     __m128i is_digit = _mm_cmpeq_epi8(_mm_max_epu8(digits, nine), nine);
     return (uint32_t)_mm_movemask_epi8(is_digit) ^ 0xffffu;
 }
-ALWAYS_INLINE uint64_t mask_of_words(const char *p)
+SPRYI_INLINE uint64_t mask_of_words(const char *p)
 {
     return not_digits_16(p) | not_digits_16(p + 16) << 16 | not_digits_16(p + 32) << 32 | not_digits_16(p + 48) << 48;
 }
 #else
-ALWAYS_INLINE uint64_t mask_of_words(const char *p)
+SPRYI_INLINE uint64_t mask_of_words(const char *p)
 {
     uint64_t mask = 0;
     for (int c = 0; c < MASKED_BYTES; c += 8) {
@@ -61,24 +60,24 @@ ALWAYS_INLINE uint64_t mask_of_words(const char *p)
 #endif
 
 /* The first `count` digits at p, 0 to 7. */
-ALWAYS_INLINE uint64_t some_digits(const char *p, unsigned count)
+SPRYI_INLINE uint64_t some_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (56 - 8 * count) << 8);
 }
 
 /* 1 to 8. */
-ALWAYS_INLINE uint64_t one_to_eight_digits(const char *p, unsigned count)
+SPRYI_INLINE uint64_t one_to_eight_digits(const char *p, unsigned count)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)) << (64 - 8 * count));
 }
 
-ALWAYS_INLINE uint64_t eight_digits(const char *p)
+SPRYI_INLINE uint64_t eight_digits(const char *p)
 {
     return spryi_join_digits(spryi_as_digits(spryi_load8(p)));
 }
 
 /* count digits at p, at most 19: the odd ones first, so that full eights need no power that depends on count. */
-ALWAYS_INLINE uint64_t up_to_19_digits(const char *p, unsigned count)
+SPRYI_INLINE uint64_t up_to_19_digits(const char *p, unsigned count)
 {
     const uint64_t e8 = 100000000;
     if (LIKELY(count >= 16)) {
@@ -105,7 +104,7 @@ static const uint64_t powers_of_ten[20] = {
 #define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 /* The exponent behind the e at p + at; *mask stands there. Becomes the mask behind it, 0 if it is no ordinary one. */
-ALWAYS_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
+SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 {
     uint64_t rest = DROP_FIRST(*mask);
     int minus = p[at + 1] == '-', sign = minus || p[at + 1] == '+';
@@ -121,8 +120,8 @@ ALWAYS_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask
  * ordinary. The sign is found as a non-digit right behind the blank: looking for '-' would make the search for the
  * next line wait for a load.
  */
-ALWAYS_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
-                                    int64_t k)
+SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
+                                   int64_t k)
 {
     uint64_t blank = array ? 0 : mask & (0 - mask), sign_place = array ? 1 : blank << 1, sign = mask & sign_place;
     unsigned at = array ? 0 : FIRST(mask) + 1, negative = (unsigned)(mask >> (at & 63)) & 1;

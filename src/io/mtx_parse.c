@@ -10,8 +10,8 @@
 #include "io/fast_numbers.h"
 
 /* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
-ALWAYS_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
-                                      const spryi_parsed *to, int64_t k)
+SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                     const spryi_parsed *to, int64_t k)
 {
     uint64_t mask = mask_of_words(p);
     unsigned end = 0;
@@ -41,8 +41,8 @@ ALWAYS_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int 
 /* ---- second tier ------------------------------------------------------------------------------- */
 
 /* The line at p as entry k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
-ALWAYS_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
-                                    const spryi_parsed *to, int64_t k)
+SPRYI_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                   const spryi_parsed *to, int64_t k)
 {
     while (*p == ' ' || *p == '\t') p++;
     if (!array) {
@@ -85,8 +85,8 @@ static void store_entry(const spryi_entry *entry, int wide, int array, spry_type
 
 /* ---- a block ----------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int wide, int array, spry_type type,
-                            spryi_parsed *to)
+SPRYI_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int wide, int array, spry_type type,
+                           spryi_parsed *to)
 {
     const char *p = block->text;
     const char *masked_end = last_line_start(block, MASKED_BYTES + 16), *fast_end = last_line_start(block, 8);

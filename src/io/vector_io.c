@@ -1,5 +1,4 @@
 /* Dense vectors: Matrix Market, of which arrays of n x k are written and coordinate files are read too, and CSV. */
-#include "core/assemble.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/float_env.h"

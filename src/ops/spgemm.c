@@ -5,7 +5,6 @@
 #include "ops/spgemm_plan.h"
 #include "spry/tools.h"
 
-#include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -393,7 +392,7 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,
-        .deterministic = plan->kernel->deterministic,
+        .deterministic = !plan->kernel->nondeterministic,
         .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
         .rows = job->a.rows,
         .cols = job->b.cols,

@@ -1,5 +1,4 @@
 /* Bounds of what a sparse product on a CPU holds, for limits: conversions, and a limit that suffices for all. */
-#include "core/assemble.h"
 #include "core/context.h"
 #include "core/memory.h"
 #include "core/team.h"

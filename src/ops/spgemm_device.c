@@ -4,7 +4,6 @@
  * equal products: twice as many until one fits, or a chunk is a row. Chunks are counted first, so that C is allocated
  * once and exactly.
  */
-#include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"

@@ -1,5 +1,4 @@
 /* One product in host memory whose rows are not counted first: C's arrays are reserved for all products, and shrunk. */
-#include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"

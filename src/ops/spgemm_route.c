@@ -3,8 +3,6 @@
  * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids;
  * no more than the turning point has to be right, where both take as long.
  */
-#include "core/assemble.h"
-#include "core/context.h"
 #include "device/drivers.h"
 #include "ops/spgemm_plan.h"
 

@@ -1,8 +1,5 @@
 /* Leaving out entries that came out as 0. */
-#include "core/assemble.h"
 #include "ops/spgemm_plan.h"
-
-#include <string.h>
 
 #define DROP(V, J)                                                                                                     \
     static int64_t drop_##V##_##J(const spry_arrays *c, int64_t to, int64_t begin, int64_t end)                        \

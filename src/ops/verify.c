@@ -1,7 +1,6 @@
 /*
  * Verification: the product again, in about twice the precision, and the componentwise bound.
  */
-#include "core/assemble.h"
 #include "core/context.h"
 #include "core/device.h"
 #include "core/error.h"

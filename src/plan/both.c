@@ -7,7 +7,6 @@
 #include "plan/plan.h"
 
 #include "core/clock.h"
-#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 

@@ -29,31 +29,30 @@ enum {
 /* ---- in host memory ------------------------------------------------------------------------------------ */
 
 /* P and J are constants where these are inlined. */
-#define INLINE static inline __attribute__((always_inline))
 
 typedef struct row_key {
     uint32_t add, flip;
 } row_key;
 
-INLINE row_key key_of(int64_t row)
+SPRYI_INLINE row_key key_of(int64_t row)
 {
     const uint64_t random = spryi_random(1, (uint64_t)row + 1);
     return (row_key){(uint32_t)random, (uint32_t)(random >> 32)};
 }
 
 /* One product of 32 bits, of which vector units do several at once. */
-INLINE uint64_t hash_entry(row_key key, int64_t column)
+SPRYI_INLINE uint64_t hash_entry(row_key key, int64_t column)
 {
     const uint32_t c = (uint32_t)((uint64_t)column ^ (uint64_t)column >> 32);
     return (uint64_t)(c + key.add) * (c ^ key.flip);
 }
 
-INLINE int is_sampled(int64_t row, int64_t step)
+SPRYI_INLINE int is_sampled(int64_t row, int64_t step)
 {
     return step == 1 || row / ROWS % step == 0;
 }
 
-INLINE uint64_t hash_rows(const spry_arrays *a, int64_t block, spry_index_type P, spry_index_type J)
+SPRYI_INLINE uint64_t hash_rows(const spry_arrays *a, int64_t block, spry_index_type P, spry_index_type J)
 {
     uint64_t sum = 0;
     const int64_t end = (block + 1) * ROWS < a->rows ? (block + 1) * ROWS : a->rows;
@@ -66,7 +65,8 @@ INLINE uint64_t hash_rows(const spry_arrays *a, int64_t block, spry_index_type P
     return sum;
 }
 
-INLINE uint64_t hash_columns(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P, spry_index_type J)
+SPRYI_INLINE uint64_t hash_columns(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P,
+                                   spry_index_type J)
 {
     uint64_t sum = 0;
     const int64_t end = (block + 1) * ROWS < a->cols ? (block + 1) * ROWS : a->cols;
@@ -80,7 +80,7 @@ INLINE uint64_t hash_columns(const spry_arrays *a, int64_t block, int64_t step, 
     return sum;
 }
 
-INLINE uint64_t hash_triples(const spry_arrays *a, int64_t block, int64_t step, spry_index_type J)
+SPRYI_INLINE uint64_t hash_triples(const spry_arrays *a, int64_t block, int64_t step, spry_index_type J)
 {
     uint64_t sum = 0;
     const int64_t end = (block + 1) * ROWS < a->nnz ? (block + 1) * ROWS : a->nnz;
@@ -91,7 +91,8 @@ INLINE uint64_t hash_triples(const spry_arrays *a, int64_t block, int64_t step, 
     return sum;
 }
 
-INLINE uint64_t hash_block_as(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P, spry_index_type J)
+SPRYI_INLINE uint64_t hash_block_as(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P,
+                                    spry_index_type J)
 {
     if (a->layout == SPRY_COO) return hash_triples(a, block, step, J);
     if (a->layout == SPRY_CSC) return hash_columns(a, block, step, P, J);

@@ -1,7 +1,6 @@
 /* What a plan tells of itself. */
 #include "plan/plan.h"
 
-#include "core/context.h"
 #include "core/error.h"
 #include "core/team.h"
 
@@ -22,7 +21,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .ordering = plan->order ? plan->order->name : "none",
         .reason_code = plan->reason_code,
         .reason = plan->reason,
-        .deterministic = plan->kernel->deterministic,
+        .deterministic = !plan->kernel->nondeterministic,
         .values_in_place = spryi_values_in_place(plan),
         .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
         .storage_bytes = spryi_storage_bytes(plan->format, plan->stored.storage) + spryi_ordering_bytes(plan, 0),

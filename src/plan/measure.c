@@ -1,8 +1,6 @@
 /* Timing a plan on vectors of its own. */
 #include "core/clock.h"
-#include "core/context.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "core/random.h"
 #include "plan/plan.h"
 #include "spry/tools.h"

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/ordering.h"
-#include "core/team.h"
 #include "plan/measured.h"
 #include "plan/select.h"
 

@@ -4,9 +4,7 @@
  * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
  */
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
 #include "core/clock.h"
-#include "core/context.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -69,7 +67,7 @@ static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored,
         request.copied = 1;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
-    SPRYI_TRY(plan->format->build(plan->context, &stored->storage, &request, err));
+    SPRYI_TRY(spryi_storage_build(plan->context, plan->format, &stored->storage, &request, err));
     memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
     stored->source = host;
     host = NULL;

@@ -1,7 +1,6 @@
 /* Rates of classes of devices: fitting them to times, and telling them. */
 #include "catalogue/catalogue.h"
 #include "choose/fit.h"
-#include "core/context.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"

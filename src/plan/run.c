@@ -1,5 +1,4 @@
 /* Running a plan: validation here, none in the kernels. */
-#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"

@@ -90,7 +90,7 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
                           named->device, device->name);
     if (!spryi_kernel_available(device->context, named, &reason))
         return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", named->name, reason);
-    if (!named->deterministic && !request->allow_nondeterministic)
+    if (named->nondeterministic && !request->allow_nondeterministic)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
                           "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
                           named->name);
@@ -112,7 +112,7 @@ static int can_run(const spryi_device *device, const spryi_kernel *kernel, const
     spryi_kernel_functions functions;
     const char *reason;
     return strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, device->driver->name) == 0 &&
-           (kernel->deterministic || request->allow_nondeterministic) &&
+           (!kernel->nondeterministic || request->allow_nondeterministic) &&
            spryi_kernel_offers(kernel, request->operation) &&
            device->ops->find_kernel(device, kernel, &functions, &reason) && has_product(&functions, request);
 }

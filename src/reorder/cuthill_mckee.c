@@ -111,7 +111,7 @@ static int32_t spread(walk *to, const walker *w, int32_t head, int32_t end, int 
 }
 
 /* `kind` is a constant where it is inlined. A node counts as new while its mark is below the walk's number. */
-static inline __attribute__((always_inline)) void walk_from(walk *to, walker *w, int32_t root, int number, int kind)
+SPRYI_INLINE void walk_from(walk *to, walker *w, int32_t root, int number, int kind)
 {
     const int weighted = kind == WEIGHTED, large = kind == LARGE;
     const spryi_graph *g = w->g;

@@ -1,6 +1,5 @@
 /* Checks of Conjugate Gradient: of its options, with defaults, and of the matrix. */
 #include "solve/cg.h"
-#include "solve/solve.h"
 #include "spry/tools.h"
 
 #include <math.h>

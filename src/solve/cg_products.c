@@ -171,11 +171,10 @@ static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, con
 {
     const spry_vector p = spryi_cg_columns_of(w, &s->p), q = spryi_cg_columns_of(w, &s->q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
-    spry_status status = spryi_cg_multiply(s, &product, err);
-    if (status == SPRY_OK) status = w->ops->cg->dots(w, v, err);
-    if (status == SPRY_OK) status = spryi_vector_look(w, state, sizeof *state, err);
-    if (status == SPRY_OK) status = w->ops->cg->step(w, v, err);
-    return status;
+    SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
+    SPRYI_OK_OR_RETURN(w->ops->cg->dots(w, v, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_look(w, state, sizeof *state, err));
+    return w->ops->cg->step(w, v, err);
 }
 
 spry_status spryi_cg_find_interval(spry_cg_plan *s, spry_error *err)

@@ -10,19 +10,18 @@ static const spryi_kernel spgemm_rows_cuda = {
         "ones by windows of columns",
     .source = "merge: F. Gremse et al., GPU-Accelerated Sparse Matrix-Matrix Multiplication by Iterative Row Merging, "
               "2015; bit masks: this library",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPGEMM,
 };
 
 /* clang-format off */
-static const spryi_kernel *const kernels[] = {
-    &spryi_spgemm_rows_cpu,
-    SPRYI_X86(spryi_spgemm_rows_avx2_cpu)
-    SPRYI_X86(spryi_spgemm_rows_avx512_cpu)
-    &spgemm_rows_cuda,
-    NULL,
+const spryi_family spryi_family_spgemm = {
+    .name = "spgemm",
+    .kernels = {
+        &spryi_spgemm_rows_cpu,
+        SPRYI_X86(spryi_spgemm_rows_avx2_cpu)
+        SPRYI_X86(spryi_spgemm_rows_avx512_cpu)
+        &spgemm_rows_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_spgemm = {"spgemm", NULL, kernels};

@@ -14,7 +14,6 @@ extern "C" {
 #include "core/bisect.h"
 #include "formats/coo/coo.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <math.h>

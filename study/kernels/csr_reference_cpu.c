@@ -23,9 +23,7 @@ static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TAB
         .idea = idea_text,                                                                                             \
         .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",                                    \
         .study = 1,                                                                                                    \
-        .deterministic = 1,                                                                                            \
         .pattern = 1,                                                                                                  \
-        .simd = SPRYI_PORTABLE,                                                                                        \
         .spmv = &spmv_table,                                                                                           \
         .spmv_t = &spmv_t_table,                                                                                       \
     };

@@ -14,7 +14,6 @@
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "device/cuda/kernels.h"
 
 enum { THREADS = 256, WARP = 32 };
 

@@ -28,9 +28,7 @@ static const spryi_run_table tables[] = {SPRYI_TABLE(run_2), SPRYI_TABLE(run_3),
         .idea = "nested loops: threads over " threads_over ", as many each; rows and entries in plain C",              \
         .source = "Lane, Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, " source_text,              \
         .study = 1,                                                                                                    \
-        .deterministic = 1,                                                                                            \
         .pattern = 1,                                                                                                  \
-        .simd = SPRYI_PORTABLE,                                                                                        \
         .spmv = &tables[(k)-2],                                                                                        \
         SPRYI_CSRK_LISTING_PARAMETERS(k),                                                                              \
     };

@@ -16,7 +16,6 @@
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 /* ELL's part alone keeps something. */

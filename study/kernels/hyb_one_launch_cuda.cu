@@ -16,7 +16,6 @@
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "device/cuda/kernels.h"
 
 enum { THREADS = 256 };
 

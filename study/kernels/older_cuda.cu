@@ -17,7 +17,6 @@
  *       value is 0. Where the conversion ran then is not told: here on the GPU; spgemm_seed_dot_cpu tells what it takes
  *       on the host. Sums are in the order of A's row: the same bits every time.
  */
-#include "device/cuda/kernels.h"
 #include "study/kernels/seeds_cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>

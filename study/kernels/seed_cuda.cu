@@ -18,7 +18,6 @@
  *       the paper leaves to a call of Thrust. Positions within a row come in no fixed order, but sums do, and sorted
  *       rows are the same bit for bit.
  */
-#include "device/cuda/kernels.h"
 #include "study/kernels/seeds_cuda.cuh"
 
 extern "C" {

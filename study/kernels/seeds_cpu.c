@@ -207,9 +207,7 @@ SIZES(smmp, sizeof(int64_t), 1)
                                         .idea = idea_,                                                                 \
                                         .source = source_,                                                             \
                                         .study = 1,                                                                    \
-                                        .deterministic = 1,                                                            \
                                         .pattern = 1,                                                                  \
-                                        .simd = SPRYI_PORTABLE,                                                        \
                                         .spgemm = &way##_phases};
 #define SEED "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013, section "
 KERNEL(spgemm_seed_dot_cpu, dot, dot_table, dot_table, 1,

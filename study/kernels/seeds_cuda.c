@@ -24,7 +24,6 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
                                                          .idea = idea_,                                                \
                                                          .source = source_,                                            \
                                                          .study = 1,                                                   \
-                                                         .deterministic = 1,                                           \
                                                          .pattern = 1,                                                 \
                                                          .operations = SPRYI_OP_SPGEMM,                                \
                                                          __VA_ARGS__};

@@ -3,15 +3,8 @@
 
 #define KERNEL(layout, way, atomic, idea_text, source_text)                                                            \
     const spryi_kernel spryi_##layout##_##way##_cuda = {                                                               \
-        .name = #layout "_" #way "_cuda",                                                                              \
-        .format = #layout,                                                                                             \
-        .device = "cuda",                                                                                              \
-        .idea = idea_text,                                                                                             \
-        .source = source_text,                                                                                         \
-        .study = 1,                                                                                                    \
-        .deterministic = !(atomic),                                                                                    \
-        .pattern = !(atomic),                                                                                          \
-        .operations = SPRYI_OP_SPMV,                                                                                   \
+        SPRYI_KERNEL_OF(#layout, #way, "cuda"), .idea = idea_text,    .source = source_text,       .study = 1,         \
+        .nondeterministic = (atomic),           .pattern = !(atomic), .operations = SPRYI_OP_SPMV,                     \
     };
 
 KERNEL(csr, vector_shared, 0, "a warp a row, added up in shared memory",
@@ -24,6 +17,4 @@ KERNEL(hyb, one_launch, 1, "both parts in one launch, by atomics on a cleared y"
 
 #define CPU(name) &spryi_##name##_cpu,
 #define CUDA(name) &spryi_##name##_cuda,
-static const spryi_kernel *const kernels[] = {SPRYI_STUDY_KERNELS(CPU, CUDA) NULL};
-
-const spryi_family spryi_family_study = {"study", NULL, kernels};
+const spryi_family spryi_family_study = {.name = "study", .kernels = {SPRYI_STUDY_KERNELS(CPU, CUDA)}};

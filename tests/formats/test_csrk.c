@@ -228,7 +228,7 @@ static void test_for_gpu(void **state)
         spryi_section sections[SPRYI_MOST_SECTIONS];
         assert_int_equal(SPRY_OK, cases[c].format->predict(context, &cost, &request, NULL));
         assert_string_equal(cases[c].parameters, cost.parameters);
-        assert_int_equal(SPRY_OK, cases[c].format->build(context, &storage, &request, NULL));
+        assert_int_equal(SPRY_OK, spryi_storage_build(context, cases[c].format, &storage, &request, NULL));
         const spryi_csrk *s = storage;
         assert_int_equal(cases[c].sr_count, s->sr_count);
         assert_int_equal(cases[c].ssr_count, s->ssr_count);

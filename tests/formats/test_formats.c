@@ -430,7 +430,7 @@ static void nothing_is_left_out(void **state)
 #undef FAMILY
     int formats = 0, kernels = 0, listed = 0;
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-        for (int n = 0; families[f]->formats && families[f]->formats[n]; n++) formats++;
+        for (int n = 0; families[f]->formats[n]; n++) formats++;
         kernels += count_list(families[f]->kernels);
     }
     for (int d = 0; d < spryi_driver_count; d++) kernels += count_list(spryi_drivers[d]->kernels);

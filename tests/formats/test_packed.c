@@ -44,7 +44,8 @@ static void check_alone(const sketch *k, const packed_plan *p)
     const spryi_build_request alone = {.A = p->A, .csr = p->A, .options = &options, .value_type = SPRY_F64};
     void *storage = NULL;
     options.vector_type = SPRY_F64;
-    if (spryi_format_packed.build(p->context, &storage, &alone, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spryi_storage_build(p->context, &spryi_format_packed, &storage, &alone, &err) != SPRY_OK)
+        fail_msg("%s", err.message);
     assert_true(((const spryi_packed *)storage)->slots + ((const spryi_packed *)storage)->long_nnz >= k->nnz);
     if (spryi_format_packed.check(p->context, storage, &err) != SPRY_OK) fail_msg("%s", err.message);
     spryi_storage_destroy(p->context, &spryi_format_packed, storage);

@@ -84,7 +84,7 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
     OK(cudaDeviceGetAttribute(&request.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     status = spryi_parse_format(format, request.parameters, options->format, err);
     if (status == SPRY_OK) status = spryi_complete_request(context, &request, *format, err);
-    if (status == SPRY_OK) status = (*format)->build(context, storage, &request, err);
+    if (status == SPRY_OK) status = spryi_storage_build(context, *format, storage, &request, err);
     spryi_matrix_release(request.csr);
     return status;
 }

@@ -449,7 +449,6 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
                                                 .device = "mock",                                                      \
                                                 .idea = "entry by entry",                                              \
                                                 .source = "tests",                                                     \
-                                                .deterministic = 1,                                                    \
                                                 .pattern = pattern_,                                                   \
                                                 .spmv = &table_##name_,                                                \
                                                 .spmv_t = &transposed_##name_};
@@ -520,7 +519,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     request.A = request.csr = A;
     request.cost = &c->cost;
     request.copied = 1;
-    SPRYI_TRY(format->build(context_of_device, &built, &request, err));
+    SPRYI_TRY(spryi_storage_build(context_of_device, format, &built, &request, err));
     memcpy(c->storage, built, format->storage_size);
     c->cost.borrowed = 0; /* all arrays are made anew */
     const int count = spryi_storage_device_sections(format, c->storage, sections);

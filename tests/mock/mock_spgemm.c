@@ -199,6 +199,5 @@ const spryi_kernel mock_spgemm_kernel = {.name = "spgemm_rows_mock",
                                          .device = "mock",
                                          .idea = "sums over all columns, a row at a time",
                                          .source = "tests",
-                                         .deterministic = 1,
                                          .pattern = 1,
                                          .operations = SPRYI_OP_SPGEMM};

@@ -1,8 +1,7 @@
 /* The CPU's passes over vectors of SPRY_V, included by cpu_device.c. The flags are constants where they are given. */
 
-static inline __attribute__((always_inline)) void SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted,
-                                                                       const int scaled, const int adds,
-                                                                       const int strided, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted, const int scaled, const int adds,
+                                       const int strided, int64_t begin, int64_t end)
 {
     const SPRY_V *from = m->from, *scaling = m->scaling, beta = adds ? *(const SPRY_V *)m->beta : 0;
     const int32_t *permutation = m->permutation;

@@ -9,6 +9,7 @@ extern "C" {
 #include "core/device.h"
 #include "core/error.h"
 }
+#include "device/cuda/kernels.h"
 
 #include <cuda_runtime.h>
 

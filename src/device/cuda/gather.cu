@@ -4,7 +4,6 @@
  * they are: that takes a third of the time of two copies. More are packed on the device and copied.
  */
 #include "device/cuda/cuda_common.cuh"
-#include "device/cuda/kernels.h"
 
 #include <string.h>
 
@@ -75,8 +74,7 @@ spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *req
         code = gather_few(request);
         return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
     }
-    const spry_status status = spry_cuda_allocate_in_order(device, (void **)&packed, bytes, what, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_cuda_allocate_in_order(device, (void **)&packed, bytes, what, err));
     code = gather_many(request, packed);
     spry_cuda_release_in_order(device, packed);
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);

@@ -3,7 +3,6 @@
  * takes longer than the kernel. One a process, from the first need until the last context is gone.
  */
 #include "device/cuda/cuda_common.cuh"
-#include "device/cuda/kernels.h"
 
 #include <pthread.h>
 

@@ -12,7 +12,6 @@
  * environment, and for contexts without caches, whose blocks no list knows when they come back.
  */
 #include "device/cuda/cuda_common.cuh"
-#include "device/cuda/kernels.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "device/cuda/cuda_common.cuh"
 
 #include "core/build_id.h"
-#include "device/cuda/kernels.h"
 #include "device/plugin.h"
 
 #include <stdio.h>

@@ -82,8 +82,7 @@ static __global__ void rank_weigh_kernel(spryi_rank_state *state, const V *__res
 static spry_status rank_weigh(const spryi_vector_work *w, const void *v, spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     LAUNCH_TYPED(w, rank_weigh_kernel, rank_state(w), (const V *)v, w->n, partials_of(w));
     return leave(previous, "pagerank weights", err);
 }
@@ -104,8 +103,7 @@ template <typename V> static __global__ void rank_divide_kernel(const spryi_rank
 static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     LAUNCH_TYPED(w, rank_divide_kernel, rank_state(w), (V *)v, w->n);
     return leave(previous, "pagerank weights", err);
 }
@@ -144,8 +142,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
                               spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)x, (const V *)s, (const V *)v, w->n,
                  partials_of(w));
     return leave(previous, "pagerank start", err);
@@ -245,8 +242,7 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
                              const void *v, spry_norm norm, spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     SPRY_BY_TYPE(w->type, V,
                  launch_step(w,
                              step_vectors<V>{(V *)z, (const V *)y_before, (const V *)y, (const V *)s, (const V *)v,
@@ -265,8 +261,7 @@ static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, c
 static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err)
 {
     int previous;
-    spry_status status = enter(w, &previous, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
     LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, (const V *)v, w->n);
     return leave(previous, "pagerank finish", err);
 }

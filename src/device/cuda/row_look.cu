@@ -5,7 +5,6 @@
  * words are joined. It moves offsets, and indices that are looked at, once; for offsets alone the launch and the wait
  * take longer. Where and what is wrong is not told: the host looks for that.
  */
-#include "device/cuda/kernels.h"
 #include "device/cuda/reduce.cuh"
 
 enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 1056 };

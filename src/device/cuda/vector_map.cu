@@ -11,7 +11,6 @@
  * number that is gathered.
  */
 #include "device/cuda/cuda_common.cuh"
-#include "device/cuda/kernels.h"
 
 enum { THREADS = 256, TILE_ROWS = 128, TILE_COLUMNS = 16 };
 

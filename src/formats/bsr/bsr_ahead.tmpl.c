@@ -2,6 +2,7 @@
  * What the vector kernels fetch ahead: blocks come in order, but x in the order of the mesh, which no prefetcher of the
  * processor foresees. bench/README.md has what it gained.
  */
+#include "formats/bsr/bsr_plain.tmpl.c"
 
 /* The columns of blocks to come, for a block row that ends before block `end`; near the last block, its own. */
 static inline const SPRY_J *SPRY_FN(columns_ahead)(const spryi_bsr_job *job, int64_t end)
@@ -10,8 +11,7 @@ static inline const SPRY_J *SPRY_FN(columns_ahead)(const spryi_bsr_job *job, int
 }
 
 /* With the block at Ax: blocks farther on, and the x of block column J. */
-static inline __attribute__((always_inline)) void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_S *Ax,
-                                                                       int64_t J, const int r)
+SPRYI_INLINE void SPRY_FN(fetch_ahead)(const spryi_bsr_job *job, const SPRY_S *Ax, int64_t J, const int r)
 {
     for (int64_t line = 0; line < (int64_t)sizeof(SPRY_S) * r * r; line += 64)
         spryi_prefetch(Ax, line + SPRYI_AHEAD_STEPPED);

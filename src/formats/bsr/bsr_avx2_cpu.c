@@ -32,40 +32,25 @@ typedef __m256 vec_f32;
 /* sum_row below; others have one sum, in plain C. */
 #define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
                                                             SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
 
-#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx2_cpu.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_bsr_avx2_cpu = {
-    .name = "bsr_avx2_cpu",
-    .format = "bsr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("bsr", "avx2", "cpu"),
     .idea = "a register a column of a block, its x in all lanes; AVX2",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
-    .deterministic = 1,
     .simd = SPRYI_AVX2,
     .spmv = &runs,
     .spmv_t = &runs_t,
@@ -74,8 +59,7 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
 
 #elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
 
-static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
-                                                                   const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     SPRY_FN(sum_plain)(job, I, r, masked, sum);
 }
@@ -83,14 +67,13 @@ static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_b
 #else /* for each value type and index pair: core/instantiate.h */
 
 /* Up to WIDTH rows of a column. */
-static inline __attribute__((always_inline)) VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
+SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
 {
     return rows >= WIDTH ? LOAD(p) : SPRYI_MM256(maskload)(p, BITS((1u << rows) - 1));
 }
 
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
-static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
-                                                                   const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     const SPRY_J *Aj = job->columns;
     const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));

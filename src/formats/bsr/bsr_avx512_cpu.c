@@ -27,39 +27,24 @@ typedef eight_f64 EIGHT_type_f64;
 /* sum_row below; others have one sum, in plain C. */
 #define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)};
 
-#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_bsr_avx512_cpu = {
-    .name = "bsr_avx512_cpu",
-    .format = "bsr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("bsr", "avx512", "cpu"),
     .idea = "a masked register a column of a block, its x in all lanes; AVX-512",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
-    .deterministic = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &runs_t,
@@ -77,8 +62,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
 #define NUMBERS 8
 #include "formats/bsr/bsr_columns.tmpl.c"
 
-static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
-                                                                   const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     if (r <= 4)
         SPRY_FN(sum_in_fours)(job, I, r, masked, sum);

@@ -121,8 +121,7 @@ static void SPRY_FN(sort)(SPRY_J *list, int64_t count)
 }
 
 /* Full blocks: entries k .. k + block - 1 of each row are one. `r` is a constant where inlined. */
-static inline __attribute__((always_inline)) void SPRY_FN(copy_full)(const SPRY_B *Ax, int64_t length, SPRY_B *to,
-                                                                     const int r)
+SPRYI_INLINE void SPRY_FN(copy_full)(const SPRY_B *Ax, int64_t length, SPRY_B *to, const int r)
 {
     for (int64_t k = 0; k < length; k += r, to += r * r)
         for (int j = 0; j < r; j++)

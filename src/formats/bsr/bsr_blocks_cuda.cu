@@ -16,7 +16,6 @@
 #include "device/cuda/reduce.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
-#include "device/cuda/kernels.h"
 
 /*
  * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane

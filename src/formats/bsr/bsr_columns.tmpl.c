@@ -4,8 +4,7 @@
  */
 
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
-static inline __attribute__((always_inline)) void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, int64_t I,
-                                                                        const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     typedef SPRYI_TYPED(SPRYI_JOIN(REGISTER, type)) numbers;
     const SPRY_J *Aj = job->columns, *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));

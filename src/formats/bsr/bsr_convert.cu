@@ -17,7 +17,6 @@ extern "C" {
 #include "formats/bsr/bsr_build.h"
 }
 #include "device/cuda/convert.cuh"
-#include "device/cuda/kernels.h"
 
 /* The entries of a matrix by blocks of one size. */
 struct block_order {

@@ -140,8 +140,7 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
     /* columns of blocks of any size, at the width of 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
     const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
-    spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err));
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
     count_groups(context, s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
     if (how == IN_STEPS) {

@@ -2,31 +2,23 @@
 #include "formats/bsr/bsr.h"
 
 const spryi_kernel spryi_bsr_blocks_cuda = {
-    .name = "bsr_blocks_cuda",
-    .format = "bsr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("bsr", "blocks", "cuda"),
     .idea = "4 to 32 lanes a block row, a lane a column of a block, one x for its values; long block rows in pieces",
     .source = "Buatois, Caumon and Levy 2009; this library",
-    .deterministic = 1,
     .several = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_bsr,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_bsr_portable_cpu,
-    SPRYI_X86(spryi_bsr_avx2_cpu)
-    SPRYI_X86(spryi_bsr_avx512_cpu)
-    &spryi_bsr_blocks_cuda,
-    NULL,
+const spryi_family spryi_family_bsr = {
+    .name = "bsr",
+    .formats = {&spryi_format_bsr},
+    .kernels = {
+        &spryi_bsr_portable_cpu,
+        SPRYI_X86(spryi_bsr_avx2_cpu)
+        SPRYI_X86(spryi_bsr_avx512_cpu)
+        &spryi_bsr_blocks_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_bsr = {"bsr", formats, kernels};

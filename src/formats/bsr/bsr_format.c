@@ -96,29 +96,22 @@ done:
     return status;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *A = &request->csr->a;
-    spry_status status = SPRY_OK;
     spryi_cost cost = {0};
-    spryi_bsr *s = NULL;
+    spryi_bsr *s = storage;
     int64_t most = 0;
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "bsr storage", err));
-    *s = (spryi_bsr){.offsets = NULL};
-    SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
+    SPRYI_OK_OR_RETURN(spryi_bsr_survey(context, s, &most, request, err));
     spryi_bsr_cost(s, &cost);
     cost.beside = spryi_bsr_most_sums(&s->head) * (int64_t)spry_type_bytes(request->options->vector_type);
-    SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
-    SPRYI_TRY(spryi_bsr_check_sums(request, &s->head, A, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "bsr", &cost, err));
+    SPRYI_OK_OR_RETURN(spryi_bsr_check_sums(request, &s->head, A, err));
     s->types = types_of(&s->head);
-    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
-    SPRYI_TRY(fill(context, s, A, most, err));
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, sections, err));
+    SPRYI_OK_OR_RETURN(fill(context, s, A, most, err));
     spryi_bsr_find_windows(context, s, spryi_threads(context, A->rows + A->nnz));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_storage_destroy(context, &spryi_format_bsr, s);
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)

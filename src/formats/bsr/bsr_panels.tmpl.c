@@ -7,6 +7,7 @@
  *
  * There is one instance for all indices, whose width is asked for once a block.
  */
+#include "formats/shared/panels.tmpl.c"
 #if !SPRY_J_IS_64
 
 /* A block row times `count` <= PANEL_LANES columns from number c on. */

@@ -1,5 +1,4 @@
 /* How the work of BSR is cut for threads, by the matrix alone. */
-#include "core/assemble.h"
 #include "core/bisect.h"
 #include "core/pool.h"
 #include "formats/bsr/bsr.h"

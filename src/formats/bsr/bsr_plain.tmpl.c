@@ -14,8 +14,7 @@ static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, i
 }
 
 /* sum = block row I times x; masked: entries alone. */
-static inline __attribute__((always_inline)) void SPRY_FN(sum_plain)(const spryi_bsr_job *job, int64_t I, const int r,
-                                                                     const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_plain)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     const SPRY_J *Aj = job->columns;
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];

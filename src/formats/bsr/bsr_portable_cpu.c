@@ -18,38 +18,25 @@
 #define SPRYI_ANY_ROW
 #define FOUR_SUMS(r) 0
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
                                                             SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_portable_cpu.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_bsr_portable_cpu = {
-    .name = "bsr_portable_cpu",
-    .format = "bsr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("bsr", "portable", "cpu"),
     .idea = "blocks of constant size unrolled, fill put right by masks only where a result is NaN; plain C",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
-    .deterministic = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
     .several = SPRYI_OP_SPMV,
@@ -58,8 +45,7 @@ const spryi_kernel spryi_bsr_portable_cpu = {
 #else /* for each value type and index pair: core/instantiate.h */
 
 /* sum = block row I times x; masked: entries alone. r and masked are constants. */
-static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
-                                                                   const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
 {
     SPRY_FN(sum_plain)(job, I, r, masked, sum);
 }

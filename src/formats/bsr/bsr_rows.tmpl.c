@@ -2,6 +2,7 @@
  * y = alpha*A*x + beta*y by block rows, for the kernels of all levels. SPRY_FN(sum_row), the level's own, the
  * functions of bsr_plain.tmpl.c and the table `panels` of those of bsr_panels.tmpl.c are there before.
  */
+#include "formats/bsr/bsr_transposed.tmpl.c"
 
 static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, const SPRY_V *sum)
 {
@@ -31,8 +32,7 @@ SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column
 }
 
 /* Block rows by the level's sums, which have r as a constant, or (plain) by sum_plain. */
-static inline __attribute__((always_inline)) void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end,
-                                                                   const int r, const int plain)
+SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const int plain)
 {
     for (int64_t I = begin; I < end; I++) {
         SPRY_V sum[SPRYI_BSR_MOST_BLOCK];

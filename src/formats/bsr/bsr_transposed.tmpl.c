@@ -23,8 +23,8 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
 }
 
 /* Column sums of block rows, by the masks only where an x of the block row is not finite. */
-static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end,
-                                                                   int64_t first, SPRY_V *t, const int r)
+SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, SPRY_V *t,
+                                   const int r)
 {
     const SPRY_J *Aj = job->columns;
     for (int64_t I = begin; I < end; I++) {

@@ -2,27 +2,19 @@
 #include "formats/coo/coo.h"
 
 const spryi_kernel spryi_coo_segmented_cuda = {
-    .name = "coo_segmented_cuda",
-    .format = "coo",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("coo", "segmented", "cuda"),
     .idea = "equal numbers of entries a block, sums by segmented scan without atomics, long rows in parts",
     .source = "Bell and Garland 2008, 4.4; Blelloch, Heroux and Zagha 1993; this library",
-    .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_coo,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_coo_portable_cpu,
-    &spryi_coo_segmented_cuda,
-    NULL,
+const spryi_family spryi_family_coo = {
+    .name = "coo",
+    .formats = {&spryi_format_coo},
+    .kernels = {
+        &spryi_coo_portable_cpu,
+        &spryi_coo_segmented_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_coo = {"coo", formats, kernels};

@@ -19,9 +19,8 @@ static void expand_rows(void *job, int64_t begin, int64_t end)
 /* Row indices of CSR, written by as many threads as there are, each a range of rows. */
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status =
-        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(
+        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
     spryi_loop(context, spryi_threads(context, a->nnz + a->rows), a->rows, 0, expand_rows, s);
     s->a.layout = SPRY_COO;
     s->a.offsets = NULL;
@@ -66,29 +65,23 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return SPRY_OK;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
-    spry_status status = SPRY_OK;
     spryi_cost cost = {0};
-    spryi_coo *s = NULL;
-    SPRYI_TRY(predict(context, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "coo", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "coo storage", err));
+    spryi_coo *s = storage;
+    SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "coo", &cost, err));
     *s = (spryi_coo){.a = A->a, .block_count = spryi_blocks_of(A->a.nnz, SPRYI_COO_BLOCK)};
     int as_is = A->a.value_type == request->value_type;
     if (as_is && A->a.layout == SPRY_CSR) {
-        SPRYI_TRY(rows_of_csr(context, s, &A->a, err));
+        SPRYI_OK_OR_RETURN(rows_of_csr(context, s, &A->a, err));
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
-        SPRYI_TRY(convert(context, s, request, err));
+        SPRYI_OK_OR_RETURN(convert(context, s, request, err));
     }
     if (request->options->op == SPRY_TRANSPOSE && !request->massively_parallel)
-        SPRYI_TRY(spryi_windows_of_entries(context, &s->windows, &s->a, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) destroy(context, s);
-    return status;
+        SPRYI_OK_OR_RETURN(spryi_windows_of_entries(context, &s->windows, &s->a, err));
+    return SPRY_OK;
 }
 
 static int64_t storage_bytes(const void *storage)

@@ -65,13 +65,9 @@ static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn bloc
 }
 
 const spryi_kernel spryi_coo_portable_cpu = {
-    .name = "coo_portable_cpu",
-    .format = "coo",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("coo", "portable", "cpu"),
     .idea = "blocks of as many entries on all threads, shared rows added in order at the end; plain C",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction)",
-    .deterministic = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
 };

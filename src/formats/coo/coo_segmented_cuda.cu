@@ -18,7 +18,6 @@
 extern "C" {
 #include "formats/coo/coo.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <stdlib.h>

@@ -6,12 +6,9 @@
 
 #define KERNEL(way, level, idea_text)                                                                                  \
     const spryi_kernel spryi_csc_##way##_cpu = {                                                                       \
-        .name = "csc_" #way "_cpu",                                                                                    \
-        .format = "csc",                                                                                               \
-        .device = "cpu",                                                                                               \
+        SPRYI_KERNEL_OF("csc", #way, "cpu"),                                                                           \
         .idea = idea_text,                                                                                             \
         .source = "this library",                                                                                      \
-        .deterministic = 1,                                                                                            \
         .pattern = 1,                                                                                                  \
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_scatter_##way,                                                                              \
@@ -30,56 +27,43 @@ KERNEL(avx512, SPRYI_AVX512,
 #endif
 
 const spryi_kernel spryi_csc_scatter_cuda = {
-    .name = "csc_scatter_cuda",
-    .format = "csc",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csc", "scatter", "cuda"),
     .idea = "blocks of columns with equal numbers of entries, scattered by atomics",
     .source = "Sparse Methods, CSC; this library",
-    .deterministic = 0,
+    .nondeterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_csc_vector_cuda = {
-    .name = "csc_vector_cuda",
-    .format = "csc",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csc", "vector", "cuda"),
     .idea = "transposed, as csr_vector_cuda: 2 to 32 lanes a column",
     .source = "CSR-Vector of Evtushenko 2019 and Meister 2013, exchanged",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV_T,
 };
 
 const spryi_kernel spryi_csc_merge_cuda = {
-    .name = "csc_merge_cuda",
-    .format = "csc",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csc", "merge", "cuda"),
     .idea = "transposed, as csr_merge_cuda: equal numbers of entries a block",
     .source = "as csr_merge_cuda, exchanged",
-    .deterministic = 1,
     .pattern = 1,
     .several = SPRYI_OP_SPMV_T,
     .operations = SPRYI_OP_SPMV_T,
     .mixed = SPRYI_OP_SPMV_T,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_csc,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_csc_portable_cpu,
-    SPRYI_X86(spryi_csc_avx2_cpu)
-    SPRYI_X86(spryi_csc_avx512_cpu)
-    &spryi_csc_scatter_cuda,
-    &spryi_csc_vector_cuda,
-    &spryi_csc_merge_cuda,
-    NULL,
+const spryi_family spryi_family_csc = {
+    .name = "csc",
+    .formats = {&spryi_format_csc},
+    .kernels = {
+        &spryi_csc_portable_cpu,
+        SPRYI_X86(spryi_csc_avx2_cpu)
+        SPRYI_X86(spryi_csc_avx512_cpu)
+        &spryi_csc_scatter_cuda,
+        &spryi_csc_vector_cuda,
+        &spryi_csc_merge_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_csc = {"csc", formats, kernels};

@@ -1,6 +1,5 @@
 /* Making the storage of format csc: arrays of a CSC matrix borrowed, others converted. */
 #include "core/assemble.h"
-#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/csc/csc.h"
@@ -36,21 +35,19 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return SPRY_OK;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
-    spry_status status = SPRY_OK;
     spryi_cost cost = {0};
-    spryi_csr *s = NULL;
-    SPRYI_TRY(predict(context, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "csc", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csc storage", err));
+    spryi_csr *s = storage;
+    SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "csc", &cost, err));
     *s = (spryi_csr){.a = A->a};
     if (A->a.layout != SPRY_CSC || A->a.value_type != request->value_type) {
         if (A->a.layout == SPRY_CSR && A->a.value_type == request->value_type)
-            SPRYI_TRY(spryi_csc_from_csr(context, &s->owned, A, err));
+            SPRYI_OK_OR_RETURN(spryi_csc_from_csr(context, &s->owned, A, err));
         else
-            SPRYI_TRY(convert(context, &s->owned, request, err));
+            SPRYI_OK_OR_RETURN(convert(context, &s->owned, request, err));
         s->a = s->owned->a;
     }
     const int64_t rows = s->a.rows;
@@ -58,12 +55,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->a.cols = rows;
     s->a.layout = SPRY_CSR;
     if (!request->massively_parallel) /* a GPU's kernels use the arrays alone */
-        SPRYI_TRY(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_csr_destroy(context, s);
-    return status;
+        SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
+    return SPRY_OK;
 }
 
 const spryi_format spryi_format_csc = {

@@ -39,7 +39,7 @@ static void SPRY_FN(place)(const transposition *t, int64_t begin, int64_t end, i
  * Some entries at a time: first the places of all, whose lines are asked for, then all are written there. One by one,
  * an entry would wait for the line of the one before it.
  */
-static inline __attribute__((always_inline)) void SPRY_FN(move_of)(const transposition *t, int part, const int width)
+SPRYI_INLINE void SPRY_FN(move_of)(const transposition *t, int part, const int width)
 {
     enum { TOGETHER = 64 };
     const SPRY_P *Ap = t->a->offsets;

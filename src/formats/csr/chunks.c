@@ -243,8 +243,7 @@ static spry_status make_ranges(spry_context *context, spryi_csr_chunks *chunks, 
         chunks->range_count += chunk->ranges_end;
         chunk->ranges_end = chunk->ranges_begin;
     }
-    spry_status status = SPRYI_NEW(context, &chunks->ranges, chunks->range_count, "ranges", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &chunks->ranges, chunks->range_count, "ranges", err));
     for (int64_t page = 0, next; page < v->pages; page = next) {
         for (next = page + 1; next < v->pages && owner[next] == owner[page];) next++;
         const int64_t end = next << v->shift;

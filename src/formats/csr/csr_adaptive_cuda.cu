@@ -25,7 +25,6 @@
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "device/cuda/kernels.h"
 
 enum { ONE_WARP = 64 };
 

@@ -8,8 +8,10 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 
 #else
 
+#if SPRY_FIRST_J
+
 /* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
-static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
+static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
@@ -18,8 +20,8 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
 }
 
 /* Lane sums of entries k .. end - 1; what is left over LANES goes one by one into `rest`. */
-static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
-                               SPRY_V *rest)
+static inline VEC SPRY_FNJ(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+                                SPRY_V *rest)
 {
     VEC sum = ZERO();
     for (; k + LANES <= end; k += LANES) {
@@ -31,6 +33,71 @@ static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V 
     for (; k < end; k++) *rest += Ax[k] * x[Aj[k]];
     return sum;
 }
+
+/* LANES rows side by side, one a lane; of the columns only those of the run's first row are read. */
+static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
+    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+    for (int64_t i = begin; i < end; i += LANES) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
+        const SPRY_V *x = (const SPRY_V *)job->x + (i - begin);
+        int rows = end - i < LANES ? (int)(end - i) : LANES;
+        VEC sum = ZERO();
+        for (int64_t b = 0; b < LANES * length * (int64_t)sizeof(SPRY_V); b += 64) spryi_prefetch(Ax, b + SPRYI_AHEAD);
+        for (int64_t j = 0; j < length; j += LANES) {
+            VEC v[LANES];
+            int columns = length - j < LANES ? (int)(length - j) : LANES;
+            for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
+            TRANSPOSE(v);
+            for (int c = 0; c < LANES; c++)
+                if (c < columns)
+                    sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
+        }
+        SPRY_FNJ(put)(job, i, rows, sum);
+    }
+}
+
+/* A group's columns are read and its x gathered once, for each of its rows. */
+static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    const SPRY_V *x = job->x;
+    for (int64_t i = begin; i < end; i += group) {
+        const int64_t first = spryi_csr_offset(job, i), length = spryi_csr_offset(job, i + 1) - first;
+        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+        for (int from = 0; from < group; from += LANES) { /* f64: groups of 5 to 8 in two passes */
+            int rows = group - from < LANES ? group - from : LANES;
+            const SPRY_V *Ax = (const SPRY_V *)job->values + first + from * length;
+            VEC sum[LANES];
+            SPRY_V rest[LANES] = {0};
+            for (int r = 0; r < LANES; r++) sum[r] = ZERO();
+            int64_t j = 0;
+            for (; j + LANES <= length; j += LANES) {
+                VEC xs = GATHER(x, Aj + j);
+                for (int r = 0; r < LANES; r++) {
+                    if (r == rows) break;
+                    spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+                    sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
+                }
+            }
+            for (; j < length; j++)
+                for (int r = 0; r < rows; r++) rest[r] += Ax[r * length + j] * x[Aj[j]];
+            SPRY_FNJ(put)(job, i + from, rows, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
+        }
+    }
+}
+
+static void SPRY_FNJ(piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+{
+    SPRY_V rest, lanes[LANES];
+    VEC sum = SPRY_FNJ(row)(job->values, job->columns, job->x, piece->begin, piece->end, &rest);
+    MASK_STORE(lanes, LANES, sum);
+    double total = (double)rest;
+    for (int r = 0; r < LANES; r++) total += (double)lanes[r];
+    job->sums[piece->piece] = total;
+}
+
+#endif
 
 /* Short rows fill few registers, and a gather has no masked end here: four entries a step by loads and inserts. */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
@@ -66,74 +133,9 @@ static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
         VEC sum[LANES];
         SPRY_V rest[LANES] = {0};
         for (int r = 0; r < LANES; r++)
-            sum[r] = r < count ? SPRY_FN(row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1], &rest[r]) : ZERO();
-        SPRY_FN(put)(job, i, count, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
+            sum[r] = r < count ? SPRY_FNJ(row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1], &rest[r]) : ZERO();
+        SPRY_FNJ(put)(job, i, count, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
     }
-}
-
-/* LANES rows side by side, one a lane; of the columns only those of the run's first row are read. */
-static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    const SPRY_P *Ap = job->offsets;
-    const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
-    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-    for (int64_t i = begin; i < end; i += LANES) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
-        const SPRY_V *x = (const SPRY_V *)job->x + (i - begin);
-        int rows = end - i < LANES ? (int)(end - i) : LANES;
-        VEC sum = ZERO();
-        for (int64_t b = 0; b < LANES * length * (int64_t)sizeof(SPRY_V); b += 64) spryi_prefetch(Ax, b + SPRYI_AHEAD);
-        for (int64_t j = 0; j < length; j += LANES) {
-            VEC v[LANES];
-            int columns = length - j < LANES ? (int)(length - j) : LANES;
-            for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
-            TRANSPOSE(v);
-            for (int c = 0; c < LANES; c++)
-                if (c < columns)
-                    sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
-        }
-        SPRY_FN(put)(job, i, rows, sum);
-    }
-}
-
-/* A group's columns are read and its x gathered once, for each of its rows. */
-static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_V *x = job->x;
-    for (int64_t i = begin; i < end; i += group) {
-        const int64_t first = Ap[i], length = Ap[i + 1] - first;
-        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-        for (int from = 0; from < group; from += LANES) { /* f64: groups of 5 to 8 in two passes */
-            int rows = group - from < LANES ? group - from : LANES;
-            const SPRY_V *Ax = (const SPRY_V *)job->values + first + from * length;
-            VEC sum[LANES];
-            SPRY_V rest[LANES] = {0};
-            for (int r = 0; r < LANES; r++) sum[r] = ZERO();
-            int64_t j = 0;
-            for (; j + LANES <= length; j += LANES) {
-                VEC xs = GATHER(x, Aj + j);
-                for (int r = 0; r < LANES; r++) {
-                    if (r == rows) break;
-                    spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-                    sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
-                }
-            }
-            for (; j < length; j++)
-                for (int r = 0; r < rows; r++) rest[r] += Ax[r * length + j] * x[Aj[j]];
-            SPRY_FN(put)(job, i + from, rows, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
-        }
-    }
-}
-
-static void SPRY_FN(piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_V rest, lanes[LANES];
-    VEC sum = SPRY_FN(row)(job->values, job->columns, job->x, piece->begin, piece->end, &rest);
-    MASK_STORE(lanes, LANES, sum);
-    double total = (double)rest;
-    for (int r = 0; r < LANES; r++) total += (double)lanes[r];
-    job->sums[piece->piece] = total;
 }
 
 #include "formats/csr/csr_panel.tmpl.c"
@@ -142,10 +144,10 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
-         SPRY_FN(ones_panel_rows), SPRY_FN(ones_panel_piece)},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL, SPRY_FN(values_panel_rows),
-         SPRY_FN(values_panel_piece)},
+        {SPRY_FN(pattern_rows), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(pattern_piece), NULL,
+         NULL, SPRY_FN(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+         SPRY_FNJ(values_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }

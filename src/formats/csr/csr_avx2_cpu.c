@@ -75,19 +75,15 @@ typedef __m128 four_f32;
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/csr/csr_avx2.tmpl.c"
 #include "core/instantiate.h"
 
 const spryi_run_table spryi_csr_gather_avx2 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx2_cpu = {
-    .name = "csr_avx2_cpu",
-    .format = "csr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("csr", "avx2", "cpu"),
     .idea = "four f64 or eight f32 entries or rows a step, software prefetch, shared column reads; AVX2 and FMA",
     .source = "this library",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX2,
     .spmv = &spryi_csr_gather_avx2,

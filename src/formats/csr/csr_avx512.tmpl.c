@@ -3,8 +3,10 @@
  * Mixed types have no spans.
  */
 
+#if SPRY_FIRST_J
+
 /* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
-static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
+static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     MASK mask = (MASK)first_lanes(count);
@@ -18,7 +20,7 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
 }
 
 /* Where groups of LANES rows begin: `begin`, or some rows on, so that y can be streamed. */
-static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     if (!job->stream_y) return begin;
     const uintptr_t past = (uintptr_t)((SPRY_V *)job->y + begin) % sizeof(VEC);
@@ -29,7 +31,7 @@ static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int
 /* ---- general rows ------------------------------------------------------------------------------------ */
 
 /* The x of the first `count` entries, zeros after: for the end of a run, past which nothing may be read. */
-static VEC SPRY_FN(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
+static VEC SPRY_FNJ(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
 {
     SPRY_V some[LANES] = {0};
     for (int64_t k = 0; k < count; k++) some[k] = x[Aj[k]];
@@ -37,15 +39,15 @@ static VEC SPRY_FN(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count
 }
 
 /* Fetches one step's values and columns, needed or not: counting them would cost a branch a row. */
-SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
+SPRYI_PREFETCHER SPRY_FNJ(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
     spryi_prefetch_entries(has_values ? Ax + k : NULL, Aj + k, 0, LANES, has_values ? sizeof(SPRY_S) : 0,
                            sizeof(SPRY_J));
 }
 
 /* sum plus the products of LANES entries from k on. */
-SPRYI_INLINE VEC SPRY_FN(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, VEC sum,
-                               const int has_values)
+SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, VEC sum,
+                                const int has_values)
 {
     const VEC xs = GATHER_AT(x, Aj + k);
     return has_values ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);
@@ -55,52 +57,54 @@ SPRYI_INLINE VEC SPRY_FN(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V 
  * The same of the next `count` <= LANES entries. `left` entries may be read: what lies between, of the rows after, is
  * read and masked, which costs nothing, since its x are wanted next.
  */
-SPRYI_INLINE VEC SPRY_FN(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
-                                    int64_t left, VEC sum, const int has_values)
+SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
+                                     int64_t left, VEC sum, const int has_values)
 {
     const MASK mask = (MASK)first_lanes((int)count);
     if (left >= LANES) {
         const VEC xs = GATHER_AT(x, Aj + k);
         return has_values ? MASK_FMA(LOAD_VALUES(Ax + k), xs, sum, mask) : MASK_ADD(sum, mask, xs);
     }
-    const VEC xs = SPRY_FN(gather_some)(x, Aj + k, count);
+    const VEC xs = SPRY_FNJ(gather_some)(x, Aj + k, count);
     return has_values ? FMA(MASKZ_LOAD_VALUES(mask, Ax + k), xs, sum) : ADD(sum, xs);
 }
 
 /* Lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
-SPRYI_INLINE VEC SPRY_FN(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
-                                    int64_t limit, const int has_values)
+SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+                                     int64_t limit, const int has_values)
 {
     VEC sum = ZERO();
     for (; k + LANES < end; k += LANES) {
-        SPRY_FN(fetch)(Ax, Aj, k, has_values);
-        sum = SPRY_FN(step)(Ax, Aj, x, k, sum, has_values);
+        SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
+        sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
     }
     if (k == end) return sum; /* an empty row: where there are many, each would cost a step */
-    SPRY_FN(fetch)(Ax, Aj, k, has_values);
-    return SPRY_FN(last_step)(Ax, Aj, x, k, end - k, limit - k, sum, has_values);
+    SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
+    return SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, sum, has_values);
 }
 
 /* The same with two sums, for rows of many entries. */
-SPRYI_INLINE VEC SPRY_FN(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
-                                   int64_t limit, const int has_values)
+SPRYI_INLINE VEC SPRY_FNJ(long_row)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+                                    int64_t limit, const int has_values)
 {
     VEC sum = ZERO(), other = ZERO();
     for (; k + 2 * LANES <= end; k += 2 * LANES) {
-        SPRY_FN(fetch)(Ax, Aj, k, has_values);
-        sum = SPRY_FN(step)(Ax, Aj, x, k, sum, has_values);
-        SPRY_FN(fetch)(Ax, Aj, k + LANES, has_values);
-        other = SPRY_FN(step)(Ax, Aj, x, k + LANES, other, has_values);
+        SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
+        sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
+        SPRY_FNJ(fetch)(Ax, Aj, k + LANES, has_values);
+        other = SPRY_FNJ(step)(Ax, Aj, x, k + LANES, other, has_values);
     }
-    SPRY_FN(fetch)(Ax, Aj, k, has_values);
+    SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     if (k + LANES < end) {
-        sum = SPRY_FN(step)(Ax, Aj, x, k, sum, has_values);
+        sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
         k += LANES;
-        SPRY_FN(fetch)(Ax, Aj, k, has_values);
+        SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     }
-    if (k < end) other = SPRY_FN(last_step)(Ax, Aj, x, k, end - k, limit - k, other, has_values);
+    if (k < end) other = SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, other, has_values);
     return ADD(sum, other);
 }
+
+#endif
 
 /*
  * Up to LANES rows of PACKED entries on average: the products of all their entries are made in full registers,
@@ -115,9 +119,9 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     _Alignas(64) SPRY_V product[(SPRYI_TYPED(PACKED) + 1) * LANES];
     for (int64_t k = 0; k < count; k += LANES) {
-        SPRY_FN(fetch)(Ax, Aj, k, has_values);
+        SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
         const int64_t step = left - k < LANES ? left - k : LANES;
-        const VEC terms = SPRY_FN(last_step)(Ax, Aj, job->x, k, step, left - k, ZERO(), has_values);
+        const VEC terms = SPRY_FNJ(last_step)(Ax, Aj, job->x, k, step, left - k, ZERO(), has_values);
         SPRYI_MM512(store)(product + k, terms);
     }
     const MASK exist = (MASK)first_lanes(rows);
@@ -135,7 +139,7 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
                 sum = MASK_ADD(sum, INDEX_LESS(at, end), SPRYI_MM512(permutex2var)(low, at, high));
         } while (INDEX_LESS(at, end) != 0);
     }
-    SPRY_FN(put)(job, i, rows, sum);
+    SPRY_FNJ(put)(job, i, rows, sum);
 }
 
 /* Up to LANES rows, one after the other; their lane sums are added by one tree and y is written in one store. */
@@ -149,9 +153,9 @@ SPRYI_INLINE void SPRY_FN(short_group)(const spryi_csr_job *job, int64_t i, int 
     }
     VEC sum[LANES];
     for (int r = 0; r < LANES; r++)
-        sum[r] = r < rows ? SPRY_FN(short_row)(job->values, job->columns, job->x, Ap[r], Ap[r + 1], limit, has_values)
+        sum[r] = r < rows ? SPRY_FNJ(short_row)(job->values, job->columns, job->x, Ap[r], Ap[r + 1], limit, has_values)
                           : ZERO();
-    SPRY_FN(put)(job, i, rows, SPRYI_TYPED(sum_rows)(sum));
+    SPRY_FNJ(put)(job, i, rows, SPRYI_TYPED(sum_rows)(sum));
 }
 
 SPRYI_INLINE void SPRY_FN(long_group)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit,
@@ -161,8 +165,8 @@ SPRYI_INLINE void SPRY_FN(long_group)(const spryi_csr_job *job, int64_t i, int r
     SPRY_V sum[LANES] = {0};
     for (int r = 0; r < rows; r++)
         sum[r] = SPRYI_MM512(reduce_add)(
-            SPRY_FN(long_row)(job->values, job->columns, job->x, Ap[r], Ap[r + 1], limit, has_values));
-    SPRY_FN(put)(job, i, rows, LOAD(sum));
+            SPRY_FNJ(long_row)(job->values, job->columns, job->x, Ap[r], Ap[r + 1], limit, has_values));
+    SPRY_FNJ(put)(job, i, rows, LOAD(sum));
 }
 
 /* Fewer rows than LANES, at the ends of a run. */
@@ -174,7 +178,7 @@ SPRYI_ONCE void SPRY_FN(short_rest)(const spryi_csr_job *job, int64_t i, int row
 SPRYI_INLINE void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const int64_t limit = ((const SPRY_P *)job->offsets)[end];
-    int64_t i = SPRY_FN(head)(job, begin, end);
+    int64_t i = SPRY_FNJ(head)(job, begin, end);
     if (i > begin) SPRY_FN(short_rest)(job, begin, (int)(i - begin), limit, has_values);
     for (; i + LANES <= end; i += LANES) SPRY_FN(short_group)(job, i, LANES, limit, has_values);
     if (i < end) SPRY_FN(short_rest)(job, i, (int)(end - i), limit, has_values);
@@ -183,7 +187,7 @@ SPRYI_INLINE void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, i
 SPRYI_INLINE void SPRY_FN(long_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const int64_t limit = ((const SPRY_P *)job->offsets)[end];
-    for (int64_t i = begin, next = SPRY_FN(head)(job, begin, end); i < end; i = next) {
+    for (int64_t i = begin, next = SPRY_FNJ(head)(job, begin, end); i < end; i = next) {
         if (next == i) next = i + LANES < end ? i + LANES : end;
         SPRY_FN(long_group)(job, i, (int)(next - i), limit, has_values);
     }
@@ -213,30 +217,32 @@ static void SPRY_FN(rows_ones)(const spryi_csr_job *job, int64_t begin, int64_t 
 }
 #endif
 
-SPRYI_INLINE void SPRY_FN(piece_of)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
+#if SPRY_FIRST_J
+
+SPRYI_INLINE void SPRY_FNJ(piece_of)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
     const int64_t k = piece->begin, end = piece->end;
-    const VEC sum = SPRY_FN(long_row)(job->values, job->columns, job->x, k, end, end, has_values);
+    const VEC sum = SPRY_FNJ(long_row)(job->values, job->columns, job->x, k, end, end, has_values);
     job->sums[piece->piece] = (double)SPRYI_MM512(reduce_add)(sum);
 }
 
-static void SPRY_FN(piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+static void SPRY_FNJ(piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
 {
-    SPRY_FN(piece_of)(job, piece, 1);
+    SPRY_FNJ(piece_of)(job, piece, 1);
 }
 
 #if !SPRY_IS_MIXED
-static void SPRY_FN(piece_ones)(const spryi_csr_job *job, const spryi_csr_block *piece)
+static void SPRY_FNJ(piece_ones)(const spryi_csr_job *job, const spryi_csr_block *piece)
 {
-    SPRY_FN(piece_of)(job, piece, 0);
+    SPRY_FNJ(piece_of)(job, piece, 0);
 }
 #endif
 
 /* ---- rows with a constant stride ------------------------------------------------------------------------- */
 
 /* LANES rows (or the last `rows` of a run), one a lane: the x of a column are neighbours. */
-SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
-                                         const SPRY_V *x, int64_t length, int rows)
+SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
+                                          const SPRY_V *x, int64_t length, int rows)
 {
     const MASK live = (MASK)first_lanes(rows);
     const int64_t column_bytes = LANES * (int64_t)sizeof(SPRY_S);
@@ -264,42 +270,40 @@ SPRYI_INLINE void SPRY_FN(strided_group)(const spryi_csr_job *job, int64_t i, co
         if (past <= 2) other = FMA(v[2], MASKZ_LOAD(live, x + Aj[length - 2]), other);
         sum = FMA(v[3], MASKZ_LOAD(live, x + Aj[length - 1]), sum);
     }
-    SPRY_FN(put)(job, i, rows, ADD(sum, other));
+    SPRY_FNJ(put)(job, i, rows, ADD(sum, other));
 }
 
 /* Fewer rows than LANES, at the ends of a run. */
-SPRYI_ONCE void SPRY_FN(strided_rest)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
-                                      const SPRY_V *x, int64_t length, int rows)
+SPRYI_ONCE void SPRY_FNJ(strided_rest)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
+                                       const SPRY_V *x, int64_t length, int rows)
 {
-    SPRY_FN(strided_group)(job, i, Ax, Aj, x, length, rows);
+    SPRY_FNJ(strided_group)(job, i, Ax, Aj, x, length, rows);
 }
 
 /* Only the columns of the run's first row are read. */
-static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
-    const SPRY_P *Ap = job->offsets;
-    const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
+    const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     const SPRY_S *Ax = (const SPRY_S *)job->values + first;
     const SPRY_V *x = job->x;
-    int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(strided_rest)(job, begin, Ax, Aj, x, length, (int)(i - begin));
+    int64_t i = SPRY_FNJ(head)(job, begin, end);
+    if (i > begin) SPRY_FNJ(strided_rest)(job, begin, Ax, Aj, x, length, (int)(i - begin));
     for (Ax += (i - begin) * length, x += i - begin; i + LANES <= end; i += LANES, Ax += LANES * length, x += LANES)
-        SPRY_FN(strided_group)(job, i, Ax, Aj, x, length, LANES);
-    if (i < end) SPRY_FN(strided_rest)(job, i, Ax, Aj, x, length, (int)(end - i));
+        SPRY_FNJ(strided_group)(job, i, Ax, Aj, x, length, LANES);
+    if (i < end) SPRY_FNJ(strided_rest)(job, i, Ax, Aj, x, length, (int)(end - i));
     if (job->stream_y) _mm_sfence();
 }
 
 /* ---- rows that share their columns ----------------------------------------------------------------------- */
 
 /* A group's columns are read and its x gathered once, for each of its rows. */
-SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group)
+SPRYI_INLINE void SPRY_FNJ(shared_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group)
 {
-    const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
-    const int64_t limit = Ap[end];
+    const int64_t limit = spryi_csr_offset(job, end);
     for (int64_t i = begin; i < end; i += group) {
-        const int64_t first = Ap[i], length = Ap[i + 1] - first;
+        const int64_t first = spryi_csr_offset(job, i), length = spryi_csr_offset(job, i + 1) - first;
         const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
         const SPRY_S *Ax = (const SPRY_S *)job->values + first;
         VEC sum[8] = {ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO()};
@@ -314,34 +318,68 @@ SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin
         }
         if (j < length) {
             MASK mask = (MASK)first_lanes((int)(length - j));
-            VEC xs = first + j + LANES <= limit ? GATHER_AT(x, Aj + j) : SPRY_FN(gather_some)(x, Aj + j, length - j);
+            VEC xs = first + j + LANES <= limit ? GATHER_AT(x, Aj + j) : SPRY_FNJ(gather_some)(x, Aj + j, length - j);
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
             for (int r = 0; r < group; r++) {
                 spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_S) + SPRYI_AHEAD);
                 sum[r] = MASK_FMA(MASKZ_LOAD_VALUES(mask, Ax + r * length + j), xs, sum[r], mask);
             }
         }
-        SPRY_FN(put)(job, i, group, SPRYI_TYPED(sum_group)(sum));
+        SPRY_FNJ(put)(job, i, group, SPRYI_TYPED(sum_group)(sum));
     }
 }
 
-static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
 {
-    SPRYI_BY_GROUP(group, SPRY_FN(shared_groups), job, begin, end)
+    SPRYI_BY_GROUP(group, SPRY_FNJ(shared_groups), job, begin, end)
     if (job->stream_y) _mm_sfence();
 }
+
+#endif
 
 #if !SPRY_IS_MIXED
 
 /* ---- spans ----------------------------------------------------------------------------------------------- */
 
+#if SPRY_FIRST_J
+
 /* sum plus the products of a span, whose values begin at Ax and take the lanes of their columns. */
-SPRYI_INLINE VEC SPRY_FN(span_terms)(const SPRY_V *Ax, const SPRY_V *x, const spryi_csr_span *span, VEC sum)
+SPRYI_INLINE VEC SPRY_FNJ(span_terms)(const SPRY_V *Ax, const SPRY_V *x, const spryi_csr_span *span, VEC sum)
 {
     const MASK lanes = (MASK)span->lanes; /* others read neither x nor a value */
     spryi_prefetch_near(Ax, SPRYI_AHEAD_NEAR);
     return FMA(SPRYI_MM512(maskz_expandloadu)(lanes, Ax), MASKZ_LOAD(lanes, x + span->column), sum);
 }
+
+/* The columns of a group's span have no gaps: values are loaded as they lie. */
+SPRYI_INLINE void SPRY_FNJ(span_groups_of)(const spryi_csr_job *job, int64_t begin, int64_t end,
+                                           const spryi_csr_span *span, const int group)
+{
+    const SPRY_V *x = job->x;
+    for (int64_t i = begin; i < end; i += group) {
+        const int64_t first = spryi_csr_offset(job, i), length = spryi_csr_offset(job, i + 1) - first;
+        const SPRY_V *Ax = (const SPRY_V *)job->values + first;
+        VEC sum[8] = {ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO()};
+        for (int64_t j = 0; j < length; j += span->count, span++) {
+            const MASK lanes = (MASK)span->lanes;
+            const VEC xs = MASKZ_LOAD(lanes, x + span->column);
+            for (int r = 0; r < group; r++) {
+                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+                sum[r] = FMA(MASKZ_LOAD(lanes, Ax + r * length + j), xs, sum[r]);
+            }
+        }
+        SPRY_FNJ(put)(job, i, group, SPRYI_TYPED(sum_group)(sum));
+    }
+}
+
+static void SPRY_FNJ(span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
+                                  int group)
+{
+    SPRYI_BY_GROUP(group, SPRY_FNJ(span_groups_of), job, begin, end, span)
+    if (job->stream_y) _mm_sfence();
+}
+
+#endif
 
 /* Rows i .. i + rows - 1, one after the other; returns the spans of the row after. */
 SPRYI_INLINE const spryi_csr_span *SPRY_FN(span_row_group)(const spryi_csr_job *job, int64_t i, int rows,
@@ -357,18 +395,18 @@ SPRYI_INLINE const spryi_csr_span *SPRY_FN(span_row_group)(const spryi_csr_job *
         const int64_t end = Ap[i + r + 1];
         VEC total = ZERO();
         spryi_prefetch_near(span, SPRYI_AHEAD_NEAR);
-        for (int q = 0; q < least; q++, k += span->count, span++) total = SPRY_FN(span_terms)(Ax + k, x, span, total);
-        for (; k < end; k += span->count, span++) total = SPRY_FN(span_terms)(Ax + k, x, span, total);
+        for (int q = 0; q < least; q++, k += span->count, span++) total = SPRY_FNJ(span_terms)(Ax + k, x, span, total);
+        for (; k < end; k += span->count, span++) total = SPRY_FNJ(span_terms)(Ax + k, x, span, total);
         sum[r] = total;
     }
-    SPRY_FN(put)(job, i, rows, SPRYI_TYPED(sum_rows)(sum));
+    SPRY_FNJ(put)(job, i, rows, SPRYI_TYPED(sum_rows)(sum));
     return span;
 }
 
 SPRYI_INLINE void SPRY_FN(span_rows_of)(const spryi_csr_job *job, int64_t begin, int64_t end,
                                         const spryi_csr_span *span, const int least)
 {
-    int64_t i = SPRY_FN(head)(job, begin, end);
+    int64_t i = SPRY_FNJ(head)(job, begin, end);
     if (i > begin) span = SPRY_FN(span_row_group)(job, begin, (int)(i - begin), span, least);
     for (; i < end; i += LANES)
         span = SPRY_FN(span_row_group)(job, i, end - i < LANES ? (int)(end - i) : LANES, span, least);
@@ -387,35 +425,6 @@ static void SPRY_FN(span_rows)(const spryi_csr_job *job, int64_t begin, int64_t 
     if (job->stream_y) _mm_sfence();
 }
 
-/* The columns of a group's span have no gaps: values are loaded as they lie. */
-SPRYI_INLINE void SPRY_FN(span_groups_of)(const spryi_csr_job *job, int64_t begin, int64_t end,
-                                          const spryi_csr_span *span, const int group)
-{
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_V *x = job->x;
-    for (int64_t i = begin; i < end; i += group) {
-        const int64_t length = Ap[i + 1] - Ap[i];
-        const SPRY_V *Ax = (const SPRY_V *)job->values + Ap[i];
-        VEC sum[8] = {ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO()};
-        for (int64_t j = 0; j < length; j += span->count, span++) {
-            const MASK lanes = (MASK)span->lanes;
-            const VEC xs = MASKZ_LOAD(lanes, x + span->column);
-            for (int r = 0; r < group; r++) {
-                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-                sum[r] = FMA(MASKZ_LOAD(lanes, Ax + r * length + j), xs, sum[r]);
-            }
-        }
-        SPRY_FN(put)(job, i, group, SPRYI_TYPED(sum_group)(sum));
-    }
-}
-
-static void SPRY_FN(span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
-                                 int group)
-{
-    SPRYI_BY_GROUP(group, SPRY_FN(span_groups_of), job, begin, end, span)
-    if (job->stream_y) _mm_sfence();
-}
-
 #endif
 
 /* ---- all together ---------------------------------------------------------------------------------------- */
@@ -428,13 +437,13 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     static const spryi_csr_loops loops[] = {
 #if SPRY_IS_MIXED
         {0}, /* a pattern is of a plain row */
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL, SPRY_FN(values_panel_rows),
-         SPRY_FN(values_panel_piece)},
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+         SPRY_FNJ(values_panel_piece)},
 #else
-        {SPRY_FN(rows_ones), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(piece_ones), NULL, NULL,
-         SPRY_FN(ones_panel_rows), SPRY_FN(ones_panel_piece)},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), SPRY_FN(span_rows), SPRY_FN(span_groups),
-         SPRY_FN(values_panel_rows), SPRY_FN(values_panel_piece)},
+        {SPRY_FN(rows_ones), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(piece_ones), NULL, NULL,
+         SPRY_FN(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), SPRY_FN(span_rows), SPRY_FNJ(span_groups),
+         SPRY_FN(values_panel_rows), SPRY_FNJ(values_panel_piece)},
 #endif
     };
     return spryi_csr_drive(args, loops);

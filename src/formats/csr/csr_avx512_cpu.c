@@ -191,20 +191,16 @@ static inline __m512i index_in_all_f64(int64_t k)
 /* The plain loops, of which patterns and mixed types use some; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
 #include "core/instantiate.h"
 
 const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx512_cpu = {
-    .name = "csr_avx512_cpu",
-    .format = "csr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("csr", "avx512", "cpu"),
     .idea =
         "eight f64 or sixteen f32 entries or rows a step, masked ends, software prefetch, shared column reads; AVX-512",
     .source = "this library",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX512,
     .spmv = &spryi_csr_gather_avx512,

@@ -1,6 +1,5 @@
 #include "formats/csr/csr_driver.h"
 
-#include "core/assemble.h"
 #include "formats/shared/run_blocks.h"
 
 #include <string.h>
@@ -11,6 +10,7 @@ spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
     const size_t size = spry_type_bytes(args->vector_type);
     spryi_csr_job job = {
         .offsets = s->a.offsets,
+        .wide_offsets = s->a.offset_type == SPRY_I64,
         .columns = s->a.indices,
         .values = s->a.values,
         .x = args->x,

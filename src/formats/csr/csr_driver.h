@@ -11,6 +11,7 @@
 /* The arrays and vectors that the loops work on. */
 typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x; /* of a pattern values is NULL */
+    int wide_offsets;                           /* 1: an offset has 64 bits */
     void *y;
     spryi_scalar alpha, beta; /* of the vectors' type: SPRY_SCALAR(job->alpha) */
     int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
@@ -73,36 +74,44 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
     default: function(__VA_ARGS__, 8); break;                                                                          \
     }
 
+/* Returns offset i, in loops that exist once for both widths of offsets and read few of them. */
+SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
+{
+    return job->wide_offsets ? ((const int64_t *)job->offsets)[i] : ((const int32_t *)job->offsets)[i];
+}
+
 /* In a template: its loops plain_rows and so on as kind_rows, of values or of a pattern's ones. */
-#define SPRYI_CSR_LOOPS(kind, has_values)                                                                              \
+#define SPRYI_CSR_ROWS(kind, has_values)                                                                               \
     static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \
     {                                                                                                                  \
         SPRY_FN(plain_rows)(job, begin, end, has_values);                                                              \
-    }                                                                                                                  \
-    static inline void SPRY_FN(kind##_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)                   \
+    }
+#define SPRYI_CSR_LOOPS(kind, has_values)                                                                              \
+    static inline void SPRY_FNJ(kind##_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)                  \
     {                                                                                                                  \
-        SPRY_FN(plain_strided)(job, begin, end, has_values);                                                           \
+        SPRY_FNJ(plain_strided)(job, begin, end, has_values);                                                          \
     }                                                                                                                  \
-    static inline void SPRY_FN(kind##_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)         \
+    static inline void SPRY_FNJ(kind##_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)        \
     {                                                                                                                  \
-        SPRY_FN(plain_shared)(job, begin, end, group, has_values);                                                     \
+        SPRY_FNJ(plain_shared)(job, begin, end, group, has_values);                                                    \
     }                                                                                                                  \
-    static inline void SPRY_FN(kind##_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)                   \
+    static inline void SPRY_FNJ(kind##_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)                  \
     {                                                                                                                  \
-        SPRY_FN(plain_piece)(job, piece, has_values);                                                                  \
+        SPRY_FNJ(plain_piece)(job, piece, has_values);                                                                 \
     }
 
 /* The same of way_rows and way_piece, which take several columns. */
-#define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
+#define SPRYI_CSR_PANEL_ROWS(kind, way, has_values)                                                                    \
     static inline void SPRY_FN(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,                \
                                                   int64_t columns)                                                     \
     {                                                                                                                  \
         SPRY_FN(way##_rows)(job, begin, end, columns, has_values);                                                     \
-    }                                                                                                                  \
-    static inline void SPRY_FN(kind##_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece,             \
-                                                   int64_t apart, int64_t columns)                                     \
+    }
+#define SPRYI_CSR_PANEL_PIECE(kind, way, has_values)                                                                   \
+    static inline void SPRY_FNJ(kind##_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece,            \
+                                                    int64_t apart, int64_t columns)                                    \
     {                                                                                                                  \
-        SPRY_FN(way##_piece)(job, piece, apart, columns, has_values);                                                  \
+        SPRY_FNJ(way##_piece)(job, piece, apart, columns, has_values);                                                 \
     }
 
 /*

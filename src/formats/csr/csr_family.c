@@ -18,23 +18,17 @@ static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
                       "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
 
 const spryi_kernel spryi_csr_scalar_cuda = {
-    .name = "csr_scalar_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "scalar", "cuda"),
     .idea = "a thread a row",
     .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_csr_vector_cuda = {
-    .name = "csr_vector_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "vector", "cuda"),
     .idea = "2 to 32 lanes a row by the mean row length, added up by shuffles",
     .source = "Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
     .parameters = lanes,
@@ -43,37 +37,29 @@ const spryi_kernel spryi_csr_vector_cuda = {
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
-    .name = "csr_adaptive_atomic_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "adaptive_atomic", "cuda"),
     .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts meet by atomics",
     .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; Daga and Greathouse 2015",
     .study = 1,
-    .deterministic = 0,
+    .nondeterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
     ADAPTIVE_PARAMETERS,
 };
 
 const spryi_kernel spryi_csr_adaptive_cuda = {
-    .name = "csr_adaptive_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "adaptive", "cuda"),
     .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts are added in order",
     .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; this library",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
     ADAPTIVE_PARAMETERS,
 };
 
 const spryi_kernel spryi_csr_merge_cuda = {
-    .name = "csr_merge_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "merge", "cuda"),
     .idea = "equal numbers of entries a block, products through shared memory, long rows in pieces",
     .source = "Merrill and Garland 2016; Greathouse and Daga 2014; this library",
-    .deterministic = 1,
     .pattern = 1,
     .several = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
@@ -81,35 +67,28 @@ const spryi_kernel spryi_csr_merge_cuda = {
 };
 
 const spryi_kernel spryi_csr_scatter_cuda = {
-    .name = "csr_scatter_cuda",
-    .format = "csr",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr", "scatter", "cuda"),
     .idea = "transposed: row blocks of equal numbers of entries, scattered by atomics",
     .source = "additions as in the COO of Evtushenko 2019; this library",
-    .deterministic = 0,
+    .nondeterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV_T,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_csr,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_csr_portable_cpu,
-    SPRYI_X86(spryi_csr_avx2_cpu)
-    SPRYI_X86(spryi_csr_avx512_cpu)
-    &spryi_csr_scalar_cuda,
-    &spryi_csr_vector_cuda,
-    &spryi_csr_adaptive_atomic_cuda,
-    &spryi_csr_adaptive_cuda,
-    &spryi_csr_merge_cuda,
-    &spryi_csr_scatter_cuda,
-    NULL,
+const spryi_family spryi_family_csr = {
+    .name = "csr",
+    .formats = {&spryi_format_csr},
+    .kernels = {
+        &spryi_csr_portable_cpu,
+        SPRYI_X86(spryi_csr_avx2_cpu)
+        SPRYI_X86(spryi_csr_avx512_cpu)
+        &spryi_csr_scalar_cuda,
+        &spryi_csr_vector_cuda,
+        &spryi_csr_adaptive_atomic_cuda,
+        &spryi_csr_adaptive_cuda,
+        &spryi_csr_merge_cuda,
+        &spryi_csr_scatter_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_csr = {"csr", formats, kernels};

@@ -2,7 +2,6 @@
 #include "formats/csr/csr.h"
 #include "formats/csr/relations.h"
 
-#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -15,8 +14,7 @@ static int is_sorted_coo(const spry_arrays *a)
 /* Offsets of COO that is sorted by row: columns and values stay the user's. */
 static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err));
     for (int64_t i = 0, k = 0; i <= a->rows; i++) {
         while (k < a->nnz && spryi_index_at(a->row_indices, a->index_type, k) < i) k++;
         s->offsets[i] = k;
@@ -110,31 +108,25 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return SPRY_OK;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
     const spry_spmv_options *options = request->options;
-    spry_status status = SPRY_OK;
     spryi_cost cost = {0};
-    spryi_csr *s = NULL;
-    SPRYI_TRY(predict(context, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "csr", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr storage", err));
+    spryi_csr *s = storage;
+    SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "csr", &cost, err));
     *s = (spryi_csr){.a = A->a};
     if (A->a.value_type == request->value_type && is_sorted_coo(&A->a)) {
-        SPRYI_TRY(offsets_of_coo(context, s, &A->a, err));
+        SPRYI_OK_OR_RETURN(offsets_of_coo(context, s, &A->a, err));
     } else if (A->a.value_type != request->value_type || A->a.layout != SPRY_CSR) {
-        SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, err));
+        SPRYI_OK_OR_RETURN(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, err));
         s->a = s->owned->a;
     }
     /* a GPU's kernels use the arrays alone */
     if (!request->massively_parallel)
-        SPRYI_TRY(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_csr_destroy(context, s);
-    return status;
+        SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
+    return SPRY_OK;
 }
 
 static int64_t auxiliary_bytes(const spryi_csr *s)

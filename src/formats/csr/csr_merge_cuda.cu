@@ -16,7 +16,6 @@
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
-#include "device/cuda/kernels.h"
 #include "formats/csr/csr_merge.cuh"
 
 #include <stddef.h>

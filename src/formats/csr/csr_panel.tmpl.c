@@ -5,9 +5,11 @@
  * columns, so that none depends on the others.
  */
 
+#if SPRY_FIRST_J
+
 /* Entries k .. end - 1 times columns c .. of their rows of x. Four sums, so that no addition waits for the last. */
-SPRYI_INLINE void SPRY_FN(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
-                                      const int has_values, const int full, const int twice, VEC sums[2])
+SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
+                                       const int has_values, const int full, const int twice, VEC sums[2])
 {
     const SPRY_J *Aj = job->columns;
     const SPRY_S *Ax = job->values;
@@ -45,7 +47,7 @@ SPRYI_INLINE void SPRY_FN(panel_sums)(const spryi_csr_job *job, int64_t k, int64
 #endif
 
 /* All lanes from number i of y on. Whole stores: on some processors those of a mask are microcode. */
-SPRYI_INLINE void SPRY_FN(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
+SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
@@ -61,7 +63,7 @@ SPRYI_INLINE void SPRY_FN(panel_put)(const spryi_csr_job *job, int64_t i, VEC su
 }
 
 /* The first `count`, with the bits of all. */
-SPRYI_INLINE void SPRY_FN(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
+SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i, lanes[LANES] = {0};
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
@@ -74,11 +76,31 @@ SPRYI_INLINE void SPRY_FN(panel_put_rest)(const spryi_csr_job *job, int64_t i, i
 }
 
 /* Fetches the row of x of entry k. */
-SPRYI_INLINE void SPRY_FN(panel_ask)(const spryi_csr_job *job, int64_t k, int64_t columns)
+SPRYI_INLINE void SPRY_FNJ(panel_ask)(const spryi_csr_job *job, int64_t k, int64_t columns)
 {
     const SPRY_V *row = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride;
     for (int64_t b = 0; b < columns * (int64_t)sizeof *row; b += 64) spryi_prefetch_near(row, b);
 }
+
+SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
+                                        int64_t columns, const int has_values)
+{
+    SPRY_V lanes[LANES];
+    for (int64_t c = 0; c < columns; c += LANES) {
+        const int count = columns - c < LANES ? (int)(columns - c) : LANES;
+        VEC sums[2];
+        SPRY_FNJ(panel_sums)(job, piece->begin, piece->end, c, count, has_values, 0, 0, sums);
+        memcpy(lanes, sums, sizeof lanes);
+        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)lanes[l];
+    }
+}
+
+#if !SPRY_IS_MIXED
+SPRYI_CSR_PANEL_PIECE(ones, panel, 0)
+#endif
+SPRYI_CSR_PANEL_PIECE(values, panel, 1)
+
+#endif
 
 /*
  * Where rows are short and y is streamed, a row's last column `ahead` rows on is asked for: on meshes the rest of its
@@ -96,41 +118,28 @@ SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, i
         int64_t c = 0;
         int64_t later = i + ahead;
         __asm__("" : "+r"(later)); /* else the loop would be there twice, for rows before and after */
-        if (later < end && Ap[later] > first) SPRY_FN(panel_ask)(&own, Ap[later] - 1, columns);
+        if (later < end && Ap[later] > first) SPRY_FNJ(panel_ask)(&own, Ap[later] - 1, columns);
         VEC sums[2];
         for (; c + 2 * LANES <= columns; c += 2 * LANES) {
-            SPRY_FN(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);
-            SPRY_FN(panel_put)(&own, y + c, sums[0]);
-            SPRY_FN(panel_put)(&own, y + c + LANES, sums[1]);
+            SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);
+            SPRY_FNJ(panel_put)(&own, y + c, sums[0]);
+            SPRY_FNJ(panel_put)(&own, y + c + LANES, sums[1]);
         }
         if (c + LANES <= columns) {
-            SPRY_FN(panel_sums)(&own, first, last, c, LANES, has_values, 1, 0, sums);
-            SPRY_FN(panel_put)(&own, y + c, sums[0]);
+            SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 0, sums);
+            SPRY_FNJ(panel_put)(&own, y + c, sums[0]);
             c += LANES;
         }
         if (rest > 0) {
-            SPRY_FN(panel_sums)(&own, first, last, c, rest, has_values, 0, 0, sums);
-            SPRY_FN(panel_put_rest)(&own, y + c, rest, sums[0]);
+            SPRY_FNJ(panel_sums)(&own, first, last, c, rest, has_values, 0, 0, sums);
+            SPRY_FNJ(panel_put_rest)(&own, y + c, rest, sums[0]);
         }
     }
     if (own.stream_y) _mm_sfence();
 }
 
-SPRYI_INLINE void SPRY_FN(panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
-                                       int64_t columns, const int has_values)
-{
-    SPRY_V lanes[LANES];
-    for (int64_t c = 0; c < columns; c += LANES) {
-        const int count = columns - c < LANES ? (int)(columns - c) : LANES;
-        VEC sums[2];
-        SPRY_FN(panel_sums)(job, piece->begin, piece->end, c, count, has_values, 0, 0, sums);
-        memcpy(lanes, sums, sizeof lanes);
-        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)lanes[l];
-    }
-}
-
 #if !SPRY_IS_MIXED
-SPRYI_CSR_PANEL_LOOPS(ones, panel, 0)
+SPRYI_CSR_PANEL_ROWS(ones, panel, 0)
 #endif
-SPRYI_CSR_PANEL_LOOPS(values, panel, 1)
+SPRYI_CSR_PANEL_ROWS(values, panel, 1)
 #undef STREAMED_TO

@@ -3,7 +3,9 @@
  * csr_avx512_cpu: vectors save none of a pattern's two loads an entry. has_values: 0 for a pattern.
  */
 
-SPRYI_INLINE void SPRY_FN(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_C sum)
+#if SPRY_FIRST_J
+
+SPRYI_INLINE void SPRY_FNJ(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_C sum)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     const SPRY_C alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
@@ -11,7 +13,7 @@ SPRYI_INLINE void SPRY_FN(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_C
 }
 
 /* Entries k .. end - 1 times their x. Four sums, so that one addition need not wait for the one before. */
-SPRYI_INLINE SPRY_C SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
+SPRYI_INLINE SPRY_C SPRY_FNJ(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;
     const SPRY_S *Ax = job->values;
@@ -43,23 +45,15 @@ SPRYI_INLINE SPRY_C SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int6
     return (s0 + s1) + (s2 + s3);
 }
 
-SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
-{
-    const SPRY_P *Ap = job->offsets;
-    for (int64_t i = begin; i < end; i++)
-        SPRY_FN(plain_put)(job, i, SPRY_FN(plain_dot)(job, Ap[i], Ap[i + 1], has_values));
-}
-
 /*
  * Rows side by side, eight or of a pattern sixteen: the inner loops have a constant length and x that are neighbours.
  * No column is read but the first row's.
  */
-SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
+SPRYI_INLINE void SPRY_FNJ(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const spryi_csr_job own = *job; /* a copy that no store can change */
     enum { VALUES = 8, ONES = 16 };
-    const SPRY_P *Ap = own.offsets;
-    const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
+    const int64_t first = spryi_csr_offset(&own, begin), length = spryi_csr_offset(&own, begin + 1) - first;
     const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
     int64_t i = begin;
     for (; has_values && i + VALUES <= end; i += VALUES) {
@@ -69,7 +63,7 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
             const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
             for (int r = 0; r < VALUES; r++) sum[r] += SPRY_VALUE(Ax[r * length + j]) * (SPRY_C)x[r];
         }
-        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
+        for (int r = 0; r < VALUES; r++) SPRY_FNJ(plain_put)(&own, i + r, sum[r]);
     }
     for (; !has_values && i + ONES <= end; i += ONES) {
         SPRY_C sum[ONES] = {0};
@@ -77,7 +71,7 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
             const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
             for (int r = 0; r < ONES; r++) sum[r] += (SPRY_C)x[r];
         }
-        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
+        for (int r = 0; r < ONES; r++) SPRY_FNJ(plain_put)(&own, i + r, sum[r]);
     }
     for (; i < end; i++) {
         const SPRY_S *Ax = has_values ? (const SPRY_S *)own.values + first + (i - begin) * length : NULL;
@@ -86,22 +80,21 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
             const SPRY_C x = (SPRY_C)((const SPRY_V *)own.x)[Aj[j] + (i - begin)];
             sum += has_values ? SPRY_VALUE(Ax[j]) * x : x;
         }
-        SPRY_FN(plain_put)(&own, i, sum);
+        SPRY_FNJ(plain_put)(&own, i, sum);
     }
 }
 
 /* A group reads its columns once. In a pattern its rows have the same sum. */
-SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
-                                        const int has_values)
+SPRYI_INLINE void SPRY_FNJ(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
+                                         const int has_values)
 {
     const spryi_csr_job own = *job; /* a copy that no store can change */
-    const SPRY_P *Ap = own.offsets;
     const SPRY_V *x = own.x;
     for (int64_t i = begin; i < end; i += group) {
-        const int64_t first = Ap[i], length = Ap[i + 1] - first;
+        const int64_t first = spryi_csr_offset(&own, i), length = spryi_csr_offset(&own, i + 1) - first;
         if (!has_values) {
-            const SPRY_C sum = SPRY_FN(plain_dot)(&own, first, first + length, 0);
-            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum);
+            const SPRY_C sum = SPRY_FNJ(plain_dot)(&own, first, first + length, 0);
+            for (int r = 0; r < group; r++) SPRY_FNJ(plain_put)(&own, i + r, sum);
             continue;
         }
         const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
@@ -111,20 +104,20 @@ SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin,
             SPRY_C xj = (SPRY_C)x[Aj[j]];
             for (int r = 0; r < group; r++) sum[r] += SPRY_VALUE(Ax[r * length + j]) * xj;
         }
-        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
+        for (int r = 0; r < group; r++) SPRY_FNJ(plain_put)(&own, i + r, sum[r]);
     }
 }
 
-SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
+SPRYI_INLINE void SPRY_FNJ(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
-    job->sums[piece->piece] = (double)SPRY_FN(plain_dot)(job, piece->begin, piece->end, has_values);
+    job->sums[piece->piece] = (double)SPRY_FNJ(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
 /* ---- several columns, row by row ----------------------------------------------------------------------- */
 
 /* Entries k .. end - 1 times `count` columns of their rows of x. */
-SPRYI_INLINE void SPRY_FN(plain_panel_dot)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, SPRY_C *sum,
-                                           const int has_values, const int count)
+SPRYI_INLINE void SPRY_FNJ(plain_panel_dot)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, SPRY_C *sum,
+                                            const int has_values, const int count)
 {
     for (; k < end; k++) {
         const SPRY_V *x = (const SPRY_V *)job->x + (int64_t)((const SPRY_J *)job->columns)[k] * job->x_stride + c;
@@ -134,15 +127,41 @@ SPRYI_INLINE void SPRY_FN(plain_panel_dot)(const spryi_csr_job *job, int64_t k, 
 }
 
 /* The same with the columns as a constant where they fill a panel; how many there are. */
-SPRYI_INLINE int SPRY_FN(plain_panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int64_t columns,
-                                           SPRY_C *sum, const int has_values)
+SPRYI_INLINE int SPRY_FNJ(plain_panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c,
+                                            int64_t columns, SPRY_C *sum, const int has_values)
 {
     const int count = columns - c < SPRYI_CSR_PANEL ? (int)(columns - c) : SPRYI_CSR_PANEL;
     if (count == SPRYI_CSR_PANEL)
-        SPRY_FN(plain_panel_dot)(job, k, end, c, sum, has_values, SPRYI_CSR_PANEL);
+        SPRY_FNJ(plain_panel_dot)(job, k, end, c, sum, has_values, SPRYI_CSR_PANEL);
     else
-        SPRY_FN(plain_panel_dot)(job, k, end, c, sum, has_values, count);
+        SPRY_FNJ(plain_panel_dot)(job, k, end, c, sum, has_values, count);
     return count;
+}
+
+SPRYI_INLINE void SPRY_FNJ(plain_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
+                                              int64_t columns, const int has_values)
+{
+    for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
+        SPRY_C sum[SPRYI_CSR_PANEL] = {0};
+        const int count = SPRY_FNJ(plain_panel_sums)(job, piece->begin, piece->end, c, columns, sum, has_values);
+        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)sum[l];
+    }
+}
+
+SPRYI_CSR_LOOPS(value, 1)
+SPRYI_CSR_PANEL_PIECE(value, plain_panel, 1)
+#if !SPRY_IS_MIXED
+SPRYI_CSR_LOOPS(pattern, 0)
+SPRYI_CSR_PANEL_PIECE(pattern, plain_panel, 0)
+#endif
+
+#endif
+
+SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
+{
+    const SPRY_P *Ap = job->offsets;
+    for (int64_t i = begin; i < end; i++)
+        SPRY_FNJ(plain_put)(job, i, SPRY_FNJ(plain_dot)(job, Ap[i], Ap[i + 1], has_values));
 }
 
 SPRYI_INLINE void SPRY_FN(plain_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
@@ -153,28 +172,18 @@ SPRYI_INLINE void SPRY_FN(plain_panel_rows)(const spryi_csr_job *job, int64_t be
     for (int64_t i = begin; i < end; i++)
         for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
             SPRY_C sum[SPRYI_CSR_PANEL] = {0};
-            const int count = SPRY_FN(plain_panel_sums)(&own, Ap[i], Ap[i + 1], c, columns, sum, has_values);
-            for (int l = 0; l < count; l++) SPRY_FN(plain_put)(&own, i * own.y_stride + c + l, sum[l]);
+            const int count = SPRY_FNJ(plain_panel_sums)(&own, Ap[i], Ap[i + 1], c, columns, sum, has_values);
+            for (int l = 0; l < count; l++) SPRY_FNJ(plain_put)(&own, i * own.y_stride + c + l, sum[l]);
         }
-}
-
-SPRYI_INLINE void SPRY_FN(plain_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, int64_t apart,
-                                             int64_t columns, const int has_values)
-{
-    for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
-        SPRY_C sum[SPRYI_CSR_PANEL] = {0};
-        const int count = SPRY_FN(plain_panel_sums)(job, piece->begin, piece->end, c, columns, sum, has_values);
-        for (int l = 0; l < count; l++) job->sums[(c + l) * apart + piece->piece] = (double)sum[l];
-    }
 }
 
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
-SPRYI_CSR_LOOPS(value, 1)
-SPRYI_CSR_PANEL_LOOPS(value, plain_panel, 1)
+SPRYI_CSR_ROWS(value, 1)
+SPRYI_CSR_PANEL_ROWS(value, plain_panel, 1)
 #if !SPRY_IS_MIXED /* a pattern is of a plain row */
-SPRYI_CSR_LOOPS(pattern, 0)
-SPRYI_CSR_PANEL_LOOPS(pattern, plain_panel, 0)
+SPRYI_CSR_ROWS(pattern, 0)
+SPRYI_CSR_PANEL_ROWS(pattern, plain_panel, 0)
 #endif
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
@@ -184,11 +193,11 @@ static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_er
 #if SPRY_IS_MIXED
         {0},
 #else
-        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL,
-         SPRY_FN(pattern_panel_rows), SPRY_FN(pattern_panel_piece)},
+        {SPRY_FN(pattern_rows), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(pattern_piece), NULL,
+         NULL, SPRY_FN(pattern_panel_rows), SPRY_FNJ(pattern_panel_piece)},
 #endif
-        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL,
-         SPRY_FN(value_panel_rows), SPRY_FN(value_panel_piece)},
+        {SPRY_FN(value_rows), SPRY_FNJ(value_strided), SPRY_FNJ(value_shared), SPRY_FNJ(value_piece), NULL, NULL,
+         SPRY_FN(value_panel_rows), SPRY_FNJ(value_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }

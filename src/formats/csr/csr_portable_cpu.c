@@ -15,14 +15,10 @@
 const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(plain_run);
 
 const spryi_kernel spryi_csr_portable_cpu = {
-    .name = "csr_portable_cpu",
-    .format = "csr",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("csr", "portable", "cpu"),
     .idea = "row blocks of equal work on all threads, long rows in pieces, shared column reads; plain C",
     .source = "this library",
-    .deterministic = 1,
     .pattern = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,
     .several = SPRYI_OP_SPMV,

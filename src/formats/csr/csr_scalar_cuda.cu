@@ -13,7 +13,6 @@
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "device/cuda/kernels.h"
 
 template <typename V, typename P, typename J>
 static __global__ void csr_scalar(int64_t m, const P *__restrict__ Ap, const J *__restrict__ Aj,

@@ -60,7 +60,6 @@ static inline __m256 move_f32(__m256 before, int shift, __m256 now)
 /* The loops of every level; then this one's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter_avx512.tmpl.c"
 #include "core/instantiate.h"
 

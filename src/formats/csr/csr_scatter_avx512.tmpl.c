@@ -1,7 +1,9 @@
 /* The loops of y = A^T x that AVX-512 has of its own: rows with a constant stride, and short general rows. */
 
+#if SPRY_FIRST_J
+
 /* y[0 .. 7] += sum, of the lanes in `live`. */
-static inline void SPRY_FN(add_eight)(SPRY_V *y, __mmask8 live, SPRYI_TYPED(eight) sum)
+static inline void SPRY_FNJ(add_eight)(SPRY_V *y, __mmask8 live, SPRYI_TYPED(eight) sum)
 {
     EIGHT(mask_storeu)(y, live, EIGHT(add)(sum, EIGHT(maskz_loadu)(live, y)));
 }
@@ -11,12 +13,12 @@ static inline void SPRY_FN(add_eight)(SPRY_V *y, __mmask8 live, SPRYI_TYPED(eigh
  * add is moved into one register, so that y is read and written once for them, and never where it was just written
  * in part. What moves past the register's end is kept in before[j] for the next eight rows.
  */
-typedef struct SPRY_FN(neighbours) {
+typedef struct SPRY_FNJ(neighbours) {
     uint8_t shift[NEIGHBOURS + 1]; /* 0 past the last */
     SPRYI_TYPED(eight) before[NEIGHBOURS];
-} SPRY_FN(neighbours);
+} SPRY_FNJ(neighbours);
 
-static inline void SPRY_FN(find_neighbours)(SPRY_FN(neighbours) * of, const SPRY_J *Aj, int64_t length)
+static inline void SPRY_FNJ(find_neighbours)(SPRY_FNJ(neighbours) * of, const SPRY_J *Aj, int64_t length)
 {
     const int64_t most = length < NEIGHBOURS ? length : NEIGHBOURS;
     of->shift[0] = of->shift[most] = 0;
@@ -29,8 +31,8 @@ static inline void SPRY_FN(find_neighbours)(SPRY_FN(neighbours) * of, const SPRY
 }
 
 /* v[c] = column j + c, c < columns <= 4, of `rows` rows of `length` entries at Ax, times x. */
-SPRYI_INLINE void SPRY_FN(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPED(eight) x, int64_t length, int rows,
-                                        int columns, SPRYI_TYPED(eight) v[4])
+SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPED(eight) x, int64_t length, int rows,
+                                         int columns, SPRYI_TYPED(eight) v[4])
 {
     const __mmask8 low = (__mmask8)_bzhi_u32(0xf, (unsigned)columns), high = (__mmask8)(low << 4);
     for (int r = 0; r < 4; r++) {
@@ -44,8 +46,8 @@ SPRYI_INLINE void SPRY_FN(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPED
 }
 
 /* `rows` rows, at most eight, of `length` entries at Ax, with x their numbers; Aj of a row as far before them as y. */
-SPRYI_INLINE void SPRY_FN(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPRYI_TYPED(eight) x, SPRY_V *y,
-                                         int64_t length, int rows, SPRY_FN(neighbours) * of, const int has_values)
+SPRYI_INLINE void SPRY_FNJ(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPRYI_TYPED(eight) x, SPRY_V *y,
+                                          int64_t length, int rows, SPRY_FNJ(neighbours) * of, const int has_values)
 {
     SPRYI_TYPED(eight) v[4] = {x, x, x, x}, sum = x; /* a pattern reads no more */
     int64_t first = 0;                               /* of the columns in sum */
@@ -53,7 +55,7 @@ SPRYI_INLINE void SPRY_FN(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPR
         const int columns = length - j < 4 ? (int)(length - j) : 4;
         if (has_values) {
             for (int c = 0; c < columns; c++) spryi_prefetch(Ax, 8 * (j + c) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-            SPRY_FN(four_columns)(Ax, j, x, length, rows, columns, v);
+            SPRY_FNJ(four_columns)(Ax, j, x, length, rows, columns, v);
         }
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++) {
@@ -68,14 +70,14 @@ SPRYI_INLINE void SPRY_FN(eight_strided)(const SPRY_V *Ax, const SPRY_J *Aj, SPR
                 of->before[at] = v[c];
             }
             if (at == NEIGHBOURS || of->shift[at + 1] == 0)
-                SPRY_FN(add_eight)(y + Aj[first], first_lanes(rows + shift), sum);
+                SPRY_FNJ(add_eight)(y + Aj[first], first_lanes(rows + shift), sum);
         }
     }
 }
 
 /* Adds what the last `rows` <= 8 rows moved past their registers; y and Aj are as for the eight after. */
-static inline void SPRY_FN(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t length, int rows,
-                                      const SPRY_FN(neighbours) * of)
+static inline void SPRY_FNJ(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t length, int rows,
+                                       const SPRY_FNJ(neighbours) * of)
 {
     SPRYI_TYPED(eight) sum = EIGHT(setzero)();
     for (int64_t j = 0; j < length && j < NEIGHBOURS; j++) {
@@ -84,44 +86,45 @@ static inline void SPRY_FN(add_moved)(const SPRY_J *Aj, SPRY_V *y, int64_t lengt
             sum = EIGHT(setzero)();
         else
             sum = EIGHT(add)(sum, SPRYI_TYPED(move)(of->before[j], shift, EIGHT(setzero)()));
-        if (of->shift[j + 1] == 0 && last > 0) SPRY_FN(add_eight)(y + Aj[j - shift], first_lanes(last), sum);
+        if (of->shift[j + 1] == 0 && last > 0) SPRY_FNJ(add_eight)(y + Aj[j - shift], first_lanes(last), sum);
     }
 }
 
 /* Only the columns of the run's first row are read. */
-SPRYI_INLINE void SPRY_FN(strided_of)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
+SPRYI_INLINE void SPRY_FNJ(strided_of)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
-    const SPRY_P *Ap = job->offsets;
-    const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
+    const int64_t first = spryi_csr_offset(job, begin), length = spryi_csr_offset(job, begin + 1) - first;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     const SPRY_V *x = job->x, *Ax = has_values ? (const SPRY_V *)job->values + first : NULL;
     SPRY_V *y = job->y;
-    SPRY_FN(neighbours) of;
-    SPRY_FN(find_neighbours)(&of, Aj, length);
+    SPRY_FNJ(neighbours) of;
+    SPRY_FNJ(find_neighbours)(&of, Aj, length);
     int64_t i = begin;
     for (; i + 8 <= end; i += 8) {
         const SPRYI_TYPED(eight) xs = EIGHT(maskz_loadu)(0xff, x + i);
-        SPRY_FN(eight_strided)(Ax, Aj, xs, y + (i - begin), length, 8, &of, has_values);
+        SPRY_FNJ(eight_strided)(Ax, Aj, xs, y + (i - begin), length, 8, &of, has_values);
         if (has_values) Ax += 8 * length;
     }
     const int rows = (int)(end - i);
     if (rows > 0) {
         const SPRYI_TYPED(eight) xs = EIGHT(maskz_loadu)(first_lanes(rows), x + i);
-        SPRY_FN(eight_strided)(Ax, Aj, xs, y + (i - begin), length, rows, &of, has_values);
+        SPRY_FNJ(eight_strided)(Ax, Aj, xs, y + (i - begin), length, rows, &of, has_values);
         i += 8;
     }
-    SPRY_FN(add_moved)(Aj, y + (i - begin), length, rows > 0 ? rows : 8, &of);
+    SPRY_FNJ(add_moved)(Aj, y + (i - begin), length, rows > 0 ? rows : 8, &of);
 }
 
-static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
-    SPRY_FN(strided_of)(job, begin, end, 1);
+    SPRY_FNJ(strided_of)(job, begin, end, 1);
 }
 
-static void SPRY_FN(strided_ones)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static void SPRY_FNJ(strided_ones)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
-    SPRY_FN(strided_of)(job, begin, end, 0);
+    SPRY_FNJ(strided_of)(job, begin, end, 0);
 }
+
+#endif
 
 /* xs[k] = x of the row that entry Ap[0] + k is of. Eight are written whatever the row has; the next row's follow. */
 static inline void SPRY_FN(spread)(const SPRY_P *Ap, const SPRY_V *x, int64_t rows, SPRY_V *xs)
@@ -158,10 +161,10 @@ SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_csr_job *job, int64_t begin, int6
         const int64_t stop = Ap[i + rows];
         const SPRY_V *at = xs;
         for (; k + 8 <= stop; k += 8, at += 8) {
-            SPRY_FN(fetch)(Ax, Aj, k, has_values);
-            for (int q = 0; q < 8; q++) y[Aj[k + q]] = SPRY_FN(plus)(y[Aj[k + q]], Ax, k + q, at[q], has_values);
+            SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
+            for (int q = 0; q < 8; q++) y[Aj[k + q]] = SPRY_FNJ(plus)(y[Aj[k + q]], Ax, k + q, at[q], has_values);
         }
-        for (; k < stop; k++, at++) y[Aj[k]] = SPRY_FN(plus)(y[Aj[k]], Ax, k, *at, has_values);
+        for (; k < stop; k++, at++) y[Aj[k]] = SPRY_FNJ(plus)(y[Aj[k]], Ax, k, *at, has_values);
     }
 }
 
@@ -179,9 +182,9 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
-        {SPRY_FN(rows_ones), SPRY_FN(strided_ones), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL, NULL,
-         NULL},
-        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL, NULL, NULL},
+        {SPRY_FN(rows_ones), SPRY_FNJ(strided_ones), SPRY_FNJ(pattern_shared), SPRY_FNJ(pattern_piece), NULL, NULL,
+         NULL, NULL},
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(value_shared), SPRY_FNJ(value_piece), NULL, NULL, NULL, NULL},
     };
     return spryi_csr_drive_scatter(args, loops);
 }

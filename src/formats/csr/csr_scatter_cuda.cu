@@ -18,7 +18,6 @@
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "device/cuda/kernels.h"
 
 template <typename V> static __global__ void take_sums(int64_t length, V *__restrict__ sums, V *__restrict__ y,
                                                        scalar<V> alpha, scalar<V> beta)

@@ -4,7 +4,6 @@
  * into y, or all at once into windows that are then added in order (chunks.h). Which is done, and in which order the
  * terms of y_j are added, depends on the matrix alone.
  */
-#include "core/assemble.h"
 #include "formats/csr/csr_driver.h"
 #include "formats/shared/run_blocks.h"
 

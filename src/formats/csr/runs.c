@@ -106,8 +106,7 @@ static spry_status pack(spry_context *context, spryi_csr_runs *runs, spryi_csr_b
                         const spryi_csr_run *scratch, spry_error *err)
 {
     for (int64_t b = 0; b < blocks->count; b++) runs->count += blocks->list[b].runs_end - blocks->list[b].runs_begin;
-    spry_status status = SPRYI_NEW(context, &runs->list, runs->count, "row runs", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &runs->list, runs->count, "row runs", err));
     int64_t packed = 0;
     for (int64_t b = 0; b < blocks->count; b++) {
         spryi_csr_block *block = &blocks->list[b];
@@ -163,8 +162,7 @@ done:
 spry_status spryi_csr_runs_general(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                                    spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, &runs->list, blocks->count, "row runs", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &runs->list, blocks->count, "row runs", err));
     for (int64_t b = 0; b < blocks->count; b++) {
         spryi_csr_block *block = &blocks->list[b];
         block->runs_begin = runs->count;

@@ -107,8 +107,7 @@ static spry_status find_least(spry_context *context, search *s, spry_error *err)
     span_sample sample = {0};
     spryi_csr_span *w;
     const int64_t count = s->blocks->count;
-    spry_status status = SPRYI_NEW(context, &w, SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS, "spans of a sample", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS, "spans of a sample", err));
     for (int64_t p = 0; p < SAMPLES && p < count; p++) {
         const spryi_csr_block *block = &s->blocks->list[count < SAMPLES ? p : count * p / SAMPLES];
         if (block->piece < 0 && is_general(s, block)) sample_block(s, block, &sample, w);

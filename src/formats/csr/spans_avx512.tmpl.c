@@ -13,8 +13,8 @@ static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
  * rows have it, begins another. Where k == end it is empty, where x may be looked at and is not read: as many for every
  * row are found without asking where it ends. Returns its count; there must be an entry before `end`.
  */
-static inline __attribute__((always_inline)) int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end,
-                                                                   const int unbroken, int lanes, spryi_csr_span *w)
+SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, const int unbroken, int lanes,
+                                   spryi_csr_span *w)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const uint32_t left = end - k < lanes ? (uint32_t)(end - k) : (uint32_t)lanes;
@@ -45,10 +45,8 @@ static inline __attribute__((always_inline)) int64_t SPRY_FN(next)(const SPRY_J 
  * SPRYI_MAX_LEAST_SPANS places more than room. The columns `ahead` bytes on are fetched, since where the next span
  * begins is known late.
  */
-static inline __attribute__((always_inline)) int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns,
-                                                                      int64_t begin, int64_t end, int group,
-                                                                      const int unbroken, int lanes, const int least,
-                                                                      spryi_csr_span *w, int64_t room)
+SPRYI_INLINE int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns, int64_t begin, int64_t end, int group,
+                                      const int unbroken, int lanes, const int least, spryi_csr_span *w, int64_t room)
 {
     const SPRY_P *Ap = offsets;
     const SPRY_J *Aj = columns;

@@ -15,7 +15,6 @@
 extern "C" {
 #include "formats/csrk/csrk.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/csrk/csrk_row.cuh"
 
 /* Blocks of LANES x ROWS threads, a multiple of 32; rows and lanes past the end stay for the shuffles. */

@@ -22,7 +22,6 @@
 extern "C" {
 #include "formats/csrk/csrk.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/csrk/csrk_row.cuh"
 
 /* The pointers of CSR-3, device addresses; one block of threads each super-super-row. */

@@ -14,13 +14,10 @@
 
 #define KERNEL(k, way, level)                                                                                          \
     const spryi_kernel spryi_csr##k##_listing_##way##_cpu = {                                                          \
-        .name = "csr" #k "_listing_" #way "_cpu",                                                                      \
-        .format = "csr" #k,                                                                                            \
-        .device = "cpu",                                                                                               \
+        SPRYI_KERNEL_OF("csr" #k, "listing_" #way, "cpu"),                                                             \
         .idea = "listing 1: as many groups a thread, then the super-rows in them; rows as csr_" #way "_cpu",           \
         .source = "Lane, Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1; "   \
                   "the rows: this library",                                                                            \
-        .deterministic = 1,                                                                                            \
         .pattern = 1,                                                                                                  \
         .simd = level,                                                                                                 \
         .spmv = &spryi_csr_gather_##way,                                                                               \

@@ -2,62 +2,46 @@
 #include "formats/csrk/csrk.h"
 
 const spryi_kernel spryi_csr2_lanes_cuda = {
-    .name = "csr2_lanes_cuda",
-    .format = "csr2",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr2", "lanes", "cuda"),
     .idea = "a block a super-row, 2 to 32 lanes a row by the mean row length",
     .source = "super-rows: Lane and Booth 2022; the mapping, which they do not give: this library",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_csr3_gpuspmv3_cuda = {
-    .name = "csr3_gpuspmv3_cuda",
-    .format = "csr3",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr3", "gpuspmv3", "cuda"),
     .idea = "GPUSpMV-3: a block a super-super-row, threads over super-rows and rows, a thread a row",
     .source = "Lane and Booth 2022, listing 3 and case 1",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
 const spryi_kernel spryi_csr3_gpuspmv35_cuda = {
-    .name = "csr3_gpuspmv35_cuda",
-    .format = "csr3",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("csr3", "gpuspmv35", "cuda"),
     .idea = "GPUSpMV-3.5: as GPUSpMV-3 with 4, 8 or 16 lanes a row, added up by shuffles",
     .source = "Lane and Booth 2022, listing 4 and cases 2 to 4",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_csr2,
-    &spryi_format_csr3,
-    &spryi_format_csr4,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_csr2_listing_portable_cpu,
-    SPRYI_X86(spryi_csr2_listing_avx2_cpu)
-    SPRYI_X86(spryi_csr2_listing_avx512_cpu)
-    &spryi_csr2_lanes_cuda,
-    &spryi_csr3_listing_portable_cpu,
-    SPRYI_X86(spryi_csr3_listing_avx2_cpu)
-    SPRYI_X86(spryi_csr3_listing_avx512_cpu)
-    &spryi_csr3_gpuspmv3_cuda,
-    &spryi_csr3_gpuspmv35_cuda,
-    &spryi_csr4_listing_portable_cpu,
-    SPRYI_X86(spryi_csr4_listing_avx2_cpu)
-    SPRYI_X86(spryi_csr4_listing_avx512_cpu)
-    NULL,
+const spryi_family spryi_family_csrk = {
+    .name = "csrk",
+    .formats = {&spryi_format_csr2, &spryi_format_csr3, &spryi_format_csr4},
+    .kernels = {
+        &spryi_csr2_listing_portable_cpu,
+        SPRYI_X86(spryi_csr2_listing_avx2_cpu)
+        SPRYI_X86(spryi_csr2_listing_avx512_cpu)
+        &spryi_csr2_lanes_cuda,
+        &spryi_csr3_listing_portable_cpu,
+        SPRYI_X86(spryi_csr3_listing_avx2_cpu)
+        SPRYI_X86(spryi_csr3_listing_avx512_cpu)
+        &spryi_csr3_gpuspmv3_cuda,
+        &spryi_csr3_gpuspmv35_cuda,
+        &spryi_csr4_listing_portable_cpu,
+        SPRYI_X86(spryi_csr4_listing_avx2_cpu)
+        SPRYI_X86(spryi_csr4_listing_avx512_cpu)
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_csrk = {"csrk", formats, kernels};

@@ -24,8 +24,7 @@ static void destroy(spry_context *context, void *storage)
 static spry_status make_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
                                int64_t count, int64_t size, const char *what, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, pointers, groups + 1, what, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, pointers, groups + 1, what, err));
     if (found) {
         memcpy(*pointers, found, (size_t)(groups + 1) * sizeof *found);
         return SPRY_OK;
@@ -70,37 +69,31 @@ static spry_status resolve(spry_context *context, spryi_csrk *shape, spryi_cost 
     return status;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, int levels,
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, int levels,
                          spry_error *err)
 {
     static const char *const names[] = {"csr2", "csr3", "csr4"};
     const spry_ordering *found = request->options->groups;
-    spry_status status = SPRY_OK;
-    spryi_csrk *s = NULL;
+    spryi_csrk *s = storage;
     spryi_cost cost = {0};
     spryi_csrk shape = {0};
-    SPRYI_TRY(resolve(context, &shape, &cost, request, levels, err));
-    SPRYI_TRY(spryi_admit(request, names[levels - 2], &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
+    SPRYI_OK_OR_RETURN(resolve(context, &shape, &cost, request, levels, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, names[levels - 2], &cost, err));
     *s = shape;
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
     s->owns_arrays = request->massively_parallel || request->csr != request->A;
-    SPRYI_TRY(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs,
-                          "super-rows", err));
+    SPRYI_OK_OR_RETURN(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows,
+                                   s->srs, "super-rows", err));
     if (levels > 2)
-        SPRYI_TRY(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
-                              "super-super-rows", err));
+        SPRYI_OK_OR_RETURN(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count,
+                                       s->ssrs, "super-super-rows", err));
     if (levels > 3)
-        SPRYI_TRY(make_groups(context, &s->sssr_ptr, found ? found->sssr_ptr : NULL, s->sssr_count, s->ssr_count,
-                              s->sssrs, "groups of super-super-rows", err));
+        SPRYI_OK_OR_RETURN(make_groups(context, &s->sssr_ptr, found ? found->sssr_ptr : NULL, s->sssr_count,
+                                       s->ssr_count, s->sssrs, "groups of super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
-    if (!request->massively_parallel) SPRYI_TRY(prepare_for_threads(context, s, request, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) destroy(context, s);
-    return status;
+    if (!request->massively_parallel) SPRYI_OK_OR_RETURN(prepare_for_threads(context, s, request, err));
+    return SPRY_OK;
 }
 
 static int64_t auxiliary_bytes(const spryi_csrk *s)
@@ -166,7 +159,7 @@ static int device_sections(void *storage, spryi_section *sections)
         spryi_csrk shape = {0};                                                                                        \
         return resolve(context, &shape, cost, request, k, err);                                                        \
     }                                                                                                                  \
-    static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
+    static spry_status build_##k(spry_context *context, void *storage, const spryi_build_request *request,             \
                                  spry_error *err)                                                                      \
     {                                                                                                                  \
         return build(context, storage, request, k, err);                                                               \

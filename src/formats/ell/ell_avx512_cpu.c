@@ -16,19 +16,15 @@ enum { AHEAD = 256 }; /* bytes that each slot is fetched ahead */
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/ell/ell_avx512_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_ell_avx512_cpu = {
-    .name = "ell_avx512_cpu",
-    .format = "ell",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("ell", "avx512", "cpu"),
     .idea = "sixteen rows a step, one a lane, padding masked, strided columns not read, software prefetch; AVX-512",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
-    .deterministic = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
 };
@@ -40,8 +36,7 @@ const spryi_kernel spryi_ell_avx512_cpu = {
 enum { SPRY_FN(VECTORS) = SPRYI_ELL_SLICE / LANES }; /* registers of sums of a slice */
 
 /* Whole registers of rows from i on. y that is large and not read is streamed. */
-static inline __attribute__((always_inline)) void SPRY_FN(put)(const spryi_run_args *args, int64_t i, int stream_y,
-                                                               const int vectors, const VEC *sum)
+SPRYI_INLINE void SPRY_FN(put)(const spryi_run_args *args, int64_t i, int stream_y, const int vectors, const VEC *sum)
 {
     SPRY_V *y = (SPRY_V *)args->y + i;
     const SPRY_V beta = *(const SPRY_V *)args->beta;

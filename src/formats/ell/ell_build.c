@@ -2,7 +2,6 @@
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "formats/ell/ell.h"
 #include "formats/shared/slots.h"
 
@@ -16,7 +15,6 @@ _Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units")
 
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
 #include "core/instantiate.h"
 

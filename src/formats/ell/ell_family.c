@@ -2,29 +2,21 @@
 #include "formats/ell/ell.h"
 
 const spryi_kernel spryi_ell_slots_cuda = {
-    .name = "ell_slots_cuda",
-    .format = "ell",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("ell", "slots", "cuda"),
     .idea = "a thread a row, slot by slot; strided slices of 32 rows read one column a slot",
     .source = "Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; this library",
-    .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_ell,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_ell_portable_cpu,
-    SPRYI_X86(spryi_ell_avx2_cpu)
-    SPRYI_X86(spryi_ell_avx512_cpu)
-    &spryi_ell_slots_cuda,
-    NULL,
+const spryi_family spryi_family_ell = {
+    .name = "ell",
+    .formats = {&spryi_format_ell},
+    .kernels = {
+        &spryi_ell_portable_cpu,
+        SPRYI_X86(spryi_ell_avx2_cpu)
+        SPRYI_X86(spryi_ell_avx512_cpu)
+        &spryi_ell_slots_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_ell = {"ell", formats, kernels};

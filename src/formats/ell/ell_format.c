@@ -29,23 +29,16 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return status;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
-    spryi_ell *s = NULL;
+    spryi_ell *s = storage;
     spryi_cost cost = {0};
-    SPRYI_TRY(predict(context, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "ell", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "ell storage", err));
-    *s = (spryi_ell){0};
-    SPRYI_TRY(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
-    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_storage_destroy(context, &spryi_format_ell, s);
-    return status;
+    SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "ell", &cost, err));
+    SPRYI_OK_OR_RETURN(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
+    return SPRY_OK;
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)

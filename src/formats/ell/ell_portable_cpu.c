@@ -12,22 +12,15 @@
 #include "formats/shared/slots.h"
 
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/ell/ell_rows.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_ell_portable_cpu = {
-    .name = "ell_portable_cpu",
-    .format = "ell",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("ell", "portable", "cpu"),
     .idea = "sixteen rows side by side, padding left out by row lengths, strided columns not read; plain C",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
-    .deterministic = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
 };

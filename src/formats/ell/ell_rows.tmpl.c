@@ -1,7 +1,7 @@
 /*
  * ELL in plain C, which ell_portable_cpu.c and ell_avx2_cpu.c compile each for its level: sixteen rows side by side.
- * The functions of shared/slots.tmpl.c are instantiated before.
  */
+#include "formats/shared/slots.tmpl.c"
 
 static inline void SPRY_FN(put)(SPRY_V *y, int count, SPRY_V alpha, SPRY_V beta, const SPRY_V *sum)
 {

@@ -12,7 +12,6 @@
 extern "C" {
 #include "formats/ell/ell.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/ell/slots_cuda.cuh"
 
 enum { SLICE = 32, THREADS = 256 };
@@ -39,8 +38,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 {
     const spryi_ell *s = (const spryi_ell *)request->storage;
     int64_t slices = ceil_div(s->a.rows, SLICE);
-    spry_status status = spry_cuda_new(request->device, auxiliary, slices, "strided slices", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_cuda_new(request->device, auxiliary, slices, "strided slices", err));
     *bytes = slices;
     if (slices == 0) return SPRY_OK;
     find_steps<<<(unsigned)ceil_div(slices, 128), 128>>>(s->a.rows, (const int32_t *)s->columns, s->lengths,

@@ -88,8 +88,7 @@ spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, cons
     const int64_t longest = spryi_longest_row(context, csr);
     const double wanted = (double)share / 100 * (double)csr->rows;
     int64_t *rows_of = NULL, whole;
-    spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err));
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
     spryi_count_row_lengths(csr, rows_of, longest);
     *width = 0;

@@ -8,7 +8,6 @@
  * Cost: bytes of HYB, and y once more where the rest has entries.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
  */
-#include "core/assemble.h"
 #include "formats/hyb/hyb.h"
 #include "formats/shared/slots.h"
 
@@ -16,7 +15,6 @@
 
 #define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/hyb/hyb_cpu.c"
 #include "core/instantiate.h"
 
@@ -51,12 +49,9 @@ static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
     }                                                                                                                  \
     static const spryi_run_table runs_##way = {SPRYI_PLAIN_ROWS(RUN_ROW, run_##way)};                                  \
     const spryi_kernel spryi_hyb_##way##_cpu = {                                                                       \
-        .name = "hyb_" #way "_cpu",                                                                                    \
-        .format = "hyb",                                                                                               \
-        .device = "cpu",                                                                                               \
+        SPRYI_KERNEL_OF("hyb", #way, "cpu"),                                                                           \
         .idea = "the ELL part by ell_" #way "_cpu, then the rest by coo_portable_cpu",                                 \
         .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4",                       \
-        .deterministic = 1,                                                                                            \
         .simd = level,                                                                                                 \
         .spmv = &runs_##way,                                                                                           \
         .spmv_t = transposed,                                                                                          \

@@ -2,29 +2,21 @@
 #include "formats/hyb/hyb.h"
 
 const spryi_kernel spryi_hyb_segmented_cuda = {
-    .name = "hyb_segmented_cuda",
-    .format = "hyb",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("hyb", "segmented", "cuda"),
     .idea = "ELL by a thread a row, then the rest by segmented sums without atomics",
     .source = "Bell and Garland 2008, 4.5; Sparse Methods, HYB; this library",
-    .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_hyb,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_hyb_portable_cpu,
-    SPRYI_X86(spryi_hyb_avx2_cpu)
-    SPRYI_X86(spryi_hyb_avx512_cpu)
-    &spryi_hyb_segmented_cuda,
-    NULL,
+const spryi_family spryi_family_hyb = {
+    .name = "hyb",
+    .formats = {&spryi_format_hyb},
+    .kernels = {
+        &spryi_hyb_portable_cpu,
+        SPRYI_X86(spryi_hyb_avx2_cpu)
+        SPRYI_X86(spryi_hyb_avx512_cpu)
+        &spryi_hyb_segmented_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_hyb = {"hyb", formats, kernels};

@@ -28,8 +28,7 @@ static spry_status resolve_parameters(int64_t *width, int64_t *share, const spry
 
 static spry_status cost_of(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err)
 {
-    const spry_status status = spryi_ell_cost(cost, width, a, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_ell_cost(cost, width, a, err));
     cost->words += 3 * rest;
     cost->bytes += rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
     cost->padding = a->rows * width - (a->nnz - rest);
@@ -57,24 +56,17 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return resolve(context, cost, &width, &rest, request, err);
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
-    spryi_hyb *s = NULL;
+    spryi_hyb *s = storage;
     spryi_cost cost = {0};
     int64_t width = 0, rest = 0;
-    SPRYI_TRY(resolve(context, &cost, &width, &rest, request, err));
-    SPRYI_TRY(spryi_admit(request, "hyb", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "hyb storage", err));
-    *s = (spryi_hyb){0};
-    SPRYI_TRY(spryi_hyb_make(context, s, a, width, rest, err));
-    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_storage_destroy(context, &spryi_format_hyb, s);
-    return status;
+    SPRYI_OK_OR_RETURN(resolve(context, &cost, &width, &rest, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "hyb", &cost, err));
+    SPRYI_OK_OR_RETURN(spryi_hyb_make(context, s, a, width, rest, err));
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
+    return SPRY_OK;
 }
 
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)

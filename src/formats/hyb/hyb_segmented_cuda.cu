@@ -15,7 +15,6 @@
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <stdlib.h>

@@ -172,7 +172,7 @@ spry_status spryi_packed_guess_of(spryi_packed_guess *guess, struct spryi_column
                                   spry_error *err);
 
 /* packed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
-spry_status spryi_packed_build(spry_context *context, spryi_packed *s, const spryi_build_request *request,
+spry_status spryi_packed_build(spry_context *context, void *storage, const spryi_build_request *request,
                                spry_error *err);
 spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                                  spry_error *err);

@@ -63,15 +63,10 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
 }
 
 #define LOAD_VALUES(Ax) SPRY_FN(load_values)(Ax)
-#define INLINE static inline __attribute__((always_inline))
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
 static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_simd.tmpl.c"
@@ -80,12 +75,9 @@ static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS
 static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_packed_avx2_cpu = {
-    .name = "packed_avx2_cpu",
-    .format = "packed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("packed", "avx2", "cpu"),
     .idea = "a row a lane, 32 a step, x in order on diagonals, blocks share x, holes masked; AVX2 and FMA",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX2,
     .spmv = &runs,

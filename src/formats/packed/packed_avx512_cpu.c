@@ -59,15 +59,10 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
 }
 
 #define EXPAND(mask, v) SPRYI_MM512(maskz_expand)(mask, v)
-#define INLINE static inline __attribute__((always_inline))
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
 static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_simd.tmpl.c"
@@ -76,12 +71,9 @@ static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS
 static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_packed_avx512_cpu = {
-    .name = "packed_avx512_cpu",
-    .format = "packed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("packed", "avx512", "cpu"),
     .idea = "a row a lane, 32 a step, x in order on diagonals, blocks share x, holes masked; AVX-512",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,

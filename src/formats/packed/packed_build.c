@@ -109,9 +109,10 @@ spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const 
     return status;
 }
 
-spry_status spryi_packed_build(spry_context *context, spryi_packed *s, const spryi_build_request *request,
+spry_status spryi_packed_build(spry_context *context, void *storage, const spryi_build_request *request,
                                spry_error *err)
 {
+    spryi_packed *s = storage;
     const spry_arrays *csr = &request->csr->a;
     spryi_packed_plan *plans = NULL;
     spryi_cost cost = {0};

@@ -10,7 +10,6 @@
  *       Scratch of 56 bytes a group.
  * Source: this library; the scan: CUB.
  */
-#include "device/cuda/kernels.h"
 #include "formats/packed/packed_group.cuh"
 
 #include <string.h>

@@ -50,21 +50,14 @@ int spryi_packed_arrays(spryi_packed *s, spryi_section *list)
     return SPRYI_PACKED_ARRAYS;
 }
 
-static int64_t array_bytes(const spryi_packed *s)
-{
-    spryi_packed sizes = *s;
-    spryi_section list[SPRYI_PACKED_ARRAYS];
-    int64_t bytes = 0;
-    for (int n = spryi_packed_arrays(&sizes, list) - 1; n >= 0; n--) bytes += list[n].count * list[n].item_bytes;
-    return bytes;
-}
-
 /* Words: a slice is five, a unit of the indices four. */
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
 {
+    spryi_packed sizes = *s;
+    spryi_section list[SPRYI_PACKED_ARRAYS];
     const int values = s->a.value_type != SPRY_PATTERN;
     *cost = (spryi_cost){
-        .bytes = array_bytes(s),
+        .bytes = spryi_listed_bytes(list, spryi_packed_arrays(&sizes, list)),
         .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz +
                  2 * s->long_count + s->piece_count,
         .padding = s->slots + s->long_nnz - s->a.nnz,

@@ -2,12 +2,9 @@
 #include "formats/packed/packed.h"
 
 const spryi_kernel spryi_packed_slices_cuda = {
-    .name = "packed_slices_cuda",
-    .format = "packed",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("packed", "slices", "cuda"),
     .idea = "a warp a slice, a lane a row or block row; x in order on diagonals",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
-    .deterministic = 1,
     .pattern = 1,
     .several = SPRYI_OP_SPMV,
     .several_apart = SPRYI_OP_SPMV,
@@ -15,20 +12,15 @@ const spryi_kernel spryi_packed_slices_cuda = {
     .mixed = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_packed,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_packed_portable_cpu,
-    SPRYI_X86(spryi_packed_avx2_cpu)
-    SPRYI_X86(spryi_packed_avx512_cpu)
-    &spryi_packed_slices_cuda,
-    NULL,
+const spryi_family spryi_family_packed = {
+    .name = "packed",
+    .formats = {&spryi_format_packed},
+    .kernels = {
+        &spryi_packed_portable_cpu,
+        SPRYI_X86(spryi_packed_avx2_cpu)
+        SPRYI_X86(spryi_packed_avx512_cpu)
+        &spryi_packed_slices_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_packed = {"packed", formats, kernels};

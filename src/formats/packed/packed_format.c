@@ -160,20 +160,6 @@ done:
 
 /* ---- descriptor ---------------------------------------------------------------------------------- */
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
-{
-    spryi_packed *s = NULL;
-    spry_status status = SPRYI_NEW(context, &s, 1, "packed storage", err);
-    if (status != SPRY_OK) return status;
-    *s = (spryi_packed){0};
-    status = spryi_packed_build(context, s, request, err);
-    if (status == SPRY_OK)
-        *storage = s;
-    else
-        spryi_storage_destroy(context, &spryi_format_packed, s);
-    return status;
-}
-
 /* Other values may differ from slice to slice, and are not shared then. */
 static int64_t growth_bytes(const void *storage)
 {
@@ -206,7 +192,7 @@ const spryi_format spryi_format_packed = {
     .storage = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
     .predict = spryi_packed_predict,
-    .build = build,
+    .build = spryi_packed_build,
     .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
     .to_csr = spryi_packed_to_csr,

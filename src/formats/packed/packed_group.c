@@ -301,8 +301,8 @@ static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed
 }
 
 /* Slot d of as many lanes, from `first` on, as make a cache line. */
-static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_B *Vx,
-                                                                     const SPRY_B *line, int d, int first, const int b)
+SPRYI_INLINE void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_B *Vx, const SPRY_B *line, int d, int first,
+                                     const int b)
 {
     enum { LINE = 64 / sizeof(SPRY_B) };
     for (int e = 0; Vx && e < b * b; e++)
@@ -315,8 +315,8 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi
  * Where slices may share values, a hole takes the value before it in its slot, so that holes make no difference.
  * b is a constant; masks: of the lanes, NULL where none are stored.
  */
-static inline __attribute__((always_inline)) void
-SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
+SPRYI_INLINE void SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks,
+                                      const int b)
 {
     enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_B), MOST = SPRYI_PACKED_MOST_BLOCK };
     const SPRY_J *Aj = g->csr->indices;
@@ -363,8 +363,8 @@ SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *
 }
 
 /* Indices of a FULL or PADDED slice. kind is a constant. */
-static inline __attribute__((always_inline)) void
-SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const spryi_packed_draft *n, void *indices, const int kind)
+SPRYI_INLINE void SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const spryi_packed_draft *n, void *indices,
+                                              const int kind)
 {
     const int b = n->b;
     const SPRY_J low = (SPRY_J)n->low;

@@ -11,6 +11,7 @@
  *
  * There is one instance for all indices, whose width is asked for once an entry.
  */
+#include "formats/shared/panels.tmpl.c"
 #if !SPRY_J_IS_64
 
 #ifndef PACKED_ROLLED

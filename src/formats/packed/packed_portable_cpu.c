@@ -14,12 +14,8 @@
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
 static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_slices.tmpl.c"
@@ -28,14 +24,10 @@ static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS
 static const spryi_run_table runs = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_packed_portable_cpu = {
-    .name = "packed_portable_cpu",
-    .format = "packed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("packed", "portable", "cpu"),
     .idea = "32 lanes of a slice side by side, x in order on diagonals; plain C",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
-    .deterministic = 1,
     .pattern = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
     .several = SPRYI_OP_SPMV,

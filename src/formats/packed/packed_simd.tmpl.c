@@ -39,7 +39,7 @@ typedef struct SPRY_FN(target) {
 
 /* ---- y ------------------------------------------------------------------------------------------------- */
 
-INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
+SPRYI_INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const VEC *sum)
 {
     SPRY_V *y = t->y + p->row;
     const VEC alpha = SET1(t->alpha);
@@ -59,7 +59,8 @@ INLINE void SPRY_FN(put_in_order)(const SPRY_FN(target) * t, const SPRY_FN(curso
 }
 
 /* Rows that are sorted, or of blocks. sums[r*32 ..]: of row r of each lane; they are scaled in place. */
-INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b, SPRY_V *sums)
+SPRYI_INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(cursor) * p, const int b,
+                                         SPRY_V *sums)
 {
     SPRY_V *y = t->y + p->row;
     const SPRY_V alpha = t->alpha, beta = t->beta;
@@ -77,7 +78,7 @@ INLINE void SPRY_FN(put_scattered)(const SPRY_FN(target) * t, const SPRY_FN(curs
 /* ---- slots --------------------------------------------------------------------------------------------- */
 
 /* Fetches the values and indices of a slot ahead. */
-INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
+SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
 {
     for (int n = 0; p->Ax && n < b * b * (int)sizeof(SPRY_S) * SPRYI_PACKED_LANES; n += 64)
         spryi_prefetch(p->Ax, n + SPRYI_AHEAD_STEPPED);
@@ -87,7 +88,7 @@ INLINE void SPRY_FN(fetch)(const SPRY_FN(cursor) * p, const int b)
 }
 
 /* On to the next slot. */
-INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
+SPRYI_INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
 {
     if (p->Ax) p->Ax += (int64_t)stride * b * b;
     if (p->offsets) p->offsets += stride;
@@ -95,7 +96,7 @@ INLINE void SPRY_FN(advance)(SPRY_FN(cursor) * p, int stride, const int b)
 }
 
 /* x of LANES lanes from l on; all of them may be read. */
-INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
+SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi_packed_kind kind)
 {
     if (kind == SPRYI_PACKED_DIAGONALS) return LOAD(p->x + p->distances[k] + l);
     if (kind == SPRYI_PACKED_COLUMNS) return GATHER_AT(p->x, p->columns + l);
@@ -103,7 +104,7 @@ INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const spryi
 }
 
 /* xs[l] = x of the lanes in the mask, whose indices lie side by side; 0 of the others. */
-INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
+SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
 {
     EACH_VECTOR for (int v = 0; v < VECTORS; v++) STORE(xs + v * LANES, ZERO());
     for (int q = 0; mask; mask &= mask - 1, q++)
@@ -125,7 +126,7 @@ static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
 #endif
 
 /* Values that lie side by side from Ax on, each in its lane of the mask; 0 in the others. */
-INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
+SPRYI_INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 {
 #ifdef EXPAND
     const MASK side_by_side = (MASK)_bzhi_u32(UINT32_MAX, (unsigned)__builtin_popcount(mask));
@@ -138,12 +139,12 @@ INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)
 }
 
 /* Values of the lanes in the mask, of LANES: each in its lane, or side by side from Ax on. */
-INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
+SPRYI_INLINE VEC SPRY_FN(values)(const SPRY_S *Ax, MASK mask, int padded)
 {
     return padded ? LOAD_VALUES(Ax) : SPRY_FN(spread_values)(Ax, mask);
 }
 
-INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
+SPRYI_INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_kind kind, VEC *sum)
 {
     SPRY_FN(fetch)(p, 1);
     EACH_VECTOR for (int v = 0; v < VECTORS; v++)
@@ -155,7 +156,7 @@ INLINE void SPRY_FN(full_slot)(SPRY_FN(cursor) * p, int k, const spryi_packed_ki
 }
 
 /* Lanes in the mask. Holes of a padded slot have indices too, of x that may be read. */
-INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
+SPRYI_INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const spryi_packed_kind kind, VEC *sum)
 {
     const int gathers = kind != SPRYI_PACKED_DIAGONALS, spread = gathers && !p->padded;
     const SPRY_S *Ax = p->Ax;
@@ -179,7 +180,7 @@ INLINE void SPRY_FN(some_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const 
 }
 
 /* at[l] = where x of lane l's block begins, of those in the mask; of the others, where it may be read. */
-INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
+SPRYI_INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, int64_t *at)
 {
     if (p->distances) {
         const int64_t any = mask ? __builtin_ctz(mask) : 0;
@@ -197,8 +198,8 @@ INLINE void SPRY_FN(find_blocks)(const SPRY_FN(cursor) * p, int k, uint32_t mask
 }
 
 /* Adds blocks of LANES lanes, those in the mask or all: row r of each to sums[r*32 ..]. */
-INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at, MASK live,
-                                const int all, const int b, SPRY_V *sums)
+SPRYI_INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int stride, const int64_t *at,
+                                      MASK live, const int all, const int b, SPRY_V *sums)
 {
     VEC rows[SPRYI_PACKED_MOST_BLOCK];
     EACH_VECTOR for (int r = 0; r < SPRYI_PACKED_MOST_BLOCK; r++) rows[r] = r < b ? LOAD(sums + r * SPRYI_PACKED_LANES)
@@ -218,8 +219,8 @@ INLINE void SPRY_FN(add_blocks)(const SPRY_FN(cursor) * p, const SPRY_S *Ax, int
 
 #ifndef EXPAND
 /* Blocks whose values lie side by side, of few lanes: one by one, since spreading them takes longer. */
-INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
-                                    const int b, SPRY_V *sums)
+SPRYI_INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at, uint32_t mask, int stride,
+                                          const int b, SPRY_V *sums)
 {
     const SPRY_S *values = p->Ax;
     for (; mask; mask &= mask - 1, values++) {
@@ -235,7 +236,7 @@ INLINE void SPRY_FN(add_few_blocks)(const SPRY_FN(cursor) * p, const int64_t *at
 #endif
 
 /* Blocks of the lanes in the mask; there are values. */
-INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, SPRY_V *sums)
+SPRYI_INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const int b, SPRY_V *sums)
 {
     const int all = mask == UINT32_MAX, stride = all || p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask);
     const SPRY_S *Ax = p->Ax;
@@ -259,8 +260,8 @@ INLINE void SPRY_FN(block_slot)(SPRY_FN(cursor) * p, int k, uint32_t mask, const
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
 /* A slice of rows. full: all lanes have all slots. It and kind are constants, but for what is compiled small. */
-INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
-                                const int full)
+SPRYI_INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const spryi_packed_kind kind,
+                                      const int full)
 {
     VEC sum[VECTORS];
     EACH_VECTOR for (int v = 0; v < VECTORS; v++) sum[v] = ZERO();
@@ -280,7 +281,7 @@ INLINE void SPRY_FN(rows_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, 
     SPRY_FN(put_scattered)(t, p, 1, sums);
 }
 
-INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
+SPRYI_INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p, const int b)
 {
     SPRY_V sums[SPRYI_PACKED_MOST_BLOCK * SPRYI_PACKED_LANES];
     for (int v = 0; v < b * VECTORS; v++) STORE(sums + v * LANES, ZERO());
@@ -289,7 +290,7 @@ INLINE void SPRY_FN(blocks_slice)(const SPRY_FN(target) * t, SPRY_FN(cursor) * p
 }
 
 /* Slice k, ready to be multiplied. */
-INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
+SPRYI_INLINE SPRY_FN(cursor) SPRY_FN(open)(const spryi_run_args *args, int64_t k)
 {
     const spryi_packed *s = args->storage;
     const spryi_packed_view v = spryi_packed_view_of(s, k);
@@ -353,7 +354,7 @@ static __attribute__((noinline)) void SPRY_FN(any_rows)(const spryi_run_args *ar
     SPRY_FN(rows_slice)(t, &p, kind, 0);
 }
 #else
-INLINE void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t, int64_t k)
+SPRYI_INLINE void SPRY_FN(any_rows)(const spryi_run_args *args, const SPRY_FN(target) * t, int64_t k)
 {
     SPRY_FN(cursor) p = SPRY_FN(open)(args, k);
     if (p.distances && p.by == BY_ALL)

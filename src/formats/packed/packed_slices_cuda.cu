@@ -16,7 +16,6 @@
  */
 #include "formats/packed/packed_device.cuh"
 
-#include "device/cuda/kernels.h"
 #include "formats/shared/long_rows.cuh"
 
 /* packed_module_cuda.cu instantiates these. Slices whose lanes are rows; ONES: a pattern. */

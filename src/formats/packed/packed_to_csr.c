@@ -2,7 +2,6 @@
 #ifndef SPRY_FN
 #include "core/context.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "formats/packed/packed_reader.h"
 #include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"

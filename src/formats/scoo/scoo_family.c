@@ -5,12 +5,10 @@ static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums a row: 1, 2, 
 static const char *const lane_counts[] = {"1", "2", "4", "8", "16", "32", NULL};
 
 const spryi_kernel spryi_scoo_shared_cuda = {
-    .name = "scoo_shared_cuda",
-    .format = "scoo",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("scoo", "shared", "cuda"),
     .idea = "a block a slice, whose sums are in shared memory, several lanes a row in low slices",
     .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012; this library",
-    .deterministic = 0,
+    .nondeterministic = 1,
     .operations = SPRYI_OP_SPMV,
     .parameters = parameters,
     .parameter_words = {[SPRYI_SCOO_LANES] = lane_counts},
@@ -18,18 +16,13 @@ const spryi_kernel spryi_scoo_shared_cuda = {
                       "height is given; default as many as a quarter of the mean row and as fit)",
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_scoo,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_scoo_portable_cpu,
-    &spryi_scoo_shared_cuda,
-    NULL,
+const spryi_family spryi_family_scoo = {
+    .name = "scoo",
+    .formats = {&spryi_format_scoo},
+    .kernels = {
+        &spryi_scoo_portable_cpu,
+        &spryi_scoo_shared_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_scoo = {"scoo", formats, kernels};

@@ -220,23 +220,17 @@ done:
     return status;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    spryi_scoo *s = NULL;
+    spryi_scoo *s = storage;
     spryi_cost cost = {0};
-    SPRYI_TRY(predict(context, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "scoo", &cost, err));
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
+    SPRYI_OK_OR_RETURN(predict(context, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "scoo", &cost, err));
     *s = (spryi_scoo){.head = head_of(request, &request->csr->a)};
     s->types = types_of(&s->head);
-    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
-    SPRYI_TRY(fill(context, s, &request->csr->a, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_storage_destroy(context, &spryi_format_scoo, s);
-    return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, sections, err));
+    SPRYI_OK_OR_RETURN(fill(context, s, &request->csr->a, err));
+    return SPRY_OK;
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)

@@ -40,13 +40,9 @@ static int64_t range_begin(const spryi_scoo_head *h, int64_t r)
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_scoo_portable_cpu = {
-    .name = "scoo_portable_cpu",
-    .format = "scoo",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("scoo", "portable", "cpu"),
     .idea = "one thread a slice: sums stay in its cache while x is swept in order, no atomics; plain C",
     .source = "Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU",
-    .deterministic = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
 };

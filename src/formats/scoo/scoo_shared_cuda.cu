@@ -20,7 +20,6 @@
 extern "C" {
 #include "formats/scoo/scoo.h"
 }
-#include "device/cuda/kernels.h"
 
 #include <stdlib.h>
 

@@ -13,27 +13,15 @@
 
 #define SPRYI_NO_OFFSETS
 #define PLAIN_ABREAST SPRYI_SELL_ABREAST
-#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/sell/sell_panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_sell_avx2_cpu = {
-    .name = "sell_avx2_cpu",
-    .format = "sell",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("sell", "avx2", "cpu"),
     .idea = "sixteen lanes of a chunk side by side, padding left out by row lengths; AVX2 and FMA",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX2,
     .spmv = &runs,

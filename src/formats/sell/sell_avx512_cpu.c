@@ -19,33 +19,19 @@ enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
 
 #define SPRYI_NO_OFFSETS
 #define PLAIN_ABREAST 1 /* chunks that are no multiple of a register */
-#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/shared/panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
-#define SPRYI_TEMPLATE "formats/sell/sell_panels.tmpl.c"
-#include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_avx512_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run_512), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_sell_avx512_cpu = {
-    .name = "sell_avx512_cpu",
-    .format = "sell",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("sell", "avx512", "cpu"),
     .idea = "a row a lane, sixteen a step, padding masked, software prefetch; AVX-512",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
@@ -58,9 +44,8 @@ const spryi_kernel spryi_sell_avx512_cpu = {
 #include "core/avx512_lanes.h"
 
 /* y of lanes l .. l + vectors * LANES - 1, of which `count` have rows. */
-static inline __attribute__((always_inline)) void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l,
-                                                                       int64_t count, const int vectors, int in_order,
-                                                                       SPRY_V alpha, SPRY_V beta, const VEC *sum)
+SPRYI_INLINE void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l, int64_t count, const int vectors,
+                                       int in_order, SPRY_V alpha, SPRY_V beta, const VEC *sum)
 {
     if (!in_order) {
         SPRY_V sums[SPRYI_SLOT_LANES];
@@ -77,10 +62,8 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_vectors)(const spr
 }
 
 /* As `chunk`, where c is a multiple of vectors * LANES; vectors and whether values are NULL are constants. */
-static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const spryi_run_args *args,
-                                                                         const SPRY_V *values, int64_t k, int64_t first,
-                                                                         int in_order, SPRY_V alpha, SPRY_V beta,
-                                                                         const int vectors)
+SPRYI_INLINE void SPRY_FN(chunk_vectors)(const spryi_run_args *args, const SPRY_V *values, int64_t k, int64_t first,
+                                         int in_order, SPRY_V alpha, SPRY_V beta, const int vectors)
 {
     const spryi_sell *s = args->storage;
     for (int64_t r = 0; r < s->c; r += vectors * LANES) {
@@ -96,8 +79,8 @@ static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const s
     }
 }
 
-static inline __attribute__((always_inline)) void SPRY_FN(chunks_512)(const spryi_run_args *args, const SPRY_V *values,
-                                                                      int64_t begin, int64_t end, const int vectors)
+SPRYI_INLINE void SPRY_FN(chunks_512)(const spryi_run_args *args, const SPRY_V *values, int64_t begin, int64_t end,
+                                      const int vectors)
 {
     const spryi_sell *s = args->storage;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;

@@ -11,7 +11,6 @@
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
 #include "core/instantiate.h"
 

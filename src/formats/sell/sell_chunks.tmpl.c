@@ -1,8 +1,9 @@
 /*
  * SELL in plain C, which sell_portable_cpu.c and sell_avx2_cpu.c compile each for its level: sixteen lanes of a chunk
- * side by side. sell_avx512_cpu.c takes from here what has no vectors of its own. The functions of shared/slots.tmpl.c
- * and sell_panels.tmpl.c are instantiated before.
+ * side by side. sell_avx512_cpu.c takes from here what has no vectors of its own.
  */
+#include "formats/sell/sell_panels.tmpl.c"
+#include "formats/shared/slots.tmpl.c"
 
 /* y of lanes l .. l + count - 1, whose rows are anywhere in their window. */
 static inline void SPRY_FN(put)(const spryi_run_args *args, int64_t l, int count, const SPRY_V *sum)

@@ -20,7 +20,6 @@
 #include "formats/ell/slots_cuda.cuh"
 #include "formats/sell/sell_cuda.cuh"
 
-#include "device/cuda/kernels.h"
 
 #include <stdlib.h>
 
@@ -283,8 +282,7 @@ template <typename S, typename V, typename J> static __global__ void __launch_bo
 static spry_status prepare_steps(const spryi_device *device, const spryi_sell *s, sell_auxiliary *made, int64_t *bytes,
                                  spry_error *err)
 {
-    spry_status status = spry_cuda_new(device, (void **)&made->steps, s->chunk_count, "strided chunks", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_cuda_new(device, (void **)&made->steps, s->chunk_count, "strided chunks", err));
     *bytes = s->chunk_count;
     find_steps<<<(unsigned)ceil_div(s->chunk_count, 128), 128>>>(*s, (const int32_t *)s->columns, made->steps);
     return launched(err, "sell_chunks_cuda: chunks");

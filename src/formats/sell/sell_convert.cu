@@ -15,7 +15,6 @@ extern "C" {
 #include "formats/sell/sell.h"
 }
 #include "device/cuda/convert.cuh"
-#include "device/cuda/kernels.h"
 
 /* How a key is read. */
 struct key_layout {

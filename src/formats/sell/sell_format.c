@@ -1,5 +1,4 @@
 /* Making the storage of format sell, and what containers need of it. */
-#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"
@@ -45,24 +44,17 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return status;
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
-    spryi_sell *s = NULL;
+    spryi_sell *s = storage;
     spryi_cost cost = {0};
-    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "sell storage", err));
-    *s = (spryi_sell){0};
-    SPRYI_TRY(survey(context, s, &cost, request, err));
-    SPRYI_TRY(spryi_admit(request, "sell", &cost, err));
-    SPRYI_TRY(spryi_sell_make(context, s, a, err));
+    SPRYI_OK_OR_RETURN(survey(context, s, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "sell", &cost, err));
+    SPRYI_OK_OR_RETURN(spryi_sell_make(context, s, a, err));
     if (request->options->op == SPRY_TRANSPOSE)
-        SPRYI_TRY(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
-    *storage = s;
-    s = NULL;
-done:
-    if (s) spryi_storage_destroy(context, &spryi_format_sell, s);
-    return status;
+        SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
+    return SPRY_OK;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
  * (panels.h). A pattern's values are ones that all slots share. abreast: four, or one lane at a time in code that is
  * seldom wanted; PLAIN_ABREAST of them in plain C.
  */
+#include "formats/shared/panels.tmpl.c"
 
 /* Entries of some lanes, and x from the first column on. */
 typedef struct SPRY_FN(slots) {

@@ -110,8 +110,7 @@ static void find_ranges(void *job, int64_t begin, int64_t end)
 spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
                                spry_error *err)
 {
-    spry_status status = new_parts(context, windows, csr->nnz, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(new_parts(context, windows, csr->nnz, err));
     const int64_t count = windows->count;
     for (int64_t p = 0, begin = 0; p < count; p++) {
         int64_t end = p + 1 < count ? row_of_entry(csr, csr->nnz * (p + 1) / count, unit) : csr->rows;
@@ -127,8 +126,7 @@ spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, co
 spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windows, const spry_arrays *coo,
                                      spry_error *err)
 {
-    spry_status status = new_parts(context, windows, coo->nnz, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(new_parts(context, windows, coo->nnz, err));
     const int64_t count = windows->count;
     for (int64_t p = 0; p < count; p++)
         windows->parts[p] = (spryi_window){.begin = coo->nnz * p / count, .end = coo->nnz * (p + 1) / count};

@@ -17,9 +17,6 @@
 #include "core/simd_x86.h"
 #endif
 
-/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
-#define SPRYI_INLINE static inline __attribute__((always_inline))
-
 enum { SPRYI_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
 
 /* Of a type: the register; the first `count` columns at p, zeros after; sum + a*x, rounded once; y past the cache. */

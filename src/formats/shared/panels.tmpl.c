@@ -1,4 +1,4 @@
-/* What kernels of several columns share beside panels.h. Instantiated for each type before they are. */
+/* What kernels of several columns share beside panels.h. Their templates include this one. */
 
 /* All lanes of a register from p on. */
 SPRYI_INLINE PANEL SPRY_FN(panel_all)(const SPRY_V *p)

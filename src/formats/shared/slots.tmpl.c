@@ -1,7 +1,7 @@
 /*
  * Sums of rows whose entries lie in slots `stride` apart, lane by lane, in plain C: loops over SPRYI_SLOT_LANES rows
- * have constant length and become vectors where the processor has them. Instantiated for each type before a kernel of
- * ELL, SELL or HYB.
+ * have constant length and become vectors where the processor has them. Templates of ELL and SELL include this one; HYB
+ * instantiates it.
  */
 
 /*

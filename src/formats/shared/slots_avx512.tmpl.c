@@ -5,10 +5,8 @@
 #include "core/avx512_lanes.h"
 
 /* vectors * LANES rows of a strided run. vectors and ahead, bytes to fetch in each slot, are constants. */
-static inline __attribute__((always_inline)) void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
-                                                                           int64_t stride, int64_t length,
-                                                                           const SPRY_V *x, const int vectors,
-                                                                           const int64_t ahead, VEC *sum)
+SPRYI_INLINE void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
+                                           const SPRY_V *x, const int vectors, const int64_t ahead, VEC *sum)
 {
     for (int v = 0; v < vectors; v++) sum[v] = ZERO();
     for (int64_t s = 0; s < length; s++) {
@@ -22,10 +20,8 @@ static inline __attribute__((always_inline)) void SPRY_FN(strided_vectors)(const
 }
 
 /* vectors * LANES <= 16 rows, of which every slot up to the longest has some column. Ax NULL: all entries are 1. */
-static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
-                                                                           int64_t stride, const int32_t *lengths,
-                                                                           const SPRY_V *x, const int vectors,
-                                                                           const int64_t ahead, VEC *sum)
+SPRYI_INLINE void SPRY_FN(general_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, const int32_t *lengths,
+                                           const SPRY_V *x, const int vectors, const int64_t ahead, VEC *sum)
 {
     const __mmask16 rows = (__mmask16)((1u << vectors * LANES) - 1);
     const __m512i length = _mm512_maskz_loadu_epi32(rows, lengths);

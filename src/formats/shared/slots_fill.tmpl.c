@@ -17,8 +17,7 @@ typedef struct SPRY_FN(lanes) {
 } SPRY_FN(lanes);
 
 /* `n` slots from `slot` on, a constant where inlined, which all lanes have. */
-static inline __attribute__((always_inline)) void SPRY_FN(fill_tile)(const SPRY_FN(lanes) * t, int64_t slot,
-                                                                     const int n)
+SPRYI_INLINE void SPRY_FN(fill_tile)(const SPRY_FN(lanes) * t, int64_t slot, const int n)
 {
     const int64_t stride = t->stride;
     SPRY_J *columns = t->columns + slot * stride;

@@ -137,7 +137,7 @@ void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *blo
 spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
 
 /* swept_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
-spry_status spryi_swept_build(spry_context *context, spryi_swept *s, const spryi_build_request *request,
+spry_status spryi_swept_build(spry_context *context, void *storage, const spryi_build_request *request,
                               spry_error *err);
 spry_status spryi_swept_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                                 spry_error *err);

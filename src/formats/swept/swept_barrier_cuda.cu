@@ -20,7 +20,6 @@
 extern "C" {
 #include "formats/swept/swept.h"
 }
-#include "device/cuda/kernels.h"
 
 enum { THREADS = SPRYI_SWEPT_THREADS, WARPS = THREADS / 32 };
 

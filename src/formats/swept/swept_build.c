@@ -106,8 +106,7 @@ static void mark_rows(void *job, int64_t begin, int64_t end)
 static spry_status count_rows(spry_context *context, swept_build *made, spry_error *err)
 {
     const spry_arrays *a = made->a;
-    spry_status status = SPRYI_NEW(context, &made->before, a->rows + 1, "rows with entries", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &made->before, a->rows + 1, "rows with entries", err));
     made->before[0] = 0;
     spryi_loop(context, spryi_threads(context, a->rows), a->rows, 0, mark_rows, made);
     spryi_scan(made->before, a->rows);
@@ -427,9 +426,9 @@ static spry_status refuse_early(const spryi_build_request *request, spry_error *
     return spryi_check_padding(request, "swept", &most, err);
 }
 
-spry_status spryi_swept_build(spry_context *context, spryi_swept *s, const spryi_build_request *request,
-                              spry_error *err)
+spry_status spryi_swept_build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
+    spryi_swept *s = storage;
     spryi_section arrays[SPRYI_SWEPT_ARRAYS];
     spryi_cost cost = {0};
     swept_build made = {.s = s};

@@ -12,7 +12,6 @@
  *       beside; scratch of 20 bytes an entry and 24 a row, 16 an entry more where rows are not sorted.
  * Source: radix sort and scan: CUB; the groups: this library.
  */
-#include "device/cuda/kernels.h"
 #include "formats/swept/swept_groups.cuh"
 
 #include <stdlib.h>

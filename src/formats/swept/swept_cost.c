@@ -163,20 +163,13 @@ int spryi_swept_arrays(void *storage, spryi_section *list)
     return count;
 }
 
-static int64_t array_bytes(const spryi_swept *s)
+void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
 {
     spryi_swept sizes = *s;
     spryi_section list[SPRYI_SWEPT_ARRAYS];
-    int64_t bytes = 0;
-    for (int n = spryi_swept_arrays(&sizes, list) - 1; n >= 0; n--) bytes += list[n].count * list[n].item_bytes;
-    return bytes;
-}
-
-void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
-{
     const spryi_swept_sizes *h = &s->sizes;
     const int64_t slots = spryi_swept_slots(h);
-    cost->bytes = array_bytes(s);
+    cost->bytes = spryi_listed_bytes(list, spryi_swept_arrays(&sizes, list));
     const int64_t words = h->value_type == SPRY_PATTERN ? 1 : 2; /* of a slot */
     cost->words = words * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;

@@ -1,21 +1,6 @@
 /* The format swept: its descriptor, and its arrays for devices. */
-#include "core/context.h"
 #include "core/memory.h"
 #include "formats/swept/swept_layout.h"
-
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
-{
-    spryi_swept *s = NULL;
-    spry_status status = SPRYI_NEW(context, &s, 1, "swept storage", err);
-    if (status != SPRY_OK) return status;
-    *s = (spryi_swept){0};
-    status = spryi_swept_build(context, s, request, err);
-    if (status == SPRY_OK)
-        *storage = s;
-    else
-        spryi_storage_destroy(context, &spryi_format_swept, s);
-    return status;
-}
 
 /* For the reference kernel: sums of rows, or of columns, and the rows of a block's sums. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
@@ -40,7 +25,7 @@ const spryi_format spryi_format_swept = {
     .parameter_text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
                       "what the shared memory holds)",
     .predict = spryi_swept_predict,
-    .build = build,
+    .build = spryi_swept_build,
     .workspace_bytes = workspace_bytes,
     .to_csr = spryi_swept_to_csr,
     .storage_size = sizeof(spryi_swept),

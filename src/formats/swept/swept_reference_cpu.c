@@ -15,14 +15,10 @@
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_swept_reference_cpu = {
-    .name = "swept_reference_cpu",
-    .format = "swept",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("swept", "reference", "cpu"),
     .idea = "slot by slot, each product added to its row's sum, on one thread",
     .source = "SCOO: Dang and Schmidt 2012; groups without conflicts: this library",
-    .deterministic = 1,
     .pattern = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
     .spmv_t = &runs_t,
 };

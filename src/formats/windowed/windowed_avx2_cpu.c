@@ -17,7 +17,6 @@
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
 enum {
     AT_ONCE = 8,    /* runs, whose numbers fill whole words */
     DECODED = 32,   /* runs whose numbers are kept: stores are done when they are read back */
@@ -45,13 +44,13 @@ typedef struct numbers {
 static const uint8_t rising[SPRYI_WINDOWED_LANES] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-INLINE __m256i eight_bytes(const uint8_t *bytes)
+SPRYI_INLINE __m256i eight_bytes(const uint8_t *bytes)
 {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)bytes));
 }
 
 /* Registers 0 .. 1 of the lengths; nothing behind the last group is read. */
-INLINE __m256i sixteen_lengths(const spryi_windowed_view *v, int n)
+SPRYI_INLINE __m256i sixteen_lengths(const spryi_windowed_view *v, int n)
 {
     const __m256i in_head = _mm256_cmpgt_epi32(_mm256_set1_epi32((v->groups + 1) / 2), eight_bytes(rising + 8 * n));
     const __m256i groups = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(rising + 16 * n)));
@@ -86,7 +85,7 @@ static void open_numbers(numbers *n, const spryi_windowed_view *v)
 }
 
 /* How many of the groups, or of the lanes, have more than so many runs: the first ones. */
-INLINE int longer(const __m256i *length, int runs)
+SPRYI_INLINE int longer(const __m256i *length, int runs)
 {
     const __m256i least = _mm256_set1_epi16((short)runs);
     const __m256i some = _mm256_cmpgt_epi16(length[0], least), others = _mm256_cmpgt_epi16(length[1], least);
@@ -94,7 +93,7 @@ INLINE int longer(const __m256i *length, int runs)
 }
 
 /* The words of eight lanes, of a word of the first `groups` groups. */
-INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int groups)
+SPRYI_INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int groups)
 {
     const __m256i there = _mm256_cmpgt_epi32(_mm256_set1_epi32(groups), n->possible[eight]);
     const __m256i some = _mm256_maskload_epi32((const int *)(const void *)(word + n->first[eight]), there);
@@ -102,7 +101,7 @@ INLINE __m256i words_of(const numbers *n, int eight, const uint32_t *word, int g
 }
 
 /* Numbers of `bits` from bit `from` of words on, of which each register has those of eight lanes. */
-INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
+SPRYI_INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
 {
     __m256i some = _mm256_srli_epi32(words[from / 32], from % 32);
     if (from % 32 + bits > 32) some = _mm256_or_si256(some, _mm256_slli_epi32(words[from / 32 + 1], 32 - from % 32));
@@ -113,7 +112,7 @@ INLINE __m256i part_of_words(const __m256i *words, int from, int bits)
  * at[u] = where x of the lanes begins in run t + u, 0 of those that lack the run; t, a multiple of AT_ONCE, is the
  * next. whole: all lanes have these runs.
  */
-INLINE void next_numbers(numbers *n, int t, int bits, int whole, uint16_t (*at)[SPRYI_WINDOWED_LANES])
+SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, int whole, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
     const int count = AT_ONCE * bits / 32;
     const uint32_t *word[MOST_WORDS];
@@ -170,47 +169,47 @@ typedef struct four {
     uint64_t i0, i1, i2, i3;
 } four;
 
-INLINE four four_at(const uint16_t *at)
+SPRYI_INLINE four four_at(const uint16_t *at)
 {
     uint64_t all;
     memcpy(&all, at, sizeof all);
     return (four){all & 0xffff, all >> 16 & 0xffff, all >> 32 & 0xffff, all >> 48};
 }
 
-INLINE __m256d x_of_f64(const double *x, const uint16_t *at)
+SPRYI_INLINE __m256d x_of_f64(const double *x, const uint16_t *at)
 {
     const four i = four_at(at);
     return spryi_four_pd(x + i.i0, x + i.i1, x + i.i2, x + i.i3);
 }
 
-INLINE __m128 x_of_f32(const float *x, const uint16_t *at)
+SPRYI_INLINE __m128 x_of_f32(const float *x, const uint16_t *at)
 {
     const four i = four_at(at);
     return spryi_four_ps(x + i.i0, x + i.i1, x + i.i2, x + i.i3);
 }
 
-INLINE void store_four_f64(double *to, __m256d v)
+SPRYI_INLINE void store_four_f64(double *to, __m256d v)
 {
     _mm256_storeu_pd(to, v);
 }
 
-INLINE void store_four_f32(float *to, __m128 v)
+SPRYI_INLINE void store_four_f32(float *to, __m128 v)
 {
     _mm_storeu_ps(to, v);
 }
 
 /* Of register v of a slot x, and of two columns that lie side by side the second's. */
-INLINE __m256d column_f64(const double *x, const uint16_t *at, int v)
+SPRYI_INLINE __m256d column_f64(const double *x, const uint16_t *at, int v)
 {
     return x_of_f64(x, at + QUAD(v));
 }
 
-INLINE __m256 column_f32(const float *x, const uint16_t *at, int v)
+SPRYI_INLINE __m256 column_f32(const float *x, const uint16_t *at, int v)
 {
     return _mm256_set_m128(x_of_f32(x, at + QUAD(2 * v + 1)), x_of_f32(x, at + QUAD(2 * v)));
 }
 
-INLINE __m256d two_columns_f64(const double *x, const uint16_t *at, int v, __m256d *second)
+SPRYI_INLINE __m256d two_columns_f64(const double *x, const uint16_t *at, int v, __m256d *second)
 {
     const four i = four_at(at + QUAD(v));
     const __m256d even = _mm256_set_m128d(_mm_loadu_pd(x + i.i2), _mm_loadu_pd(x + i.i0));
@@ -220,12 +219,12 @@ INLINE __m256d two_columns_f64(const double *x, const uint16_t *at, int v, __m25
 }
 
 /* Two columns of two lanes. */
-INLINE __m128 two_by_two(const float *a, const float *b)
+SPRYI_INLINE __m128 two_by_two(const float *a, const float *b)
 {
     return _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const void *)a)), (const void *)b);
 }
 
-INLINE __m256 two_columns_f32(const float *x, const uint16_t *at, int v, __m256 *second)
+SPRYI_INLINE __m256 two_columns_f32(const float *x, const uint16_t *at, int v, __m256 *second)
 {
     const four i = four_at(at + QUAD(2 * v)), j = four_at(at + QUAD(2 * v + 1));
     const __m256 low = _mm256_set_m128(two_by_two(x + j.i0, x + j.i1), two_by_two(x + i.i0, x + i.i1));
@@ -239,17 +238,17 @@ static const int8_t ones[2 * SPRYI_WINDOWED_LANES + 8] = {-1, -1, -1, -1, -1, -1
                                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-INLINE __m256i first_lanes_f64(int count, int v)
+SPRYI_INLINE __m256i first_lanes_f64(int count, int v)
 {
     return _mm256_cvtepi8_epi64(_mm_loadl_epi64((const void *)(ones + SPRYI_WINDOWED_LANES - count + 4 * v)));
 }
 
-INLINE __m256i first_lanes_f32(int count, int v)
+SPRYI_INLINE __m256i first_lanes_f32(int count, int v)
 {
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(ones + SPRYI_WINDOWED_LANES - count + 8 * v)));
 }
 
-INLINE int all_are_rows(const uint32_t *rows)
+SPRYI_INLINE int all_are_rows(const uint32_t *rows)
 {
     const __m256i none = _mm256_set1_epi32((int)SPRYI_WINDOWED_NO_ROW);
     __m256i found = _mm256_setzero_si256();
@@ -280,12 +279,9 @@ typedef __m256 vec_f32;
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
 const spryi_kernel spryi_windowed_avx2_cpu = {
-    .name = "windowed_avx2_cpu",
-    .format = "windowed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("windowed", "avx2", "cpu"),
     .idea = "x of a window in a near cache, a row a lane, numbers of eight runs decoded at once by shifts; AVX2",
     .source = "this library; x of parts of the rows staged: Chen 2022; slices: Monakov et al. 2010",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX2,
     .spmv = &runs,
@@ -294,8 +290,8 @@ const spryi_kernel spryi_windowed_avx2_cpu = {
 #else /* for each type of vectors: core/instantiate_types.h */
 
 /* xs[d*run + c] = x of column c of number d, from number d to `end`. */
-INLINE void SPRY_FN(stage_runs)(SPRY_V *xs, const SPRY_V *x, const uint16_t *low, int64_t d, int64_t end, int64_t run,
-                                int64_t stride)
+SPRYI_INLINE void SPRY_FN(stage_runs)(SPRY_V *xs, const SPRY_V *x, const uint16_t *low, int64_t d, int64_t end,
+                                      int64_t run, int64_t stride)
 {
     for (; d < end; d++)
         for (int64_t c = 0; c < run; c++) xs[d * run + c] = x[low[d] + c * stride];
@@ -322,19 +318,19 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
 }
 
 /* sum + a register of a slot. */
-INLINE VEC SPRY_FN(add_all)(const SPRY_V *Ax, VEC x, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(add_all)(const SPRY_V *Ax, VEC x, VEC sum)
 {
     return FMA(LOAD(Ax), x, sum);
 }
 
 /* The lanes of a mask; what others would have is not read, or not added even if it is infinite. */
-INLINE VEC SPRY_FN(add_some)(const SPRY_V *Ax, VEC x, __m256i mask, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(add_some)(const SPRY_V *Ax, VEC x, __m256i mask, VEC sum)
 {
     return FMA(MASK_LOAD(Ax, mask), MASKED(x, mask), sum);
 }
 
 /* Register v of one column of a run, or of two, which lie `count` values apart; of the first `count` lanes. */
-INLINE VEC SPRY_FN(one)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(one)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
 {
     const VEC x = SPRYI_TYPED(column)(xs, at, v);
     Ax += v * LANES;
@@ -342,7 +338,7 @@ INLINE VEC SPRY_FN(one)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, 
     return SPRY_FN(add_some)(Ax, x, SPRYI_TYPED(first_lanes)(count, v), sum);
 }
 
-INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, int v, int count, VEC sum)
 {
     VEC second;
     const VEC x = SPRYI_TYPED(two_columns)(xs, at, v, &second);
@@ -384,8 +380,8 @@ INLINE VEC SPRY_FN(two)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, 
     } while (0)
 
 /* sums of the rows of a slice, by alpha. step 1: Ax are its values; 0: ones, which are used again and again. */
-INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_windowed_view *v, const SPRY_V *xs, SPRY_V alpha,
-                           SPRY_V *sums)
+SPRYI_INLINE void SPRY_FN(slice)(const SPRY_V *Ax, int64_t step, const spryi_windowed_view *v, const SPRY_V *xs,
+                                 SPRY_V alpha, SPRY_V *sums)
 {
     uint16_t numbers_at[DECODED][SPRYI_WINDOWED_LANES];
     numbers n;

@@ -14,7 +14,6 @@
 #include "core/simd_x86.h"
 #include "formats/windowed/windowed_driver.h"
 
-#define INLINE static inline __attribute__((always_inline))
 enum { AT_ONCE = 8 }; /* runs, whose numbers fill whole words */
 
 /* The numbers of a slice, decoded AT_ONCE runs at a time. Of 16 bits each: */
@@ -26,7 +25,7 @@ typedef struct numbers {
     int q, run;
 } numbers;
 
-INLINE numbers open_numbers(const spryi_windowed_view *v)
+SPRYI_INLINE numbers open_numbers(const spryi_windowed_view *v)
 {
     static const uint8_t in_order[SPRYI_WINDOWED_LANES] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
                                                            11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -40,13 +39,13 @@ INLINE numbers open_numbers(const spryi_windowed_view *v)
 }
 
 /* The lanes that have run t: the first ones. */
-INLINE uint32_t lanes_with(const numbers *n, int t)
+SPRYI_INLINE uint32_t lanes_with(const numbers *n, int t)
 {
     return _mm512_cmpgt_epu16_mask(n->lane_length, _mm512_set1_epi16((short)t));
 }
 
 /* 16 numbers of `bits` from bit `from` of words on, of which each register has those of 16 groups. */
-INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
+SPRYI_INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
 {
     __m512i some = _mm512_srli_epi32(words[from / 32], (unsigned)(from % 32));
     if (from % 32 + bits > 32)
@@ -55,7 +54,7 @@ INLINE __m256i part_of_words(const __m512i *words, int from, int bits)
 }
 
 /* at[u][l] = where x of lane l begins in run t + u, 0 if it lacks the run; t, a multiple of AT_ONCE, is the next. */
-INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI_WINDOWED_LANES])
+SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI_WINDOWED_LANES])
 {
     const int words = AT_ONCE * bits / 32;
     __m512i first[AT_ONCE / 2], second[AT_ONCE / 2];
@@ -83,12 +82,9 @@ INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI_WINDO
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
 const spryi_kernel spryi_windowed_avx512_cpu = {
-    .name = "windowed_avx512_cpu",
-    .format = "windowed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("windowed", "avx512", "cpu"),
     .idea = "x of a window in a near cache, a row a lane, 32 a step, numbers decoded by shifts; AVX-512",
     .source = "this library; x of parts of the rows staged: Chen 2022; slices: Monakov et al. 2010",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
@@ -116,14 +112,14 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
 }
 
 /* sum + a register of the lanes of a slot, whose values lie side by side. */
-INLINE VEC SPRY_FN(some_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, MASK live, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(some_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, MASK live, VEC sum)
 {
     const VEC x = GATHER_AT(xs, at);
     if (!Ax) return MASK_ADD(sum, live, x);
     return MASK_FMA(MASKZ_LOAD(live, Ax), x, sum, live);
 }
 
-INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, VEC sum)
+SPRYI_INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, VEC sum)
 {
     return Ax ? FMA(LOAD(Ax), GATHER_AT(xs, at), sum) : ADD(sum, GATHER_AT(xs, at));
 }
@@ -143,7 +139,7 @@ INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t
     }
 
 /* sum = of the rows of a slice. */
-INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v, const SPRY_V *xs, VEC *sum)
+SPRYI_INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v, const SPRY_V *xs, VEC *sum)
 {
     const SPRY_V *Ax = s->values ? (const SPRY_V *)s->values + v->values : NULL;
     uint16_t numbers_at[AT_ONCE][SPRYI_WINDOWED_LANES];

@@ -171,9 +171,10 @@ spry_status spryi_windowed_predict(spry_context *context, spryi_cost *cost, cons
     return status;
 }
 
-spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const spryi_build_request *request,
+spry_status spryi_windowed_build(spry_context *context, void *storage, const spryi_build_request *request,
                                  spry_error *err)
 {
+    spryi_windowed *s = storage;
     builder b = {.context = context, .csr = &request->csr->a, .s = s};
     spryi_cost cost = {0};
     spry_status status = SPRY_OK;

@@ -10,7 +10,6 @@
  * Cost: columns of leaders read three times or more, values once; scratch of 2 bytes a row beside that of the order.
  * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.
  */
-#include "device/cuda/kernels.h"
 #include "formats/windowed/windowed_fill.cuh"
 
 template <typename P> static __device__ void put_window(const windowing<P> &w, int64_t slice, int columns, int pages)

@@ -46,21 +46,14 @@ int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list)
     return SPRYI_WINDOWED_ARRAYS;
 }
 
-static int64_t array_bytes(const spryi_windowed *s)
-{
-    spryi_windowed sizes = *s;
-    spryi_section list[SPRYI_WINDOWED_ARRAYS];
-    int64_t bytes = 0;
-    for (int n = spryi_windowed_arrays(&sizes, list) - 1; n >= 0; n--) bytes += list[n].count * list[n].item_bytes;
-    return bytes;
-}
-
 /* Words: a window and a slice are four, a page two, two numbers of the dictionary one, a unit of the indices four. */
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
 {
+    spryi_windowed sizes = *s;
+    spryi_section list[SPRYI_WINDOWED_ARRAYS];
     const int values = s->a.value_type != SPRY_PATTERN;
     *cost = (spryi_cost){
-        .bytes = array_bytes(s),
+        .bytes = spryi_listed_bytes(list, spryi_windowed_arrays(&sizes, list)),
         .words = 4 * s->window_count + (4 + SPRYI_WINDOWED_LANES) * s->slice_count + 2 * s->page_count +
                  s->numbers / 2 + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz + 2 * s->long_count +
                  s->piece_count,

@@ -2,30 +2,22 @@
 #include "formats/windowed/windowed.h"
 
 const spryi_kernel spryi_windowed_staged_cuda = {
-    .name = "windowed_staged_cuda",
-    .format = "windowed",
-    .device = "cuda",
+    SPRYI_KERNEL_OF("windowed", "staged", "cuda"),
     .idea = "a block of threads a window, its x in shared memory; a warp a slice, a lane a row",
     .source = "this library; x of parts of the rows in shared memory: Chen 2022; slices: Monakov et al. 2010",
-    .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
 };
 
-/* A line each, so that a new one is a line in a diff. */
 /* clang-format off */
-static const spryi_format *const formats[] = {
-    &spryi_format_windowed,
-    NULL,
-};
-
-static const spryi_kernel *const kernels[] = {
-    &spryi_windowed_portable_cpu,
-    SPRYI_X86(spryi_windowed_avx2_cpu)
-    SPRYI_X86(spryi_windowed_avx512_cpu)
-    &spryi_windowed_staged_cuda,
-    NULL,
+const spryi_family spryi_family_windowed = {
+    .name = "windowed",
+    .formats = {&spryi_format_windowed},
+    .kernels = {
+        &spryi_windowed_portable_cpu,
+        SPRYI_X86(spryi_windowed_avx2_cpu)
+        SPRYI_X86(spryi_windowed_avx512_cpu)
+        &spryi_windowed_staged_cuda,
+    },
 };
 /* clang-format on */
-
-const spryi_family spryi_family_windowed = {"windowed", formats, kernels};

@@ -267,20 +267,6 @@ static int sections(void *storage, spryi_section *list)
     return count + spryi_windowed_arrays(s, list + count);
 }
 
-static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
-{
-    spryi_windowed *s = NULL;
-    spry_status status = SPRYI_NEW(context, &s, 1, "windowed storage", err);
-    if (status != SPRY_OK) return status;
-    *s = (spryi_windowed){0};
-    status = spryi_windowed_build(context, s, request, err);
-    if (status == SPRY_OK)
-        *storage = s;
-    else
-        spryi_storage_destroy(context, &spryi_format_windowed, s);
-    return status;
-}
-
 /* The arrays that are there: a pattern has no values. */
 static int device_sections(void *storage, spryi_section *list)
 {
@@ -309,7 +295,7 @@ const spryi_format spryi_format_windowed = {
         "window=NUMBER (rows a window, default 128 to 1024); order=natural|cells (of rows, default by the "
         "columns that windows save)",
     .predict = spryi_windowed_predict,
-    .build = build,
+    .build = spryi_windowed_build,
     .workspace_bytes = spryi_windowed_workspace,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_windowed),

@@ -3,7 +3,6 @@
  * are. Rows of one pattern are looked for beside a row and rows/2 to rows/5 apart.
  */
 #include "formats/windowed/windowed_guess.h"
-#include "core/context.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"

@@ -103,8 +103,7 @@ static spry_status first_of_hash(maker *m, spry_error *err)
     uint32_t *leader = m->order->leader, *table = NULL;
     int64_t size = 16;
     while (size < 2 * rows) size *= 2;
-    spry_status status = SPRYI_NEW(m->context, &table, size, "patterns of rows", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(m->context, &table, size, "patterns of rows", err));
     memset(table, 0xff, (size_t)size * sizeof *table);
     for (int64_t i = 0; i < rows; i++) {
         if (leader[i] == none) continue;
@@ -154,8 +153,7 @@ static void compare_with_leaders(void *job, int64_t begin, int64_t end)
 static spry_status find_groups(maker *m, spry_error *err)
 {
     m->order->count = for_rows(m, hash_rows);
-    spry_status status = first_of_hash(m, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(first_of_hash(m, err));
     m->leaders = for_rows(m, compare_with_leaders);
     return SPRY_OK;
 }
@@ -306,8 +304,7 @@ static spry_status sampled_columns(const maker *m, int64_t *sum, spry_error *err
 {
     const int64_t windows = m->order->count / m->s->window;
     uint32_t *seen = NULL;
-    spry_status status = SPRYI_NEW(m->context, &seen, m->csr->cols, "columns seen", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(m->context, &seen, m->csr->cols, "columns seen", err));
     memset(seen, 0, (size_t)m->csr->cols * sizeof *seen);
     *sum = 0;
     for (int64_t k = 0; k < SPRYI_WINDOWED_SAMPLED; k++) {

@@ -15,14 +15,10 @@
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
 const spryi_kernel spryi_windowed_portable_cpu = {
-    .name = "windowed_portable_cpu",
-    .format = "windowed",
-    .device = "cpu",
+    SPRYI_KERNEL_OF("windowed", "portable", "cpu"),
     .idea = "x of a window in a near cache, 32 lanes of a slice side by side; plain C",
     .source = "this library; x of parts of the rows staged: Chen 2022; slices: Monakov et al. 2010",
-    .deterministic = 1,
     .pattern = 1,
-    .simd = SPRYI_PORTABLE,
     .spmv = &runs,
 };
 

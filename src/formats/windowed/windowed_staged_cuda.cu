@@ -19,7 +19,6 @@
 extern "C" {
 #include "formats/windowed/windowed_layout.h"
 }
-#include "device/cuda/kernels.h"
 
 enum {
     LANES = SPRYI_WINDOWED_LANES,

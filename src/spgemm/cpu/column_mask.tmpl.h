@@ -80,10 +80,8 @@ typedef int64_t (*SPRY_FN(count_short_fn))(const spryi_spgemm_job *job, int64_t 
  * Counts row i of a piece that begins with row `begin`, and notes its span in *words, which is that of the row before;
  * short ones by count_short, a constant, where it is not NULL.
  */
-static inline __attribute__((always_inline)) void SPRY_FN(count_row)(const spryi_spgemm_job *job,
-                                                                     spryi_rows_workspace *w, int64_t begin, int64_t i,
-                                                                     int64_t *words,
-                                                                     SPRY_FN(count_short_fn) count_short)
+SPRYI_INLINE void SPRY_FN(count_row)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
+                                     int64_t *words, SPRY_FN(count_short_fn) count_short)
 {
     int64_t *restrict counts = job->offsets + 1;
     SPRY_J shift;

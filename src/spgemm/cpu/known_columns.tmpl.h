@@ -36,9 +36,9 @@ static inline int SPRY_FN(count_neighbours)(const spryi_spgemm_job *job, SPRY_P 
 }
 
 /* Adds `count` rows of B, alike in columns, for rows of C that are: a[q][r] is what row q counts in row r. */
-static inline __attribute__((always_inline)) void
-SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS], const SPRY_J *restrict Bj,
-                   const SPRY_V *restrict Bx, int64_t n, int64_t base, const int count)
+SPRYI_INLINE void SPRY_FN(add_alike)(SPRY_V *restrict sums, SPRY_V a[SPRYI_ROWS_OF_B][SPRYI_IDENTICAL_ROWS],
+                                     const SPRY_J *restrict Bj, const SPRY_V *restrict Bx, int64_t n, int64_t base,
+                                     const int count)
 {
     for (int64_t t = 0; t < n; t++) {
         SPRY_V *restrict to = sums + SPRYI_IDENTICAL_ROWS * (Bj[t] - base);

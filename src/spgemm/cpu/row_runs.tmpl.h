@@ -226,9 +226,8 @@ static void order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i
 /* ---- transposing ---------------------------------------------------------------------------------------- */
 
 /* A square of at most LANES rows and columns; `columns` is a constant where it is LANES. */
-static inline __attribute__((always_inline)) void SPRY_FN(transpose_corner)(const SPRY_V *restrict from, int64_t width,
-                                                                            int64_t rows, int columns,
-                                                                            SPRY_V *restrict to, int64_t stride)
+SPRYI_INLINE void SPRY_FN(transpose_corner)(const SPRY_V *restrict from, int64_t width, int64_t rows, int columns,
+                                            SPRY_V *restrict to, int64_t stride)
 {
     VECTOR r[LANES];
     for (int k = 0; k < LANES; k++) {
@@ -276,9 +275,8 @@ static __attribute__((noinline)) void SPRY_FN(transpose_tile)(const SPRY_V *rest
  * Sums of `rows` neighbours in each group, `vectors` times LANES groups side by side; `groups` of these are there. a
  * and b: how far their lanes are in values. Cx: the first of these rows.
  */
-static inline __attribute__((always_inline)) void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors,
-                                                                     const int rows, int64_t a, int64_t b,
-                                                                     int64_t groups, SPRY_V alpha, SPRY_V *restrict Cx)
+SPRYI_INLINE void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors, const int rows, int64_t a, int64_t b,
+                                     int64_t groups, SPRY_V alpha, SPRY_V *restrict Cx)
 {
     const SPRY_V *restrict values = run->values;
     const spryi_run_product *restrict order = run->order;

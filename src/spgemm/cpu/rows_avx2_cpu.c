@@ -29,7 +29,6 @@ const spryi_kernel spryi_spgemm_rows_avx2_cpu = {
     .device = "cpu",
     .idea = "the same, where rows that are each the one before moved make lanes of AVX2's vectors",
     .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX2,
     .spgemm = &phases,

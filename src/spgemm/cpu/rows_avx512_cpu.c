@@ -84,13 +84,10 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 
 #define SPRYI_TEMPLATE "spgemm/cpu/short_rows_avx512.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/flagged_window_avx512.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_avx512_cpu.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define COUNT_SHORT SPRY_FN(count_short)
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
 #include "core/instantiate.h"
@@ -120,7 +117,6 @@ const spryi_kernel spryi_spgemm_rows_avx512_cpu = {
     .idea = "the same with AVX-512: row by row in the accumulator that suits the row: copied, the shape of the row "
             "before, a dense window whose bits are the order",
     .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
-    .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_AVX512,
     .spgemm = &phases,

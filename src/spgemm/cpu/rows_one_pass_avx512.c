@@ -313,19 +313,14 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 
 #define SPRYI_TEMPLATE "spgemm/cpu/row_shape.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/dense_window.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/short_rows_avx512.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/flagged_window_avx512.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/column_groups_avx512.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 
 enum {
     AHEAD = 24,  /* entries of A whose rows of B are asked for before they are listed */

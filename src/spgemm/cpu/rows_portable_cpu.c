@@ -41,11 +41,9 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_portable_cpu.c"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define COUNT_SHORT NULL
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
 #include "core/instantiate.h"
-#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "spgemm/cpu/listed_rows.tmpl.h"
 #include "core/instantiate.h"
 
@@ -75,9 +73,7 @@ const spryi_kernel spryi_spgemm_rows_cpu = {
     .idea = "row by row in the accumulator that suits the row: copied, the shape of the row before, a dense window "
             "whose bits are the order",
     .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
-    .deterministic = 1,
     .pattern = 1,
-    .simd = SPRYI_PORTABLE,
     .spgemm = &phases,
 };
 #endif

@@ -5,8 +5,8 @@
  * Lists the columns of all products of row i, in their order; returns how many. Rows of B some entries on are asked for
  * meanwhile where `ahead`, a constant, is not 0.
  */
-static inline __attribute__((always_inline)) int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i,
-                                                                           int32_t *restrict list, const int ahead)
+SPRYI_INLINE int64_t SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i, int32_t *restrict list,
+                                           const int ahead)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;

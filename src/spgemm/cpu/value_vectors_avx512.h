@@ -2,6 +2,7 @@
 #ifndef SPRYI_SPGEMM_VALUE_VECTORS_H
 #define SPRYI_SPGEMM_VALUE_VECTORS_H
 
+#include "core/types.h"
 #include "spgemm/cpu/row_primitives.h"
 
 #define SPRYI_PASTE_(a, b) a##b
@@ -27,7 +28,7 @@ typedef __m512d spryi_vector_f64;
 typedef __mmask16 spryi_lanes_f32;
 typedef __mmask8 spryi_lanes_f64;
 
-static inline __attribute__((always_inline)) void spryi_transpose_f64(__m512d r[8])
+SPRYI_INLINE void spryi_transpose_f64(__m512d r[8])
 {
     __m512d t[8];
     for (int k = 0; k < 8; k += 2) {
@@ -46,7 +47,7 @@ static inline __attribute__((always_inline)) void spryi_transpose_f64(__m512d r[
     }
 }
 
-static inline __attribute__((always_inline)) void spryi_transpose_f32(__m512 r[16])
+SPRYI_INLINE void spryi_transpose_f32(__m512 r[16])
 {
     __m512d q[16];
     for (int k = 0; k < 16; k += 4) {

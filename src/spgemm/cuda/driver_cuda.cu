@@ -6,7 +6,6 @@
  *       of A and of what C has at least, none under a limit), a table of masks where rows of C are giant, and while
  *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
  */
-#include "device/cuda/kernels.h"
 #include "spgemm/cuda/steps_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>

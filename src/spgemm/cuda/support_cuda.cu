@@ -2,7 +2,6 @@
  * What a product needs beside kernels (ops/spgemm_device.c): products by row, offsets of other widths, zeros left out.
  */
 #include "device/cuda/convert.cuh"
-#include "device/cuda/kernels.h"
 #include "spgemm/cuda/rows_cuda.cuh"
 #include "spry/tools.h"
 
