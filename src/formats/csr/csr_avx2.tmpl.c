@@ -145,8 +145,8 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     (void)err; /* nothing can fail */
     static const spryi_csr_loops loops[] = {
         {SPRY_FN(pattern_rows), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(pattern_piece), NULL,
-         NULL, SPRY_FN(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
-        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+         NULL, SPRY_FNJ(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FNJ(values_panel_rows),
          SPRY_FNJ(values_panel_piece)},
     };
     return spryi_csr_drive(args, loops);

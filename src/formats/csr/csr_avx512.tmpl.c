@@ -437,13 +437,13 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     static const spryi_csr_loops loops[] = {
 #if SPRY_IS_MIXED
         {0}, /* a pattern is of a plain row */
-        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FN(values_panel_rows),
+        {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), NULL, NULL, SPRY_FNJ(values_panel_rows),
          SPRY_FNJ(values_panel_piece)},
 #else
         {SPRY_FN(rows_ones), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(piece_ones), NULL, NULL,
-         SPRY_FN(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
+         SPRY_FNJ(ones_panel_rows), SPRY_FNJ(ones_panel_piece)},
         {SPRY_FN(rows), SPRY_FNJ(strided), SPRY_FNJ(shared), SPRY_FNJ(piece), SPRY_FN(span_rows), SPRY_FNJ(span_groups),
-         SPRY_FN(values_panel_rows), SPRY_FNJ(values_panel_piece)},
+         SPRY_FNJ(values_panel_rows), SPRY_FNJ(values_panel_piece)},
 #endif
     };
     return spryi_csr_drive(args, loops);

@@ -101,13 +101,12 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
     }
 
 /* The same of way_rows and way_piece, which take several columns. */
-#define SPRYI_CSR_PANEL_ROWS(kind, way, has_values)                                                                    \
-    static inline void SPRY_FN(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,                \
-                                                  int64_t columns)                                                     \
+#define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
+    static inline void SPRY_FNJ(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,               \
+                                                   int64_t columns)                                                    \
     {                                                                                                                  \
-        SPRY_FN(way##_rows)(job, begin, end, columns, has_values);                                                     \
-    }
-#define SPRYI_CSR_PANEL_PIECE(kind, way, has_values)                                                                   \
+        SPRY_FNJ(way##_rows)(job, begin, end, columns, has_values);                                                    \
+    }                                                                                                                  \
     static inline void SPRY_FNJ(kind##_panel_piece)(const spryi_csr_job *job, const spryi_csr_block *piece,            \
                                                     int64_t apart, int64_t columns)                                    \
     {                                                                                                                  \

@@ -95,30 +95,25 @@ SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_cs
     }
 }
 
-#if !SPRY_IS_MIXED
-SPRYI_CSR_PANEL_PIECE(ones, panel, 0)
-#endif
-SPRYI_CSR_PANEL_PIECE(values, panel, 1)
-
-#endif
-
 /*
  * Where rows are short and y is streamed, a row's last column `ahead` rows on is asked for: on meshes the rest of its
  * row of x is in the caches by then, and memory's prefetchers alone keep too few lines on their way.
  */
-SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
-                                      const int has_values)
+SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
+                                       const int has_values)
 {
     const spryi_csr_job own = *job; /* a copy that no store can change */
-    const SPRY_P *Ap = own.offsets;
     const int rest = (int)(columns % LANES);
-    const int64_t ahead = own.stream_y ? spryi_rows_to_ask(end - begin, Ap[end] - Ap[begin]) : end - begin;
+    const int64_t ahead =
+        own.stream_y ? spryi_rows_to_ask(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
+                     : end - begin;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t first = Ap[i], last = Ap[i + 1], y = i * own.y_stride;
+        const int64_t first = spryi_csr_offset(&own, i), last = spryi_csr_offset(&own, i + 1), y = i * own.y_stride;
         int64_t c = 0;
         int64_t later = i + ahead;
         __asm__("" : "+r"(later)); /* else the loop would be there twice, for rows before and after */
-        if (later < end && Ap[later] > first) SPRY_FNJ(panel_ask)(&own, Ap[later] - 1, columns);
+        if (later < end && spryi_csr_offset(&own, later) > first)
+            SPRY_FNJ(panel_ask)(&own, spryi_csr_offset(&own, later) - 1, columns);
         VEC sums[2];
         for (; c + 2 * LANES <= columns; c += 2 * LANES) {
             SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);
@@ -139,7 +134,10 @@ SPRYI_INLINE void SPRY_FN(panel_rows)(const spryi_csr_job *job, int64_t begin, i
 }
 
 #if !SPRY_IS_MIXED
-SPRYI_CSR_PANEL_ROWS(ones, panel, 0)
+SPRYI_CSR_PANEL_LOOPS(ones, panel, 0)
 #endif
-SPRYI_CSR_PANEL_ROWS(values, panel, 1)
+SPRYI_CSR_PANEL_LOOPS(values, panel, 1)
+
+#endif
+
 #undef STREAMED_TO

@@ -148,11 +148,24 @@ SPRYI_INLINE void SPRY_FNJ(plain_panel_piece)(const spryi_csr_job *job, const sp
     }
 }
 
+SPRYI_INLINE void SPRY_FNJ(plain_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
+                                             const int has_values)
+{
+    const spryi_csr_job own = *job; /* a copy that no store can change */
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
+            SPRY_C sum[SPRYI_CSR_PANEL] = {0};
+            const int count = SPRY_FNJ(plain_panel_sums)(&own, spryi_csr_offset(&own, i), spryi_csr_offset(&own, i + 1),
+                                                         c, columns, sum, has_values);
+            for (int l = 0; l < count; l++) SPRY_FNJ(plain_put)(&own, i * own.y_stride + c + l, sum[l]);
+        }
+}
+
 SPRYI_CSR_LOOPS(value, 1)
-SPRYI_CSR_PANEL_PIECE(value, plain_panel, 1)
+SPRYI_CSR_PANEL_LOOPS(value, plain_panel, 1)
 #if !SPRY_IS_MIXED
 SPRYI_CSR_LOOPS(pattern, 0)
-SPRYI_CSR_PANEL_PIECE(pattern, plain_panel, 0)
+SPRYI_CSR_PANEL_LOOPS(pattern, plain_panel, 0)
 #endif
 
 #endif
@@ -164,26 +177,11 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
         SPRY_FNJ(plain_put)(job, i, SPRY_FNJ(plain_dot)(job, Ap[i], Ap[i + 1], has_values));
 }
 
-SPRYI_INLINE void SPRY_FN(plain_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
-                                            const int has_values)
-{
-    const spryi_csr_job own = *job; /* a copy that no store can change */
-    const SPRY_P *Ap = own.offsets;
-    for (int64_t i = begin; i < end; i++)
-        for (int64_t c = 0; c < columns; c += SPRYI_CSR_PANEL) {
-            SPRY_C sum[SPRYI_CSR_PANEL] = {0};
-            const int count = SPRY_FNJ(plain_panel_sums)(&own, Ap[i], Ap[i + 1], c, columns, sum, has_values);
-            for (int l = 0; l < count; l++) SPRY_FNJ(plain_put)(&own, i * own.y_stride + c + l, sum[l]);
-        }
-}
-
 /* ---- all together ---------------------------------------------------------------------------------------- */
 
 SPRYI_CSR_ROWS(value, 1)
-SPRYI_CSR_PANEL_ROWS(value, plain_panel, 1)
 #if !SPRY_IS_MIXED /* a pattern is of a plain row */
 SPRYI_CSR_ROWS(pattern, 0)
-SPRYI_CSR_PANEL_ROWS(pattern, plain_panel, 0)
 #endif
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
@@ -194,10 +192,10 @@ static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_er
         {0},
 #else
         {SPRY_FN(pattern_rows), SPRY_FNJ(pattern_strided), SPRY_FNJ(pattern_shared), SPRY_FNJ(pattern_piece), NULL,
-         NULL, SPRY_FN(pattern_panel_rows), SPRY_FNJ(pattern_panel_piece)},
+         NULL, SPRY_FNJ(pattern_panel_rows), SPRY_FNJ(pattern_panel_piece)},
 #endif
         {SPRY_FN(value_rows), SPRY_FNJ(value_strided), SPRY_FNJ(value_shared), SPRY_FNJ(value_piece), NULL, NULL,
-         SPRY_FN(value_panel_rows), SPRY_FNJ(value_panel_piece)},
+         SPRY_FNJ(value_panel_rows), SPRY_FNJ(value_panel_piece)},
     };
     return spryi_csr_drive(args, loops);
 }
