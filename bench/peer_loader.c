@@ -160,7 +160,11 @@ static int load_module(bench_peers *peers, const char *name)
     spry_peer_error error = {""};
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
-        snprintf(reason, sizeof reason, "there is no peer module: './quickstart --peers' gets and builds it");
+        snprintf(reason, sizeof reason,
+                 "there is no peer module in %.200s: './quickstart --peers' builds it in build/peers, which "
+                 "SPRY_PEER_DIR "
+                 "may name",
+                 peers->folder);
         return add_missing(peers, name, reason);
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

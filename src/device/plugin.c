@@ -70,7 +70,7 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        say(reason, "no CUDA plug-in: %s", why ? why : path);
+        say(reason, "no CUDA plug-in: %s; ./quickstart --gpu builds it", why ? why : path);
         return NULL;
     }
     union {

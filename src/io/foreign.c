@@ -11,6 +11,7 @@
 #define EXPORT "write the matrix as Matrix Market, with scipy.io.mmwrite for example"
 #define AS_CSV "write the edges as a .csv with columns source, target and weight"
 #define UNPACK "unpack the file first"
+#define VECTOR "write the vector as Matrix Market, with -o FILE.mtx"
 
 /* Text at the beginning of a file (without a byte order mark, in any case), or bytes at an offset. */
 typedef struct signature {
@@ -72,6 +73,8 @@ static const signature signatures[] = {
     MAGIC(0, "*Vertices", "a network of Pajek", AS_CSV),
     MAGIC(0, "graph [", "a graph in GML", AS_CSV),
     MAGIC(0, "digraph", "a graph in DOT", AS_CSV),
+    MAGIC(0, "row,value", "a vector in .csv", VECTOR),
+    MAGIC(0, "node,rank", "a vector in .csv", VECTOR),
 };
 
 static int has(const signature *s, const char *p, const char *end)

@@ -83,7 +83,8 @@ static spry_status read_head(npz *f, const spryi_text *text, const spry_read_opt
     SPRYI_OK_OR_RETURN(spryi_npy_open(&f->zip, "format.npy", &npy, &there, err));
     if (!there)
         return spryi_fail_file(err, SPRY_UNSUPPORTED, f->name, 0,
-                               "is a zip archive, but none of scipy.sparse.save_npz: it has no member format.npy");
+                               "is a zip archive without the member format.npy of scipy.sparse.save_npz; if it holds a "
+                               "matrix file, unpack it (unzip)");
     SPRYI_OK_OR_RETURN(spryi_npy_read_text(&f->zip, &npy, f->format, sizeof f->format, err));
     spry_status status = read_indices(f, "shape.npy", SPRY_I64, (void **)&shape, &two, -1, 0, INT64_MAX / 64, err);
     if (status == SPRY_OK) {

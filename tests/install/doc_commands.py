@@ -88,6 +88,8 @@ class Folder:
         environment = dict(self.environment)
         if to_be_shown:
             del environment["SPRY_BENCH_COPY_BYTES"]
+        if "|" in command:  # a pipe has no width, as where the reader types the command
+            del environment["COLUMNS"]
         result = subprocess.run(["bash", "-c", f"{command}\nexit ${{PIPESTATUS[0]}}"], cwd=self.work,
                                 env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT if with_errors else subprocess.PIPE, text=True, timeout=120)

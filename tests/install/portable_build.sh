@@ -46,3 +46,13 @@ cp "$root/examples/time_loop.c" "$work/static/program.c"
 line=$(grep '^cc .*libspry_static\.a' "$page")
 (cd "$work/static" && eval "${line/#cc/$cc} -o program")
 expect_time_loop "$work/static/program"
+
+# A project without a type of build gets an optimised library.
+"$cmake" -S "$work/project" -B "$work/untyped" -G Ninja -DCMAKE_C_COMPILER="$cc" -DSPRY_CUDA=OFF >"$work/log" 2>&1 || {
+    cat "$work/log" >&2
+    exit 1
+}
+if ! grep -A6 'csr_portable_cpu.c.o:' "$work/untyped/build.ninja" | grep -q 'FLAGS.* -O3'; then
+    echo "the library is compiled without optimisation in a project that sets no CMAKE_BUILD_TYPE" >&2
+    exit 1
+fi

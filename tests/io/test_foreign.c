@@ -31,6 +31,8 @@ static const foreign files[] = {
     {"GraphML", "<?xml version=\"1.0\"?>\n", 0, 0},
     {"JSON", "{\"nodes\": []}\n", 0, 0},
     {"Pajek", "*Vertices 3\n", 0, 0},
+    {"vector in .csv", "row,value\n0,1\n", 0, 0},
+    {"vector in .csv", "node,rank\n0,1\n", 0, 0},
     {"Git LFS", "version https://git-lfs.github.com/spec/v1\n", 0, 0},
 };
 

@@ -204,7 +204,7 @@ static const struct wrong {
     spry_status status;
     const char *message;
 } wrongs[] = {
-    {{"format.npy", NULL, NULL, 0}, SPRY_UNSUPPORTED, "is a zip archive, but none of scipy.sparse.save_npz"},
+    {{"format.npy", NULL, NULL, 0}, SPRY_UNSUPPORTED, "is a zip archive without the member format.npy"},
     {{"format.npy", ARRAY("|S3", "()"), "lil", 3}, SPRY_UNSUPPORTED, "tells format 'lil'; csr, csc, coo, bsr and dia"},
     {{"format.npy", ARRAY("<i4", "()"), DATA(int32_t, 1)}, SPRY_BAD_FILE, "format.npy: expected a word"},
     {{"format.npy", "no array at all", NULL, 0}, SPRY_BAD_FILE, "format.npy: is no NumPy array"},

@@ -97,13 +97,10 @@ def in_python(message, path=""):
 
 
 def with_hints(message):
-    """The message, and what helps: the formats that there are, the package that brings GPUs."""
-    from . import _core
-
-    if re.match(r'no format "', message):
-        return f"{message}, expected one of {', '.join(f['name'] for f in _core.formats())}"
+    """Adds how to get the CUDA plug-in to a message that it is missing."""
     if "no CUDA plug-in: " in message and not os.environ.get("SPRY_CUDA_PLUGIN") and not _plugin_is_installed():
-        return f"{message}; pip install spry-cuda13 brings it"
+        hint = "; the wheel spry-cuda13 has it, which bindings/python/wheel --cuda builds"
+        return message.removesuffix("; ./quickstart --gpu builds it") + hint
     return message
 
 
