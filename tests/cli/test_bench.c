@@ -1,4 +1,5 @@
 /* spry bench and spry spmv: records, cases, mistakes. */
+#include "instrumented.h"
 #include "records.h"
 #include "spawn.h"
 
@@ -188,9 +189,10 @@ static void cold(void **state)
     cJSON_Delete(records);
 }
 
-/* Suites are large: of one a matrix that can be had, which is measured, and of a real one the reason why not. */
-static void suites(void **state)
+/* A generated matrix of a suite is measured, and a real one that is missing is skipped with the reason. */
+static void matrices_of_a_suite(void **state)
 {
+    if (INSTRUMENTED) skip(); /* a suite's matrix has millions of entries */
     cJSON *records = records_of("bench --suite mesh --only grid5,G3_circuit --matrices $D --runs 1 --formats csr "
                                 "--device cpu --json 2>/dev/null",
                                 0);
@@ -200,6 +202,10 @@ static void suites(void **state)
     assert_string_equal(text_of(find(records, "matrix", "G3_circuit"), "status"), "skipped");
     assert_non_null(strstr(text_of(find(records, "matrix", "G3_circuit"), "reason"), "there is no G3_circuit.mtx.gz"));
     cJSON_Delete(records);
+}
+
+static void suites(void **state)
+{
     expect("bench $D/small.mtx --kernels csr_portable_cpu --device cuda", 2, NULL, "none of --kernels runs");
     expect("bench --suite mash", 2, NULL,
            "--suite is 'mash', expected one of: mesh, scattered, shuffled, products, unstructured");
@@ -424,6 +430,7 @@ int main(void)
         cmocka_unit_test(orderings),
         cmocka_unit_test(orderings_of_one_format),
         cmocka_unit_test(cold),
+        cmocka_unit_test(matrices_of_a_suite),
         cmocka_unit_test(suites),
         cmocka_unit_test(short_runs),
         cmocka_unit_test(parts_of_suites),

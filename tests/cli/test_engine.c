@@ -333,6 +333,7 @@ static void numberings(void **state)
                                  .type_count = 2,
                                  .index = {SPRY_I32, SPRY_I32},
                                  .op = "spmv",
+                                 .runs = 2,
                                  .skip_bandwidth = 1,
                                  .context = context,
                                  .emit = see,
