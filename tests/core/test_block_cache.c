@@ -1,4 +1,5 @@
 /* Large blocks that stay with their context, and that nothing else changes by it. */
+#include "instrumented.h"
 #include "support.h"
 
 #include "core/context.h"
@@ -152,7 +153,7 @@ static void plans_in_used_memory(void **state)
     for (int64_t i = 0; i < m; i++) x[i] = (double)(i % 17) - 8;
     static const char *const formats[] = {"ell", "sell", "hyb:width=4", "bsr", "scoo", "csc"};
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < (SAMPLED ? 2 : 3); round++) {
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = formats[f];
             options.device = SPRY_CPU;

@@ -3,6 +3,7 @@
 #include "core/choices.h"
 #include "core/context.h"
 #include "core/matrix.h"
+#include "instrumented.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -179,6 +180,7 @@ static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_ind
 
 static void fingerprints(void **state)
 {
+    if (RACES_ALONE) skip();
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, GRID);
     spry_spmv_options o = measuring(PLENTY);
@@ -243,6 +245,7 @@ static spry_matrix *one_row(spry_context *context)
 
 static void little_time(void **state)
 {
+    if (RACES_ALONE) skip();
     static const char *const specs[] = {"dense,rows=40", "diagonal,rows=1", GRID, "rmat,scale=9", "arrow,rows=3000"};
     enum { SPECS = sizeof specs / sizeof *specs };
     spry_context *context = context_of(2);

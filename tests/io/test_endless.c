@@ -3,6 +3,7 @@
  * read. The contexts here have no more memory than a test gives them, and a test that waits too long is killed.
  */
 #include "files.h"
+#include "instrumented.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -163,7 +164,7 @@ static void test_endless_gzip(void **state)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const char *message = cases[c].message;
-        if (cases[c].head[0] == '\x89') continue;
+        if (cases[c].head[0] == '\x89' || (SAMPLED && c % 2)) continue;
         if (strncmp(message, "standard input", 14) == 0) message += 14;
         size_t bytes, head_bytes, chunk_bytes;
         char *chunk = repeated(cases[c].chunk, cases[c].chunk_bytes, &bytes);
@@ -305,7 +306,7 @@ static void test_long_comments(void **state)
         size_t bytes, packed_bytes;
         char *text = commented(lengths[l], &bytes);
         unsigned char *packed = gzip_of(text, bytes, &packed_bytes);
-        for (int way = 0; way < 6; way++) {
+        for (int way = SAMPLED ? (int)l % 3 : 0; way < 6; way += SAMPLED ? 3 : 1) { /* the ways take turns */
             const void *data = way % 2 ? (const void *)packed : text;
             size_t length = way % 2 ? packed_bytes : bytes;
             spry_status status = SPRY_OK;

@@ -1,9 +1,17 @@
 /* Transposed products. */
+#include "instrumented.h"
 #include "kernel_tests.h"
 
 int main(void)
 {
     tested_op = SPRY_TRANSPOSE;
+    const struct CMUnitTest races[] = {
+        cmocka_unit_test(every_kernel_on_every_family),
+        cmocka_unit_test(same_bits_for_any_number_of_threads),
+        cmocka_unit_test(columns_row_by_row),
+        cmocka_unit_test(values_of_another_type),
+    };
+    if (RACES_ALONE) return cmocka_run_group_tests(races, NULL, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_on_every_family),
         cmocka_unit_test(large_y),

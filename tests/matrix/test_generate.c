@@ -1,3 +1,4 @@
+#include "instrumented.h"
 #include "support.h"
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */
@@ -274,7 +275,7 @@ static void presets_are_their_parameters(void **state)
                                           {"fem3s", "fem3,x=40,y=40,z=40"},
                                           {"circuit1,rows=9000", "circuit,rows=9000"},
                                           {"grid7p,x=20,y=20,z=20", "grid7,x=20,y=20,z=20,shuffle=23"}};
-    for (int s = 0; s < TEST_COUNT(same); s++) {
+    for (int s = SAMPLED ? 3 : 0; s < TEST_COUNT(same); s++) { /* the first three are large */
         spry_matrix *A = test_generate(*state, same[s][0], NULL), *B = test_generate(*state, same[s][1], NULL);
         spry_arrays a = arrays_of(A), b = arrays_of(B);
         assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
@@ -301,12 +302,12 @@ static void same_for_any_thread_count(void **state)
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         uint64_t structure = 0, values = 0;
         static const int threads[] = {1, 2, 5};
-        for (int t = 0; t < TEST_COUNT(threads); t++) {
+        for (int t = SAMPLED ? 1 : 0; t < TEST_COUNT(threads); t++) {
             test_memory memory = {0};
             spry_context *context = counted_context(&memory, threads[t]);
             spry_matrix *A = test_generate(context, specs[s], NULL);
             spry_arrays a = arrays_of(A);
-            if (t > 0) {
+            if (t > SAMPLED) {
                 assert_int_equal(test_structure_hash(&a), structure);
                 assert_int_equal(test_value_hash(&a), values);
             }
