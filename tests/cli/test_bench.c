@@ -1,5 +1,4 @@
 /* spry bench and spry spmv: records, cases, mistakes. */
-#include "instrumented.h"
 #include "records.h"
 #include "spawn.h"
 

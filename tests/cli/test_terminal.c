@@ -1,5 +1,4 @@
 /* What a terminal sees: progress once a command has taken a second, and no trace of it in anything else. */
-#include "instrumented.h"
 #include "spawn.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* Large blocks that stay with their context, and that nothing else changes by it. */
-#include "instrumented.h"
 #include "support.h"
 
 #include "core/context.h"

@@ -3,7 +3,6 @@
 #include "core/choices.h"
 #include "core/context.h"
 #include "core/matrix.h"
-#include "instrumented.h"
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -195,7 +195,7 @@ static void everything_works_with_fewer_threads(void **state)
     do_all(1);
     const int count = bit_count;
     memcpy(expected, bits, sizeof bits);
-    for (int from = 0; from < THREADS; from++) {
+    for (int from = 0; from < THREADS; from += SAMPLED ? 2 : 1) {
         created = 0;
         fail_from = from;
         do_all(THREADS);

@@ -1,6 +1,5 @@
 /* Lists of edges: what is read, what is refused, and that threads, memory and allocations make no difference. */
 #include "files.h"
-#include "instrumented.h"
 
 #include "core/matrix.h"
 

@@ -1,5 +1,4 @@
 /* Transposed products. */
-#include "instrumented.h"
 #include "kernel_tests.h"
 
 int main(void)

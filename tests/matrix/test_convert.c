@@ -1,4 +1,3 @@
-#include "instrumented.h"
 #include "support.h"
 
 #include "core/matrix.h"

@@ -1,5 +1,4 @@
 /* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
-#include "instrumented.h"
 #include "support.h"
 
 #include "core/matrix.h"

@@ -1,5 +1,4 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
-#include "instrumented.h"
 #include "support.h"
 
 #include "catalogue/catalogue.h"
