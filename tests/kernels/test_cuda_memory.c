@@ -176,7 +176,7 @@ static void matrix_in_device_memory(void **state)
 /* Every public call that works on GPU `device` (the library's number), with `current` (CUDA's) the caller's. */
 static void stays_current(int device, int current)
 {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "cuda:%d", device - 1);
     spry_context *context = context_of(1);
     problem p = problem_make(SPRY_F64, 1);
