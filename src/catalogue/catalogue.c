@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "device/drivers.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -13,26 +14,29 @@
 static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* The families' and drivers' lists, which end with NULL, behind one another: planning goes through them many times. */
+/* The lists of families and drivers in one list of each kind: planning goes through them many times. */
 enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
 static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];
 static int format_count, kernel_count;
 static pthread_once_t listed = PTHREAD_ONCE_INIT;
 
-static void add_kernels(const spryi_kernel *const *list)
+/* Adds the kernels before NULL, at most `most`. */
+static void add_kernels(const spryi_kernel *const *list, int most)
 {
-    for (int n = 0; list && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
+    for (int n = 0; n < most && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
 }
 
 static void list_all(void)
 {
     for (int f = 0; f < FAMILIES; f++) {
         const spryi_format *const *list = families[f]->formats;
-        for (int n = 0; list && list[n] && format_count < MOST_FORMATS; n++) formats[format_count++] = list[n];
-        add_kernels(families[f]->kernels);
+        for (int n = 0; n < SPRYI_FAMILY_FORMATS && list[n] && format_count < MOST_FORMATS; n++)
+            formats[format_count++] = list[n];
+        add_kernels(families[f]->kernels, SPRYI_FAMILY_KERNELS);
     }
-    for (int d = 0; d < spryi_driver_count; d++) add_kernels(spryi_drivers[d]->kernels);
+    for (int d = 0; d < spryi_driver_count; d++)
+        if (spryi_drivers[d]->kernels) add_kernels(spryi_drivers[d]->kernels, INT_MAX);
 }
 
 const spryi_format *spryi_format_at(int index)

@@ -265,12 +265,12 @@ enum { SPRYI_FAMILY_FORMATS = 3, SPRYI_FAMILY_KERNELS = 23 };
 
 /*
  * A family of storage layouts: its formats, and the kernels of every device that work on them. The lists have a line
- * for each entry, so that a new entry is a line in a diff. NULL follows the last entry.
+ * for each entry, so that a new entry is a line in a diff. Unused elements are NULL; a list may be full.
  */
 typedef struct spryi_family {
     const char *name; /* of its folder */
-    const spryi_format *formats[SPRYI_FAMILY_FORMATS + 1];
-    const spryi_kernel *kernels[SPRYI_FAMILY_KERNELS + 1]; /* within a format and device from slow to fast */
+    const spryi_format *formats[SPRYI_FAMILY_FORMATS];
+    const spryi_kernel *kernels[SPRYI_FAMILY_KERNELS]; /* within a format and device from slow to fast */
 } spryi_family;
 
 /* A list's line for a kernel that x86 processors alone have. */

@@ -9,6 +9,8 @@
 #include "kernels/families.h"
 #include "plan/plan.h"
 
+#include <limits.h>
+
 static const int64_t limit = (int64_t)64 << 20; /* in place of the padding guard */
 
 static const form plain = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0};
@@ -415,10 +417,10 @@ static void parameters_are_checked(void **state)
 
 /* ---- the lists -------------------------------------------------------------------------------------------- */
 
-static int count_list(const spryi_kernel *const *list)
+static int count_list(const spryi_kernel *const *list, int most)
 {
     int count = 0;
-    while (list && list[count]) count++;
+    while (list && count < most && list[count]) count++;
     return count;
 }
 
@@ -430,10 +432,10 @@ static void nothing_is_left_out(void **state)
 #undef FAMILY
     int formats = 0, kernels = 0, listed = 0;
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-        for (int n = 0; families[f]->formats[n]; n++) formats++;
-        kernels += count_list(families[f]->kernels);
+        for (int n = 0; n < SPRYI_FAMILY_FORMATS && families[f]->formats[n]; n++) formats++;
+        kernels += count_list(families[f]->kernels, SPRYI_FAMILY_KERNELS);
     }
-    for (int d = 0; d < spryi_driver_count; d++) kernels += count_list(spryi_drivers[d]->kernels);
+    for (int d = 0; d < spryi_driver_count; d++) kernels += count_list(spryi_drivers[d]->kernels, INT_MAX);
     while (spryi_kernel_at(listed)) listed++;
     assert_int_equal(listed, kernels);
     assert_int_equal(spry_format_count(), formats);
