@@ -11,12 +11,11 @@ length; of all formulas on a grid, they lose least of the times. Best are the si
 closer than that are noise.
 """
 import argparse
-import json
 import math
 import subprocess
 import sys
 
-from common import machine
+from common import jobs
 from common.numbers import geometric_mean
 
 # A few million entries each, from 3 to 81 a row.
@@ -131,14 +130,6 @@ def compare(lines, swept, sizes_by, protocol):
                "fitted_srs": fitted[0], "fitted_ssrs": fitted[1], "fitted_us": times[1], "default_us": times[2]}
 
 
-def spry_lines(*arguments):
-    process = subprocess.run([machine.program(), *arguments, "--json"], stdout=subprocess.PIPE, encoding="utf-8",
-                             check=False)
-    if process.returncode not in (0, 1):
-        sys.exit(process.returncode)
-    return [json.loads(line) for line in process.stdout.splitlines()]
-
-
 def capability():
     """The major compute capability of the first GPU."""
     query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
@@ -152,14 +143,16 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--type", choices=("f32", "f64", "all"), default="f64")
     parser.add_argument("--runs", help="passed to spry bench")
+    parser.set_defaults(quick=False)
     options = parser.parse_args()
+    lines = jobs.Run(options).lines
     protocol = ["--device", options.device] + (["--runs", options.runs] if options.runs else [])
     facts = [f"cuda {capability()}"] if options.device == "cuda" else []
     for levels in (3,) if options.device == "cuda" else (2, 3):
-        swept = sweep(spry_lines, options.matrices, options.device, levels, [*protocol, "--type", options.type])
-        sizes_by, lines = fit(swept, options.device)
-        facts += lines
-        found = list(compare(spry_lines, swept, sizes_by, protocol))
+        swept = sweep(lines, options.matrices, options.device, levels, [*protocol, "--type", options.type])
+        sizes_by, fitted = fit(swept, options.device)
+        facts += fitted
+        found = list(compare(lines, swept, sizes_by, protocol))
         for what in ("fitted", "default"):
             loss = geometric_mean([r[what + "_us"] / r["best_us"] for r in found])
             print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % against the best, geometric mean")
