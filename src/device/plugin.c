@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Where a reason goes; one that is too long is cut. */
 typedef struct reason_text {
@@ -70,7 +71,8 @@ static const spryi_plugin *load(const char *path, const reason_text *reason)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        say(reason, "no CUDA plug-in: %s; ./quickstart --gpu builds it", why ? why : path);
+        const int is_missing = access(path, F_OK) != 0;
+        say(reason, "no CUDA plug-in: %s%s", why ? why : path, is_missing ? "; ./quickstart --gpu builds it" : "");
         return NULL;
     }
     union {

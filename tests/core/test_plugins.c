@@ -3,9 +3,9 @@
 
 static const struct {
     const char *path;    /* after the folder of the tests' plug-ins; with a slash in front as it is */
-    const char *text[3]; /* in the reason */
+    const char *text[4]; /* in the reason */
 } cases[] = {
-    {"none.so", {"no CUDA plug-in", "none.so", "No such file"}},
+    {"none.so", {"no CUDA plug-in", "none.so", "No such file", "./quickstart --gpu builds it"}},
     {"", {"no CUDA plug-in", "directory"}},
     {"text.so", {"no CUDA plug-in", "text.so", "file too short"}},
     {"stranger.so", {"stranger.so", "is no plug-in of Spry"}},
@@ -90,7 +90,7 @@ static void given_to_the_context(void **state)
 {
     for (int c = 0; c < CASES; c++) {
         spry_context *context = context_with(path_of(c));
-        check(context, cases[c].text, 3);
+        check(context, cases[c].text, 4);
         spry_context_destroy(context);
     }
 }
@@ -102,7 +102,7 @@ static void given_by_the_environment(void **state)
         setenv("SPRY_CUDA_PLUGIN", c < CASES ? path_of(c) : "libspry-cuda.so", 1);
         spry_context *context = context_with(NULL);
         if (c < CASES)
-            check(context, cases[c].text, 3);
+            check(context, cases[c].text, 4);
         else
             check(context, bare, 2); /* dlopen would look through folders that others may write */
         spry_context_destroy(context);

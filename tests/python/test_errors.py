@@ -220,9 +220,12 @@ def test_names_of_arguments(tmp_path):
 def test_a_gpu_without_the_plug_in(monkeypatch):
     monkeypatch.delenv("SPRY_CUDA_PLUGIN", raising=False)
     message = "device cuda cannot be used: no CUDA plug-in: libspry-cuda.so: cannot open shared object file"
+    advice = "; ./quickstart --gpu builds it"
     for installed, hint in ((False, "; the wheel spry-cuda13 has it, which bindings/python/wheel --cuda builds"), (True, "")):
         monkeypatch.setattr(spry._errors, "_plugin_is_installed", lambda found=installed: found)
         assert str(spry._errors.exception_of(40, message, "device", 0, 0, "", 0)) == message + hint
+        text = str(spry._errors.exception_of(40, message + advice, "device", 0, 0, "", 0))
+        assert text == message + (hint or advice)
     if not any(device["kind"] == "cuda" and device["available"] for device in spry.devices()):
         monkeypatch.setattr(spry._errors, "_plugin_is_installed", lambda: False)
         with pytest.raises(spry.Error, match="device cuda"):
