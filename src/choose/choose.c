@@ -10,9 +10,7 @@
 #include "choose/choose.h"
 
 #include "catalogue/catalogue.h"
-#include "choose/few.h"
 #include "choose/rank.h"
-#include "choose/tree.h"
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -85,6 +83,74 @@ spry_status spryi_check_policy(const char *policy, spry_error *err)
 int spryi_is_measured(const char *policy)
 {
     return policy && strcmp(policy, "measure") == 0;
+}
+
+/* ---- the decision tree --------------------------------------------------------------------------------- */
+
+/*
+ * The decision tree of Sparse Methods (docs/formats.md tells how its words are read), nothing overridden:
+ *
+ *     column operations?       yes: CSC
+ *     memory-constrained?      yes: CSR
+ *     unpredictable?           yes: HYB
+ *     rows uniform?  yes: longest ~ mean?  yes: ELL     no: HYB
+ *                    no:  very sparse?     yes: COO     no: CSR
+ *
+ *   column operations   the transposed product
+ *   memory-constrained, unpredictable   what the caller says: "tree:memory", "tree:unpredictable"
+ *   uniform      the longest hundredth of the rows left out (a few long rows are HYB's own case), the deviation of
+ *                the row lengths is at most UNIFORM of their mean
+ *   longest ~    the longest row of all is at most NEAR times the mean
+ *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
+ */
+static const double UNIFORM = SPRYI_UNIFORM, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
+
+/* NULL: the default policy. */
+static int is_tree(const char *policy)
+{
+    return policy && strncmp(policy, "tree", 4) == 0;
+}
+
+static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
+{
+    if (spryi_rows_are_uniform(rows)) {
+        int near = rows->longest <= NEAR * rows->mean;
+        spryi_choose(choice, near ? "ell" : "hyb", SPRY_REASON_UNIFORM_ROWS,
+                     "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+                     "%.0f, is %s %.2g times the mean %.1f",
+                     rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
+        return;
+    }
+    int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
+    spryi_choose(choice, sparse ? "coo" : "csr", sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
+                 "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+                 "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+                 rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
+                 sparse ? "" : "not ");
+}
+
+/* options->policy is one of the tree's. */
+static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                               spry_error *err)
+{
+    spry_matrix *structure = NULL;
+    spryi_row_profile rows;
+    spry_status status = SPRY_OK;
+    if (options->op == SPRY_TRANSPOSE)
+        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+    else if (strcmp(options->policy, "tree:memory") == 0)
+        spryi_choose(choice, "csr", SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
+    else if (strcmp(options->policy, "tree:unpredictable") == 0)
+        spryi_choose(choice, "hyb", SPRY_REASON_IRREGULAR_ROWS, "rows are unpredictable, by the policy asked for");
+    else if (A->a.nnz == 0)
+        spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
+    if (choice->format) return SPRY_OK;
+    SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &structure->a, SPRYI_FULL, err));
+    choose_by_rows(choice, &rows);
+done:
+    spryi_matrix_release(structure);
+    return status;
 }
 
 /* ---- what is decided without a look -------------------------------------------------------------------- */
@@ -233,8 +299,7 @@ void spryi_tell_transposed(char *reason, size_t size)
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
     spryi_effort effort;
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) &&
-           spryi_may_look(&effort, A, options, device);
+    return options->op == SPRY_TRANSPOSE && !is_tree(options->policy) && spryi_may_look(&effort, A, options, device);
 }
 
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
@@ -257,7 +322,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
 {
     spryi_ranking made;
     spryi_effort effort;
-    if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
+    if (is_tree(options->policy)) return follow_tree(choice, A, options, err);
     if (!spryi_may_look(&effort, A, options, device)) {
         choose_unseen(choice, A, options, device);
         return SPRY_OK;

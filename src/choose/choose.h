@@ -3,7 +3,6 @@
 #define SPRYI_CHOOSE_H
 
 #include "choose/rank.h"
-#include "choose/rows.h"
 #include "core/device.h"
 #include "core/kernel.h"
 

@@ -1,15 +1,213 @@
 #include "choose/rank.h"
 
 #include "catalogue/catalogue.h"
-#include "choose/few.h"
-#include "choose/structure.h"
 #include "core/context.h"
+#include "core/device.h"
 #include "core/error.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "core/row_lengths.h"
+#include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what a look reads --------------------------------------------------------------------------------- */
+
+spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(A->context, A->a.device);
+    spry_status status = SPRY_OK;
+    spry_matrix *pattern = NULL, *here = NULL;
+    *structure = NULL;
+    if (A->a.device == 0 && op == SPRY_NO_TRANSPOSE)
+        return spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
+    SPRYI_TRY(spryi_matrix_without_values(&pattern, A, err));
+    if (A->a.device > 0)
+        SPRYI_TRY(spryi_matrix_fetch(d, &here, pattern, err));
+    else
+        here = spryi_matrix_retain(pattern);
+    if (op == SPRY_TRANSPOSE)
+        SPRYI_TRY(spryi_transposed(A->context, structure, here, err));
+    else
+        *structure = spryi_matrix_retain(here);
+done:
+    spryi_matrix_release(pattern);
+    spryi_matrix_release(here);
+    return status;
+}
+
+/* What a look reads: entries as above, but that columns which lie on a device stay there, for readers to fetch. */
+typedef struct looked_at {
+    spry_arrays csr;                   /* values may not be there; with `device` the offsets are a copy of its own */
+    const struct spryi_device *device; /* where csr's columns lie; NULL: in host memory */
+    spry_matrix *whole;                /* the copy or conversion; NULL: there is none */
+    spry_context *context;
+} looked_at;
+
+static int64_t columns_bytes(const spry_arrays *a)
+{
+    return a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+}
+
+static int64_t offsets_bytes(const spry_arrays *a)
+{
+    return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
+}
+
+/* Entries that a look fetches, about: samples of so many entries, and of so many rows. */
+static double sampled_entries(const spry_arrays *a, spryi_effort effort)
+{
+    static const struct {
+        double entries, rows;
+    } samples[] = {[SPRYI_QUICK] = {90e3, 2e3}, [SPRYI_FULL] = {600e3, 70e3}};
+    return samples[effort].entries + samples[effort].rows * (double)a->nnz / (double)a->rows;
+}
+
+/* 1: A's columns are sampled where they are: all of them would take longer to copy. */
+static int is_sampled(const spry_arrays *a, spry_op op, spryi_effort effort)
+{
+    enum { WHOLE_BYTES = 2 << 20 };
+    return a->device > 0 && op == SPRY_NO_TRANSPOSE && columns_bytes(a) > WHOLE_BYTES &&
+           2 * sampled_entries(a, effort) < (double)a->nnz;
+}
+
+static spry_status open_sampled(looked_at *at, const spry_matrix *A, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(A->context, A->a.device);
+    at->csr = A->a;
+    at->csr.device = 0;
+    at->device = d;
+    const spry_status status =
+        spryi_fetch_array(d, &at->csr.offsets, A->a.rows + 1, spry_index_type_bytes(A->a.offset_type), err);
+    return status == SPRY_OK ? d->ops->synchronize(d, NULL, err) : status;
+}
+
+static void close_look(looked_at *at)
+{
+    if (at->device) spryi_release(at->context, (void *)(uintptr_t)at->csr.offsets);
+    spryi_matrix_release(at->whole);
+    *at = (looked_at){0};
+}
+
+/* Where a look would fetch nearly all columns they are copied. The caller closes what has been opened. */
+static spry_status open_look(looked_at *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
+{
+    *at = (looked_at){.context = A->context};
+    if (is_sampled(&A->a, op, effort)) {
+        const spry_status status = open_sampled(at, A, err);
+        if (status != SPRY_OK) close_look(at);
+        return status;
+    }
+    SPRYI_OK_OR_RETURN(spryi_structure_of(&at->whole, A, op, err));
+    at->csr = at->whole->a;
+    return SPRY_OK;
+}
+
+/* ---- products too few for a look ----------------------------------------------------------------------- */
+
+/*
+ * Kernels of csr differ by what they prepare (on a GPU from 10 us to some hundreds) and by how they bear long rows.
+ * Rows at equal distances tell how long rows are, and one of the longest; where the offsets lie on a device, all
+ * rows do. What columns would tell is set to what most matrices have.
+ */
+
+/* Of CSR in host memory, by rows at equal distances with some behind them, and by one of the longest. */
+static spryi_row_look sample_rows(const spry_arrays *csr)
+{
+    enum { PLACES = 64, ROWS = 7 /* whose offsets share a line of the cache */ };
+    const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
+    spryi_row_look look = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
+    double seen = 0;
+    for (int64_t n = 0; n < places; n++) {
+        const int64_t first = spryi_range_of_rows(csr->rows, n, places);
+        const int64_t end = first + ROWS < csr->rows ? first + ROWS : csr->rows;
+        for (int64_t i = first; i < end; i++) {
+            const double length = (double)spryi_row_length(csr, i);
+            look.longest = fmax(look.longest, length);
+            look.squares += length * length;
+        }
+        seen += (double)(end - first);
+    }
+    look.squares *= (double)csr->rows / seen;
+    return look;
+}
+
+/* Of all rows where the arrays lie on a device, which takes one pass over the offsets, if none was made before. */
+static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
+{
+    const spry_arrays *a = &A->a;
+    const double mean = rows->mean;
+    spryi_row_look look;
+    if (a->device == 0)
+        look = sample_rows(a);
+    else
+        SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 0, NULL));
+    rows->longest = look.longest;
+    rows->deviation = sqrt(fmax(look.squares / ((double)a->rows * mean * mean) - 1, 0));
+    rows->body_deviation = rows->deviation * fmin(mean, 1); /* rows that are empty keep nobody waiting */
+    return SPRY_OK;
+}
+
+/* Of CSR with rows that nobody has looked at: sizes, the mean row, and what gathers most matrices have. */
+static spryi_features unseen_features(const spry_arrays *csr, spry_type vector_type)
+{
+    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* an entry, as meshes have them in the mean */
+    const double mean = (double)csr->nnz / (double)csr->rows;
+    spryi_features f = spryi_sizes_as_features(csr, vector_type);
+    f.lengths = (spryi_row_profile){.mean = mean, .longest = mean};
+    f.slots = 1;
+    f.slot_sectors = SLOTS;
+    f.warp_sectors = WARP;
+    f.near_sectors = NEAR;
+    return f;
+}
+
+/* us of set-up and so many products. The first of csr's kernels looks at all entries, but not for one or two. */
+static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
+                      int64_t calls)
+{
+    const spryi_work w = spryi_work_of(rates, device, f, 1);
+    const int unlooked = rates == &device->rates[0] && calls < SPRYI_CSR_CALLS_FOR_RUNS;
+    const double setup = unlooked ? rates->setup : spryi_setup_of(rates, f, 1);
+    return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
+}
+
+/* The least of csr's kernels; NULL: all would wait for long rows. */
+static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
+                                          double *us)
+{
+    const spryi_format_rates *best = NULL;
+    *us = INFINITY;
+    for (int r = 0; r < device->formats; r++) {
+        const spryi_format_rates *rates = &device->rates[r];
+        if (strcmp(rates->format, "csr") != 0 || !rates->kernel) continue;
+        if (spryi_waits_for_rows(rates, &f->lengths)) continue;
+        const double cost = cost_of(rates, device, f, calls);
+        if (cost < *us) best = rates;
+        if (cost < *us) *us = cost;
+    }
+    return best;
+}
+
+const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
+                                 int64_t calls)
+{
+    static const double SUMS = 10; /* us that sums of rows take on a device */
+    double us;
+    if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
+    if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* one kernel has them */
+    spryi_features f = unseen_features(&A->a, vector_type);
+    if (A->a.device > 0) { /* is there anything to gain, were the rows alike? */
+        (void)least_of(device, &f, calls, &us);
+        if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return NULL;
+    }
+    if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
+    const spryi_format_rates *best = least_of(device, &f, calls, &us);
+    return best ? best->kernel : NULL;
+}
 
 /* us that a look takes, about, of each effort: by itself, and for each of the first entries and rows. */
 static double look_us(const spry_arrays *a, spryi_effort effort)
@@ -21,19 +219,22 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
            costs[effort].row * (double)a->rows;
 }
 
-/* us to bring to the host what a look reads. */
+/* us to bring to the host what a look reads: its bytes, about, in some copies. */
 static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
     static const double BYTES = 10000, COPY = 12; /* a us; us */
-    const spryi_fetched fetched = spryi_fetched_for_look(a, op, effort);
-    return fetched.bytes / BYTES + COPY * fetched.copies;
+    static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
+    const double columns = (double)columns_bytes(a), offsets = (double)offsets_bytes(a);
+    if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* A^T is made there */
+    if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
+    return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);
 }
 
 /* us of a product of csr, by what is known of A without a look; one thread of a CPU has no others to wake. */
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
     const spryi_format_rates *csr = &c->rates[0];
-    const spryi_features f = spryi_unseen_features(a, spryi_usual_vectors(a->value_type));
+    const spryi_features f = unseen_features(a, spryi_usual_vectors(a->value_type));
     const int on_cpu = spryi_class_is_cpu(c);
     const double threads = on_cpu ? SPRYI_COMPARED_THREADS : 1;
     const spryi_work w = spryi_work_of(csr, c, &f, threads);
@@ -245,7 +446,7 @@ static void find_least(spryi_ranking *r)
 spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_looked_at at = {0};
+    looked_at at = {0};
     spryi_row_profile rows;
     const spry_matrix *A = request->A;
     const spryi_look look = {.vector_type = request->vector_type,
@@ -255,7 +456,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
                          .threads = request->threads,
                          .calls = request->calls,
                          .columns = request->columns > 1 ? request->columns : 1};
-    SPRYI_TRY(spryi_open_look(&at, A, request->op, request->effort, err));
+    SPRYI_TRY(open_look(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
@@ -267,6 +468,6 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);
 done:
-    spryi_close_look(&at);
+    close_look(&at);
     return status;
 }

@@ -42,4 +42,19 @@ typedef struct spryi_rank_request {
 /* What is not CSR in host memory is converted or copied. */
 spry_status spryi_rank(spryi_ranking *ranking, const spryi_rank_request *request, spry_error *err);
 
+/*
+ * Of the kernels of csr that have rates there, the one of the least set-up and `calls` products, by the lengths of some
+ * rows; NULL: the one that csr takes by itself, where only that has rates or A is no CSR. Takes 2 to 5 us, and some 25
+ * where the arrays lie on a device, if there may be more to gain. A has entries.
+ */
+const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
+                                 int64_t calls);
+
+/*
+ * *structure: A's entries as CSR in host memory, whose values need not be there. A itself where it is that; of CSR in
+ * device memory a copy of offsets and columns; else a conversion. The same of A^T where op is SPRY_TRANSPOSE. The
+ * caller releases it.
+ */
+spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err);
+
 #endif

@@ -1,4 +1,4 @@
-#include "choose/rows.h"
+#include "choose/features.h"
 
 #include "core/assemble.h"
 #include "core/error.h"

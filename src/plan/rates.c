@@ -1,13 +1,402 @@
 /* Rates of classes of devices: fitting them to times, and telling them. */
 #include "catalogue/catalogue.h"
-#include "choose/fit.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- searching ----------------------------------------------------------------------------------------- */
+
+/*
+ * The objective is the sum, over the rows of the table, of the mean Huber loss of the logarithms' errors, the expected
+ * logarithm of what a choice loses that takes rows by the odds of their predictions, and a small share of how far the
+ * rates have moved, so that rates that the cases do not tell stay. An error of a row that nobody would take there, far
+ * slower than the fastest or refused, counts little: such times are made by what the model does not know.
+ *
+ * The search changes one rate at a time by a factor. Factors become smaller when none of them helps any more.
+ */
+
+static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
+static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
+static const double OF_LOSS = 0.5;   /* weight of what the choice loses beside the errors */
+static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of how far a rate has moved that was known */
+static const double NEAR = 1.5;      /* times the least: errors of slower rows count by the square of their distance */
+static const double REFUSED = 0.1;   /* weight of the errors of rows that are refused */
+
+/* A matrix with x of a type: what was measured of the rows of a table; 0: nothing. */
+typedef struct fit_case {
+    const spryi_features *features;
+    int threads;                       /* of the products; of a GPU 1 */
+    double us[SPRYI_MOST_RATES];       /* of a product */
+    double setup_us[SPRYI_MOST_RATES]; /* of the conversion */
+} fit_case;
+
+typedef struct fitter {
+    spryi_own_class *own;
+    spryi_format_rates start[SPRYI_MOST_RATES];
+    const fit_case *cases;
+    int64_t count;
+    int rows, relative;          /* relative: errors are of shares of csr's time */
+    spryi_work *work;            /* of each case and row */
+    unsigned char *allowed;      /* the same: the row may be taken */
+    double *predicted, *weights; /* logarithms, and weights of their errors, the same */
+} fitter;
+
+/* Of the products of a case. */
+static int threads_of(const fitter *f, int64_t i)
+{
+    return spryi_threads_of(&f->own->c, f->cases[i].features, f->cases[i].threads);
+}
+
+static int is_setup(const spryi_rate_name *name)
+{
+    return strncmp(name->name, "setup", 5) == 0;
+}
+
+/* Names of rates by what they are; NULL ends a list. */
+static const char *const times[] = {"step", "slice", "block", "column", "ragged", "chain", NULL};
+static const char *const speeds[] = {"gather", "near", "far", NULL};
+static const char *const shares[] = {"uneven", "holes", "longest", "heaviest", NULL};
+
+static int is_one_of(const spryi_rate_name *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(name->name, *list) == 0) return 1;
+    return 0;
+}
+
+static double huber(double error)
+{
+    const double size = fabs(error);
+    return size <= HUBER ? error * error / 2 : HUBER * (size - HUBER / 2);
+}
+
+static double predicted_us(const fitter *f, int64_t i, int r)
+{
+    const fit_case *c = &f->cases[i];
+    return spryi_product_us(&f->own->rates[r], &f->work[i * f->rows + r], &f->own->c, c->features, c->threads);
+}
+
+static void predict_row(fitter *f, int r)
+{
+    for (int64_t i = 0; i < f->count; i++) f->predicted[i * f->rows + r] = log(predicted_us(f, i, r));
+}
+
+/* Logarithm of predicted over measured time; 0 where it was not measured. */
+static double error_of(const fitter *f, int64_t i, int r)
+{
+    const fit_case *c = &f->cases[i];
+    const double *predicted = &f->predicted[i * f->rows];
+    if (c->us[r] <= 0) return 0;
+    const double error = predicted[r] - log(c->us[r]);
+    return r > 0 && f->relative && c->us[0] > 0 ? error - (predicted[0] - log(c->us[0])) : error;
+}
+
+static double least_of(const fitter *f, int64_t i)
+{
+    double least = INFINITY;
+    for (int r = 0; r < f->rows; r++)
+        if (f->cases[i].us[r] > 0) least = fmin(least, f->cases[i].us[r]);
+    return least;
+}
+
+/* The expected logarithm of what the choice loses in a case. */
+static double soft_loss(const fitter *f, int64_t i)
+{
+    const double *predicted = &f->predicted[i * f->rows];
+    const double least = log(least_of(f, i));
+    double first = INFINITY, odds = 0, loss = 0;
+    for (int r = 0; r < f->rows; r++)
+        if (f->cases[i].us[r] > 0 && f->allowed[i * f->rows + r]) first = fmin(first, predicted[r]);
+    for (int r = 0; r < f->rows; r++) {
+        if (f->cases[i].us[r] <= 0 || !f->allowed[i * f->rows + r]) continue;
+        const double odd = exp(-(predicted[r] - first) / ODDS);
+        odds += odd;
+        loss += odd * (log(f->cases[i].us[r]) - least);
+    }
+    return odds > 0 ? loss / odds : 0;
+}
+
+static double moved(const fitter *f, int r)
+{
+    double sum = 0;
+    for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+        const double now = *spryi_rate(&f->own->rates[r], n), before = *spryi_rate((void *)&f->start[r], n);
+        if (now > 0 && before > 0) sum += log(now / before) * log(now / before);
+    }
+    return sum;
+}
+
+static double objective(const fitter *f)
+{
+    double errors = 0, losses = 0, moves = 0;
+    for (int64_t i = 0; i < f->count; i++) {
+        for (int r = 0; r < f->rows; r++) errors += f->weights[i * f->rows + r] * huber(error_of(f, i, r));
+        losses += soft_loss(f, i);
+    }
+    for (int r = 0; r < f->rows; r++) moves += moved(f, r);
+    return (errors + OF_LOSS * HUBER * losses) / (double)f->count + OF_MOVES * moves;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------- */
+
+/* 1: some case that was measured has work of that rate. */
+static int is_told(const fitter *f, int r, const spryi_rate_name *name)
+{
+    static const double FACTOR = 1.5;
+    spryi_format_rates *rates = &f->own->rates[r];
+    double *rate = spryi_rate(rates, name), kept = *rate;
+    int told = 0;
+    for (int64_t i = 0; i < f->count && !told; i++) {
+        if (f->cases[i].us[r] <= 0) continue;
+        const double before = predicted_us(f, i, r);
+        *rate = kept * FACTOR;
+        told = predicted_us(f, i, r) != before;
+        *rate = kept;
+    }
+    return told;
+}
+
+static int is_sharp(const spryi_rate_name *name)
+{
+    return strcmp(name->name, "sharp") == 0;
+}
+
+/* The most that a rate may be; the least is the name's. */
+static double most_of(const spryi_rate_name *name)
+{
+    static const double SHARP = 16, AHEAD = 0.5; /* the latter is a share of the streaming */
+    return is_sharp(name) ? SHARP : strcmp(name->name, "ahead") == 0 ? AHEAD : SPRYI_MOST_RATE;
+}
+
+/* One step of a rate by a factor, kept if the objective becomes less; of `sharp` from the sum on. */
+static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor, double *least)
+{
+    double *rate = spryi_rate(&f->own->rates[r], name), kept = *rate;
+    const double next = is_sharp(name) ? 1 + (kept - 1) * factor : kept * factor;
+    if (next > most_of(name) || next < name->least) return 0;
+    *rate = next;
+    predict_row(f, r);
+    const double value = objective(f);
+    if (value < *least) {
+        *least = value;
+        return 1;
+    }
+    *rate = kept;
+    return 0;
+}
+
+/* A step of each rate that the cases tell, up or down; the objective. */
+static double sweep(fitter *f, const unsigned *told, double step, double least)
+{
+    for (int r = 0; r < f->rows; r++) {
+        for (int n = 0; spryi_rate_names[n].name; n++) {
+            if (!(told[r] >> n & 1)) continue;
+            if (!try_step(f, r, &spryi_rate_names[n], exp(step), &least))
+                (void)try_step(f, r, &spryi_rate_names[n], exp(-step), &least);
+        }
+        predict_row(f, r);
+    }
+    return least;
+}
+
+/* From large steps to small ones, some times over: a rate that is stuck may move when others have. */
+static void search_products(fitter *f)
+{
+    enum { ROUNDS = 5, MOST_SWEEPS = 40 };
+    static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
+    unsigned told[SPRYI_MOST_RATES] = {0};
+    for (int r = 0; r < f->rows; r++)
+        for (int n = 0; spryi_rate_names[n].name; n++)
+            if (!is_setup(&spryi_rate_names[n]) && is_told(f, r, &spryi_rate_names[n])) told[r] |= 1u << n;
+    double least = objective(f);
+    for (int round = 0; round < ROUNDS; round++)
+        for (double step = FIRST; step >= LAST; step /= 2)
+            for (int n = 0; n < MOST_SWEEPS; n++) {
+                const double before = least;
+                least = sweep(f, told, step, least);
+                if (before - least < LITTLE * before) break;
+            }
+}
+
+/* ---- set-up --------------------------------------------------------------------------------------------- */
+
+static double setup_objective(const fitter *f, int r)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < f->count; i++)
+        if (f->cases[i].setup_us[r] > 0)
+            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, threads_of(f, i)) + 1) -
+                         log(f->cases[i].setup_us[r] + 1));
+    return sum / (double)f->count + OF_MOVES * moved(f, r);
+}
+
+static void search_setup(fitter *f, int r)
+{
+    static const double FIRST = 1.4, LAST = 0.03, LITTLE = 1e-3;
+    int measured = 0;
+    for (int64_t i = 0; i < f->count; i++) measured |= f->cases[i].setup_us[r] > 0;
+    if (!measured) return;
+    for (double step = FIRST; step >= LAST;) {
+        double least = setup_objective(f, r);
+        const double before = least;
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+            if (!is_setup(n)) continue;
+            double *rate = spryi_rate(&f->own->rates[r], n);
+            if (*rate == 0) *rate = LITTLE;
+            for (int sign = -1; sign <= 1; sign += 2) {
+                const double kept = *rate;
+                *rate = kept * exp(sign * step);
+                const double value = *rate <= SPRYI_MOST_RATE ? setup_objective(f, r) : INFINITY;
+                if (value < least)
+                    least = value;
+                else
+                    *rate = kept;
+            }
+        }
+        if (before - least <= 1e-4 * before) step /= 2;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* The time of the row that is taken over the least; 1 where nothing of the case was measured. */
+static double hard_loss(const fitter *f, int64_t i)
+{
+    int taken = -1;
+    for (int r = 0; r < f->rows; r++) {
+        const int64_t at = i * f->rows + r;
+        if (f->cases[i].us[r] <= 0 || !f->allowed[at]) continue;
+        if (taken < 0 || f->predicted[at] < f->predicted[i * f->rows + taken]) taken = r;
+    }
+    return taken >= 0 ? f->cases[i].us[taken] / least_of(f, i) : 1;
+}
+
+static void judge(const fitter *f, double *errors, double *error, double *loss, double *worst)
+{
+    double sum = 0;
+    int64_t count = 0;
+    *worst = 1;
+    for (int64_t i = 0; i < f->count; i++) {
+        const double lost = hard_loss(f, i);
+        sum += log(lost);
+        *worst = fmax(*worst, lost);
+        for (int r = 0; r < f->rows; r++)
+            if (f->cases[i].us[r] > 0) errors[count++] = fabs(error_of(f, i, r));
+    }
+    qsort(errors, (size_t)count, sizeof *errors, by_size);
+    *error = count > 0 ? errors[count / 2] : 0;
+    *loss = exp(sum / (double)f->count);
+}
+
+/* The most by which a rate changes the prediction of a case that was measured, from `without` it on; a logarithm. */
+static double effect_of(const fitter *f, int r, const double *without)
+{
+    double most = 0;
+    for (int64_t i = 0; i < f->count; i++)
+        if (f->cases[i].us[r] > 0) most = fmax(most, fabs(f->predicted[i * f->rows + r] - without[i]));
+    return most;
+}
+
+/* A rate that is 0 because nobody knew it begins where it counts a little in the case that has most of its work. */
+static void begin_rate(fitter *f, int r, const spryi_rate_name *name, double *without)
+{
+    enum { MOST_STEPS = 60 };
+    static const double LITTLE = 1e-9, FAST = 1e12, STEP = 3, COUNTS = 0.1;
+    double *rate = spryi_rate(&f->own->rates[r], name);
+    const double first = is_one_of(name, speeds) ? FAST : LITTLE;
+    double now = first;
+    for (int64_t i = 0; i < f->count; i++) without[i] = f->predicted[i * f->rows + r];
+    for (int n = 0; n < MOST_STEPS && effect_of(f, r, without) < COUNTS; n++) {
+        *rate = now;
+        predict_row(f, r);
+        now = is_one_of(name, speeds) ? now / STEP : now * STEP;
+    }
+    if (effect_of(f, r, without) < COUNTS) *rate = first; /* no case has such work */
+    predict_row(f, r);
+}
+
+static void begin_rates(fitter *f, double *scratch)
+{
+    for (int r = 0; r < f->rows; r++)
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++)
+            if (*spryi_rate(&f->own->rates[r], n) == 0 &&
+                (is_one_of(n, times) || is_one_of(n, speeds) || is_one_of(n, shares)))
+                begin_rate(f, r, n, scratch);
+}
+
+static void find_works(fitter *f)
+{
+    for (int64_t i = 0; i < f->count; i++) {
+        const fit_case *c = &f->cases[i];
+        spryi_estimate list[SPRYI_MOST_RATES];
+        (void)spryi_estimate_all(list, &f->own->c, c->features, c->threads);
+        for (int r = 0; r < f->rows; r++) {
+            f->allowed[i * f->rows + r] = !list[r].refused;
+            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, c->features, threads_of(f, i));
+        }
+    }
+}
+
+static void find_weights(fitter *f)
+{
+    for (int64_t i = 0; i < f->count; i++) {
+        const double least = least_of(f, i);
+        for (int r = 0; r < f->rows; r++) {
+            const double distance = fmax(f->cases[i].us[r] / least, NEAR) / NEAR;
+            f->weights[i * f->rows + r] = (f->allowed[i * f->rows + r] ? 1 : REFUSED) / (distance * distance);
+        }
+    }
+}
+
+/*
+ * Changes the rates of `own` so that predictions are near the times, above all where they decide what is taken: the sum
+ * of the logarithms' errors and of what the choice loses is minimised, a rate at a time, in steps that become smaller.
+ * A rate whose work no case has stays as it is. count >= 1.
+ */
+static spry_status search(spry_context *context, spryi_own_class *own, const fit_case *cases, int64_t count,
+                          spry_rates_fit_info *told, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    double *errors = NULL, *scratch = NULL;
+    fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats};
+    const int64_t all = count * f.rows;
+    f.relative = spryi_class_is_cpu(&own->c);
+    SPRYI_TRY(SPRYI_NEW(context, &f.work, all, "work of cases", err));
+    SPRYI_TRY(SPRYI_NEW(context, &f.allowed, all, "cases", err));
+    SPRYI_TRY(SPRYI_NEW(context, &f.predicted, all, "predictions", err));
+    SPRYI_TRY(SPRYI_NEW(context, &f.weights, all, "weights of errors", err));
+    SPRYI_TRY(SPRYI_NEW(context, &errors, all, "errors of predictions", err));
+    SPRYI_TRY(SPRYI_NEW(context, &scratch, count, "predictions", err));
+    find_works(&f);
+    find_weights(&f);
+    for (int r = 0; r < f.rows; r++) predict_row(&f, r);
+    judge(&f, errors, &told->error_before, &told->loss_before, &told->worst_loss_before);
+    memcpy(f.start, own->rates, sizeof f.start);
+    begin_rates(&f, scratch);
+    search_products(&f);
+    for (int r = 0; r < f.rows; r++) search_setup(&f, r);
+    judge(&f, errors, &told->error, &told->loss, &told->worst_loss);
+done:
+    spryi_release(context, f.work);
+    spryi_release(context, f.allowed);
+    spryi_release(context, f.predicted);
+    spryi_release(context, f.weights);
+    spryi_release(context, errors);
+    spryi_release(context, scratch);
+    return status;
+}
 
 /* ---- fitting -------------------------------------------------------------------------------------------- */
 
@@ -67,12 +456,12 @@ static spry_status check(const spry_observation *o, int64_t n, const spryi_own_c
 }
 
 /* Observations with one explanation are a case; they may come in any order. */
-static spryi_fit_case *case_of(spryi_fit_case *cases, int64_t *count, const spryi_ranking *ranking)
+static fit_case *case_of(fit_case *cases, int64_t *count, const spryi_ranking *ranking)
 {
     const int on_cpu = spryi_class_is_cpu(ranking->device);
     for (int64_t i = *count - 1; i >= 0; i--)
         if (cases[i].features == &ranking->features) return &cases[i];
-    cases[*count] = (spryi_fit_case){.features = &ranking->features, .threads = on_cpu ? ranking->threads : 1};
+    cases[*count] = (fit_case){.features = &ranking->features, .threads = on_cpu ? ranking->threads : 1};
     return &cases[(*count)++];
 }
 
@@ -80,29 +469,21 @@ static spry_status fit(spry_context *context, spryi_own_class *own, const spry_o
                        spry_rates_fit_info *told, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_fit_case *cases = NULL;
-    spryi_fit_result result = {0};
+    fit_case *cases = NULL;
     int64_t n = 0;
     SPRYI_TRY(SPRYI_NEW(context, &cases, count, "cases of a fit", err));
     for (int64_t k = 0; k < count; k++) {
         const spry_observation *o = &observations[k];
         SPRYI_TRY(check(o, k, own, context, err));
-        spryi_fit_case *c = case_of(cases, &n, &o->explanation->ranking);
+        fit_case *c = case_of(cases, &n, &o->explanation->ranking);
         const int r = row_of(own, o);
         if (c->us[r] == 0 || o->time_us < c->us[r]) {
             c->us[r] = o->time_us;
             c->setup_us[r] = o->setup_us;
         }
     }
-    SPRYI_TRY(spryi_fit(context, own, cases, n, &result, err));
-    *told = (spry_rates_fit_info){.struct_size = sizeof *told,
-                                  .cases = n,
-                                  .error = result.error,
-                                  .error_before = result.error_before,
-                                  .loss = result.loss,
-                                  .loss_before = result.loss_before,
-                                  .worst_loss = result.worst,
-                                  .worst_loss_before = result.worst_before};
+    *told = (spry_rates_fit_info){.struct_size = sizeof *told, .cases = n};
+    SPRYI_TRY(search(context, own, cases, n, told, err));
 done:
     spryi_release(context, cases);
     return status;

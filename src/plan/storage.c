@@ -1,7 +1,6 @@
 /* What a format would take, told before it is built. */
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "choose/structure.h"
 #include "core/error.h"
 #include "plan/plan.h"
 #include "spry/tools.h"

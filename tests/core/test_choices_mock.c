@@ -1,7 +1,7 @@
 /* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors in both. */
 #include "choices_support.h"
 #include "choose/choose.h"
-#include "choose/few.h"
+#include "choose/rank.h"
 #include "core/matrix.h"
 #include "mock/mock.h"
 
