@@ -43,19 +43,6 @@ spry_status spryi_edges_read_head(spryi_text *text, spryi_block *block, spryi_ed
 spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char *end, spryi_entry *entry,
                             spryi_fault *fault);
 
-/* One block of lines, in arrays that have room for as many edges as it can hold. */
-typedef struct spryi_parsed_edges {
-    int64_t *rows, *cols;
-    void *values;
-    int64_t count, lines, aside; /* aside: bytes of comments and blank lines */
-    int64_t largest;             /* number of a node, from 0; -1: no edge */
-    spryi_entry_order order;
-    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
-} spryi_parsed_edges;
-
-/* edges_parse.c. type is that of to->values; SPRY_PATTERN where lines have no weight. */
-void spryi_edges_parse(const spryi_edges *edges, const spryi_block *block, spry_type type, spryi_parsed_edges *to);
-
 /* edges_read.c: a whole file. */
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 

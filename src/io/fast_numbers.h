@@ -1,5 +1,5 @@
 /*
- * Numbers in lines of text, as fast as they can be read: the first and second tier of io/mtx_parse.c, which says what
+ * Numbers in lines of text, as fast as they can be read: the first and second tier of io/mtx_entries.c, which says what
  * these are, for readers of other text too. Header-only, so that they become part of a reader's loop.
  */
 #ifndef SPRYI_FAST_NUMBERS_H

@@ -1,6 +1,6 @@
 /*
  * Matrix Market text, inside the reader: the head of a file, one line of it taken apart with care (mtx_line.c),
- * and all its entries taken apart by threads (mtx_entries.c, mtx_parse.c).
+ * and all its entries taken apart by threads (mtx_entries.c).
  *
  * Beyond the format's letter the reader accepts, since writers produce it: a UTF-8 byte order mark, CRLF, blanks
  * and tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and

@@ -8,10 +8,170 @@
  */
 #include "core/error.h"
 #include "core/memory.h"
-#include "io/mtx_parse.h"
+#include "io/entry_order.h"
+#include "io/fast_numbers.h"
+#include "io/mtx.h"
 #include "io/ordered_handover.h"
 
 #include <string.h>
+
+/* ---- lines to entries ---------------------------------------------------------------------------------- */
+
+/*
+ * Three tiers. What most files consist of, "i j -d.ddde-dd" with one blank between and at
+ * most 63 characters, is taken apart by a mask of the characters that are no digits: from one word to the
+ * next it is a few operations on bits, no loop and no branch that depends on the data, so that the processor
+ * works on several lines at a time. Numbers with more blanks or digits are read word by word, eight characters at
+ * once. All else, and whatever is wrong, goes to spryi_mtx_line.
+ */
+typedef struct parsed_block {
+    void *rows, *cols, *values;
+    int64_t count, lines;
+    int64_t aside; /* bytes of comments and blank lines */
+    spryi_entry_order order;
+    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
+} parsed_block;
+
+/* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
+SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                     const parsed_block *to, int64_t k)
+{
+    uint64_t mask = mask_of_words(p);
+    unsigned end = 0;
+    if (!array) {
+        if (!mask) return NULL;
+        unsigned i_end = FIRST(mask);
+        mask = DROP_FIRST(mask);
+        if (!mask) return NULL;
+        unsigned j_end = FIRST(mask), j_count = j_end - i_end - 1;
+        if (i_end - 1 > 7 || j_count - 1 > 7 || p[i_end] != ' ') return NULL;
+        uint64_t i = one_to_eight_digits(p, i_end), j = one_to_eight_digits(p + i_end + 1, j_count);
+        if (i - 1 >= (uint64_t)head->m || j - 1 >= (uint64_t)head->n) return NULL;
+        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* its value must be zero */
+        store_index(to->rows, wide, k, i - 1);
+        store_index(to->cols, wide, k, j - 1);
+        end = j_end;
+    }
+    if (type != SPRY_PATTERN) {
+        if (!array && p[end] != ' ') return NULL;
+        end = masked_value(p, array, mask, head->field == SPRYI_INTEGER, type, to->values, k);
+        if (end == 0) return NULL;
+    }
+    if (LIKELY(p[end] == '\n')) return p + end + 1;
+    return p[end] == '\r' && p[end + 1] == '\n' ? p + end + 2 : NULL;
+}
+
+/* The line at p as entry k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
+SPRYI_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                   const parsed_block *to, int64_t k)
+{
+    while (*p == ' ' || *p == '\t') p++;
+    if (!array) {
+        uint64_t i, j;
+        p = fast_index(p, &i);
+        if (!p || i - 1 >= (uint64_t)head->m) return NULL;
+        p = fast_blanks(p);
+        if (!p) return NULL;
+        p = fast_index(p, &j);
+        if (!p || j - 1 >= (uint64_t)head->n) return NULL;
+        if (__builtin_expect(i == j && head->symmetry == SPRY_SKEW_SYMMETRIC, 0)) return NULL; /* must be zero */
+        store_index(to->rows, wide, k, i - 1);
+        store_index(to->cols, wide, k, j - 1);
+        if (type != SPRY_PATTERN) {
+            p = fast_blanks(p);
+            if (!p) return NULL;
+        }
+    }
+    if (type != SPRY_PATTERN) {
+        p = fast_value(p, head->field == SPRYI_INTEGER, type, to->values, k);
+        if (!p) return NULL;
+    }
+    if (__builtin_expect(*p != '\n', 0)) {
+        while (spryi_is_blank(*p)) p++;
+        if (*p != '\n') return NULL;
+    }
+    return p + 1;
+}
+
+static void store_entry(const spryi_entry *entry, int wide, int array, spry_type type, const parsed_block *to,
+                        int64_t k)
+{
+    if (!array) {
+        store_index(to->rows, wide, k, (uint64_t)entry->i);
+        store_index(to->cols, wide, k, (uint64_t)entry->j);
+    }
+    if (type == SPRY_F64) ((double *)to->values)[k] = entry->f64;
+    if (type == SPRY_F32) ((float *)to->values)[k] = entry->f32;
+}
+
+/* ---- a block ----------------------------------------------------------------------------------- */
+
+SPRYI_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int wide, int array, spry_type type,
+                           parsed_block *to)
+{
+    const char *p = block->text;
+    const char *masked_end = last_line_start(block, MASKED_BYTES + 16), *fast_end = last_line_start(block, 8);
+    int64_t k = 0, others = 0, aside = 0;
+    to->bad = NULL;
+    while (p < block->end) {
+        if (LIKELY(p < masked_end)) {
+            const char *next = masked_line(head, p, wide, array, type, to, k);
+            if (LIKELY(next != NULL)) {
+                p = next;
+                k++;
+                continue;
+            }
+        }
+        if (p < fast_end) {
+            const char *next = fast_line(head, p, wide, array, type, to, k);
+            if (LIKELY(next != NULL && next - p <= SPRYI_LINE_BYTES)) {
+                p = next;
+                k++;
+                continue;
+            }
+        }
+        spryi_entry entry;
+        const char *end = spryi_line_end(p, block->end);
+        spryi_line kind = spryi_mtx_line(head, p, end, &entry, NULL);
+        if (kind == SPRYI_LINE_BAD) {
+            to->bad = p;
+            break;
+        }
+        if (kind == SPRYI_LINE_ENTRY) {
+            store_entry(&entry, wide, array, type, to, k);
+            k++;
+        } else {
+            others++;
+            aside += end - p + 1;
+        }
+        p = end < block->end ? end + 1 : end;
+    }
+    to->count = k;
+    to->lines = k + others;
+    to->aside = aside;
+}
+
+/*
+ * type is that of to->values; SPRY_PATTERN where lines have no value. The arrays have room for as many entries as
+ * the block can hold.
+ */
+static void parse(const spryi_mtx *head, const spryi_block *block, spry_index_type index_type, spry_type type,
+                  parsed_block *to)
+{
+    const int wide = index_type == SPRY_I64;
+#define PARSE(tag, s, v, c, argument)                                                                                  \
+    if ((int)type == (int)spryi_type_##s)                                                                              \
+        head->array ? parse_as(head, block, 0, 1, (spry_type)spryi_type_##s, to)                                       \
+        : wide      ? parse_as(head, block, 1, 0, (spry_type)spryi_type_##s, to)                                       \
+                    : parse_as(head, block, 0, 0, (spry_type)spryi_type_##s, to);
+    SPRYI_PLAIN_ROWS(PARSE, 0)
+#undef PARSE
+    if (type == SPRY_PATTERN)
+        wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
+    if (head->array) return;
+    to->order = wide ? spryi_order_of(to->rows, to->cols, SPRY_I64, to->count)
+                     : spryi_order_of(to->rows, to->cols, SPRY_I32, to->count);
+}
 
 typedef struct job {
     spryi_text *text;
@@ -57,7 +217,7 @@ static spry_status explain_surplus(const job *work, const spryi_block *block, in
     return spryi_fail(err, SPRY_INTERNAL, NULL, "surplus entry not found again");
 }
 
-static spry_status claim_range(job *work, const spryi_block *block, const spryi_parsed *from, int64_t *at,
+static spry_status claim_range(job *work, const spryi_block *block, const parsed_block *from, int64_t *at,
                                spry_error *err)
 {
     int64_t left = work->head->entries - work->count;
@@ -78,7 +238,7 @@ static spry_status claim_range(job *work, const spryi_block *block, const spryi_
     return spryi_mtx_check_aside(work->text, work->aside, work->lines, err);
 }
 
-static void append(const spryi_mtx_entries *entries, const spryi_parsed *from, int64_t at)
+static void append(const spryi_mtx_entries *entries, const parsed_block *from, int64_t at)
 {
     size_t index_bytes = spry_index_type_bytes(entries->index_type), value_bytes = spry_type_bytes(entries->value_type);
     size_t count = (size_t)from->count;
@@ -93,7 +253,7 @@ static void append(const spryi_mtx_entries *entries, const spryi_parsed *from, i
 static void work_through(void *job_of_text, spryi_block *block, void *parsed)
 {
     job *work = job_of_text;
-    spryi_parsed *own = parsed;
+    parsed_block *own = parsed;
     while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
         spry_error error = {0};
         int64_t at = 0;
@@ -101,7 +261,7 @@ static void work_through(void *job_of_text, spryi_block *block, void *parsed)
         int finished = block->finished;
         if (status == SPRY_OK && !finished) {
             spry_type type = work->head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : work->parsed_type;
-            spryi_mtx_parse(work->head, block, work->entries->index_type, type, own);
+            parse(work->head, block, work->entries->index_type, type, own);
         }
         spryi_handover_wait(&work->next_block, block->number);
         int mine = work->status == SPRY_OK;
@@ -121,7 +281,7 @@ static void work_through(void *job_of_text, spryi_block *block, void *parsed)
 
 static void release_parsed(spry_context *context, void *parsed)
 {
-    spryi_parsed *p = parsed;
+    parsed_block *p = parsed;
     spryi_release(context, p->rows);
     spryi_release(context, p->cols);
     spryi_release(context, p->values);
@@ -130,7 +290,7 @@ static void release_parsed(spry_context *context, void *parsed)
 static spry_status create_parsed(const void *job_of_text, void *parsed, spry_error *err)
 {
     const job *work = job_of_text;
-    spryi_parsed *p = parsed;
+    parsed_block *p = parsed;
     spry_context *context = work->text->context;
     size_t index_bytes = spry_index_type_bytes(work->entries->index_type);
     const spryi_mtx *head = work->head;
@@ -168,7 +328,7 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)
 spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err)
 {
-    static const spryi_readers readers = {sizeof(spryi_parsed), create_parsed, release_parsed, work_through};
+    static const spryi_readers readers = {sizeof(parsed_block), create_parsed, release_parsed, work_through};
     spry_context *context = text->context;
     *entries = (spryi_mtx_entries){.index_type = index_type,
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,

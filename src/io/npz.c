@@ -4,14 +4,275 @@
  */
 #include "io/npz.h"
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/mtx.h"
-#include "io/npy.h"
 #include "io/source.h"
+#include "io/zip.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- one array of NumPy within a .npz -------------------------------------------------------------------------------- */
+
+/* Its head (NumPy Enhancement Proposal 1), and its elements as they are needed. */
+enum { DIMENSIONS = 3 };
+
+typedef struct npy_array {
+    const char *name; /* of the member */
+    char kind;        /* NumPy's letter: f, i, u, b, c, S, U */
+    int item_bytes;
+    int swapped; /* elements have the other byte order than this machine */
+    int fortran; /* the first dimension runs fastest */
+    int dimensions;
+    int64_t shape[DIMENSIONS]; /* 1 where there is no such dimension */
+    int64_t count;             /* of elements */
+} npy_array;
+
+enum { HEAD_BYTES = 4096, BUFFER_BYTES = 64 << 10 };
+
+static spry_status fail(const spryi_zip *zip, const npy_array *npy, spry_status status, const char *what,
+                        spry_error *err)
+{
+    return spryi_fail_file(err, status, zip->text->name, 0, "%s: %s", npy->name, what);
+}
+
+/* ---- the head, a dictionary as Python writes it -------------------------------------------------- */
+
+/* Behind the key and its colon; NULL: there is no such key. */
+static const char *value_of(const char *head, const char *key)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "'%s'", key);
+    const char *p = strstr(head, quoted);
+    if (!p) return NULL;
+    p += strlen(quoted);
+    while (*p == ' ' || *p == ':') p++;
+    return p;
+}
+
+/* '<f8', '|b1': byte order, kind and bytes of an element, of text characters. */
+static int take_type(const char *p, npy_array *npy)
+{
+    const int big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    int64_t bytes;
+    int past;
+    if (!p || p[0] != '\'' || !p[1] || !strchr("<>|=", p[1]) || !p[2] || !strchr("fiubcSU", p[2])) return 0;
+    const char *stop = spryi_read_digits(p + 3, p + strlen(p), &bytes, &past);
+    if (stop == p + 3 || *stop != '\'' || past || bytes < 1 || bytes > 256) return 0;
+    npy->kind = p[2];
+    npy->item_bytes = (int)(p[2] == 'U' ? 4 * bytes : bytes);
+    npy->swapped = p[1] == (big ? '<' : '>');
+    return 1;
+}
+
+/* (), (5,), (5, 3) */
+static int take_shape(const char *p, npy_array *npy)
+{
+    npy->count = 1;
+    npy->dimensions = 0;
+    for (int d = 0; d < DIMENSIONS; d++) npy->shape[d] = 1;
+    if (!p || *p++ != '(') return 0;
+    for (;;) {
+        int past;
+        while (*p == ' ' || *p == ',') p++;
+        if (*p == ')') return 1;
+        if (npy->dimensions == DIMENSIONS) return 0;
+        int64_t *extent = &npy->shape[npy->dimensions++];
+        const char *stop = spryi_read_digits(p, p + strlen(p), extent, &past);
+        if (stop == p || past || __builtin_mul_overflow(npy->count, *extent, &npy->count) ||
+            npy->count > INT64_MAX / 64)
+            return 0;
+        p = stop;
+    }
+}
+
+static spry_status read_head(spryi_zip *zip, npy_array *npy, spry_error *err)
+{
+    unsigned char start[12];
+    char head[HEAD_BYTES];
+    SPRYI_OK_OR_RETURN(zip->left < 10 ? fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err)
+                                      : spryi_zip_read(zip, start, 10, err));
+    if (memcmp(start, "\x93NUMPY", 6) != 0) return fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err);
+    int64_t bytes = start[8] | start[9] << 8;
+    if (start[6] > 1) {
+        SPRYI_OK_OR_RETURN(spryi_zip_read(zip, start + 10, 2, err));
+        bytes |= (int64_t)start[10] << 16 | (int64_t)start[11] << 24;
+    }
+    if (start[6] < 1 || start[6] > 3 || bytes >= HEAD_BYTES)
+        return fail(zip, npy, SPRY_UNSUPPORTED, "is a NumPy array of an unknown version, or of named fields", err);
+    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, head, bytes, err));
+    head[bytes] = '\0';
+    const char *fortran = value_of(head, "fortran_order");
+    if (!take_type(value_of(head, "descr"), npy))
+        return fail(zip, npy, SPRY_UNSUPPORTED, "has elements of an unknown type, expected numbers", err);
+    if (!fortran || !take_shape(value_of(head, "shape"), npy))
+        return fail(zip, npy, SPRY_BAD_FILE, "has a head that makes no sense", err);
+    npy->fortran = strncmp(fortran, "True", 4) == 0;
+    int64_t expected;
+    if (__builtin_mul_overflow(npy->count, npy->item_bytes, &expected) || expected != zip->left)
+        return fail(zip, npy, SPRY_BAD_FILE, "has another number of bytes than its shape tells", err);
+    return SPRY_OK;
+}
+
+/* *there 0: the archive has no such member, and *npy means nothing. Otherwise one of the next three has to follow. */
+static spry_status open_npy(spryi_zip *zip, const char *name, npy_array *npy, int *there, spry_error *err)
+{
+    int64_t bytes;
+    *npy = (npy_array){.name = name};
+    *there = 0;
+    SPRYI_OK_OR_RETURN(spryi_zip_open_member(zip, name, &bytes, err));
+    *there = bytes >= 0;
+    return *there ? read_head(zip, npy, err) : SPRY_OK;
+}
+
+/* "float64", "int32", as NumPy calls the type: at most 23 characters. */
+static void name_type(const npy_array *npy, char *to, size_t size)
+{
+    const char *kind = npy->kind == 'f' ? "float" : npy->kind == 'i' ? "int" : npy->kind == 'u' ? "uint" : "complex";
+    if (npy->kind == 'b')
+        snprintf(to, size, "bool");
+    else
+        snprintf(to, size, "%s%d", kind, 8 * npy->item_bytes);
+}
+
+/* ---- elements ----------------------------------------------------------------------------------- */
+
+static void swap_bytes(unsigned char *data, int64_t count, int item_bytes)
+{
+    for (int64_t k = 0; k < count; k++, data += item_bytes)
+        for (int b = 0; b < item_bytes / 2; b++) {
+            const unsigned char byte = data[b];
+            data[b] = data[item_bytes - 1 - b];
+            data[item_bytes - 1 - b] = byte;
+        }
+}
+
+/* The next `count` elements, in this machine's byte order. */
+static spry_status read_elements(spryi_zip *zip, const npy_array *npy, void *to, int64_t count, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, to, count * npy->item_bytes, err));
+    if (npy->swapped) swap_bytes(to, count, npy->item_bytes);
+    return SPRY_OK;
+}
+
+/* Text of one element, at most size - 1 characters. */
+static spry_status read_text(spryi_zip *zip, const npy_array *npy, char *to, size_t size, spry_error *err)
+{
+    unsigned char data[1024];
+    const int width = npy->kind == 'U' ? 4 : 1;
+    if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->item_bytes > (int)sizeof data)
+        return fail(zip, npy, SPRY_BAD_FILE, "expected a word", err);
+    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, data, npy->item_bytes, err));
+    size_t length = 0;
+    for (int c = 0; c < npy->item_bytes / width && length + 1 < size; c++) {
+        const unsigned char byte = data[c * width + (npy->swapped && width == 4 ? 3 : 0)];
+        if (byte == 0) break;
+        to[length++] = byte < 0x7f ? (char)byte : '?';
+    }
+    to[length] = '\0';
+    return spryi_zip_close_member(zip, err);
+}
+
+#define EVERY_INTEGER(DO)                                                                                              \
+    DO('i', int8_t)                                                                                                    \
+    DO('i', int16_t)                                                                                                   \
+    DO('i', int32_t)                                                                                                   \
+    DO('i', int64_t) DO('u', uint8_t) DO('u', uint16_t) DO('u', uint32_t) DO('u', uint64_t) DO('b', uint8_t)
+
+/* Returns the first of `checked` elements that is out of range; `count` where none is. */
+static int64_t take_integers(const npy_array *npy, const void *data, int64_t count, void *to, spry_index_type type,
+                             int64_t at, int64_t checked, int64_t least, int64_t most)
+{
+    int64_t odd = count;
+#define TAKE(letter, ctype)                                                                                            \
+    if (npy->kind == (letter) && npy->item_bytes == (int)sizeof(ctype)) {                                              \
+        for (int64_t k = 0; k < count; k++) {                                                                          \
+            const int64_t value = (int64_t)((const ctype *)data)[k];                                                   \
+            if (at + k < checked && (value < least || value > most) && odd == count) odd = k;                          \
+            spryi_set_index(to, type, at + k, value);                                                                  \
+        }                                                                                                              \
+    }
+    EVERY_INTEGER(TAKE)
+#undef TAKE
+    return odd;
+}
+
+static int is_integer(const npy_array *npy)
+{
+#define IS(letter, ctype)                                                                                              \
+    if (npy->kind == (letter) && npy->item_bytes == (int)sizeof(ctype)) return 1;
+    EVERY_INTEGER(IS)
+#undef IS
+    return 0;
+}
+
+/* Whole numbers, the first `checked` of which have to be least .. most, in an array of the type. */
+static spry_status read_integers(spryi_zip *zip, const npy_array *npy, void *to, spry_index_type type, int64_t checked,
+                                 int64_t least, int64_t most, spry_error *err)
+{
+    if (!is_integer(npy)) return fail(zip, npy, SPRY_BAD_FILE, "expected whole numbers", err);
+    int64_t *buffer = NULL;
+    spry_context *context = zip->text->context;
+    spry_status status = spryi_allocate(context, (void **)&buffer, 1, BUFFER_BYTES, "a part of an array", err);
+    const int64_t each = BUFFER_BYTES / npy->item_bytes;
+    for (int64_t at = 0, count; status == SPRY_OK && at < npy->count; at += count) {
+        count = npy->count - at < each ? npy->count - at : each;
+        status = read_elements(zip, npy, buffer, count, err);
+        if (status != SPRY_OK) break;
+        const int64_t odd = take_integers(npy, buffer, count, to, type, at, checked, least, most);
+        if (odd < count)
+            status = spryi_fail_file(err, SPRY_BAD_FILE, zip->text->name, 0,
+                                     "%s: element %lld is not within %lld .. %lld", npy->name, (long long)(at + odd),
+                                     (long long)least, (long long)most);
+    }
+    spryi_release(context, buffer);
+    return status == SPRY_OK ? spryi_zip_close_member(zip, err) : status;
+}
+
+/* Rounded once: a whole number goes to f32 by no detour. */
+static void take_values(const npy_array *npy, const void *data, int64_t count, void *to, spry_type type, int64_t at)
+{
+#define TAKE(letter, ctype)                                                                                            \
+    if (npy->kind == (letter) && npy->item_bytes == (int)sizeof(ctype)) {                                              \
+        for (int64_t k = 0; k < count; k++) {                                                                          \
+            const ctype value = ((const ctype *)data)[k];                                                              \
+            if (type == SPRY_F64) ((double *)to)[at + k] = (double)value;                                              \
+            if (type == SPRY_F32) ((float *)to)[at + k] = (float)value;                                                \
+        }                                                                                                              \
+    }
+    EVERY_INTEGER(TAKE)
+    TAKE('f', float)
+    TAKE('f', double)
+#undef TAKE
+    if (npy->kind == 'f' && npy->item_bytes == 2)
+        for (int64_t k = 0; k < count; k++) spryi_set_value(to, type, at + k, spryi_value_at(data, SPRY_F16, k));
+}
+
+/* Values, rounded to f32 or f64; to SPRY_PATTERN: none are kept. SPRY_UNSUPPORTED where they are complex, say. */
+static spry_status read_real_values(spryi_zip *zip, const npy_array *npy, void *to, spry_type type, spry_error *err)
+{
+    const int is_float = npy->kind == 'f' && (npy->item_bytes == 2 || npy->item_bytes == 4 || npy->item_bytes == 8);
+    if (!is_float && !is_integer(npy)) {
+        char name[24];
+        name_type(npy, name, sizeof name);
+        return spryi_fail_file(err, SPRY_UNSUPPORTED, zip->text->name, 0,
+                               "%s: values are %s; real numbers of at most 64 bits, whole ones and bool are read",
+                               npy->name, npy->kind == 'S' || npy->kind == 'U' ? "text" : name);
+    }
+    double *buffer = NULL;
+    spry_context *context = zip->text->context;
+    spry_status status = spryi_allocate(context, (void **)&buffer, 1, BUFFER_BYTES, "a part of an array", err);
+    const int64_t each = BUFFER_BYTES / npy->item_bytes;
+    for (int64_t at = 0, count; status == SPRY_OK && at < npy->count; at += count) {
+        count = npy->count - at < each ? npy->count - at : each;
+        status = read_elements(zip, npy, buffer, count, err);
+        if (status == SPRY_OK) take_values(npy, buffer, count, to, type, at);
+    }
+    spryi_release(context, buffer);
+    return status == SPRY_OK ? spryi_zip_close_member(zip, err) : status;
+}
 
 typedef struct npz {
     spryi_zip zip;
@@ -20,7 +281,7 @@ typedef struct npz {
     char format[16], field[24];
     spryi_mtx head; /* sizes, field */
     spry_type type; /* of the values kept */
-    spryi_npy data; /* of the latest array of values */
+    npy_array data; /* of the latest array of values */
     spryi_mtx_entries entries;
     void *values;             /* of blocks and diagonals, as they lie in the file */
     void *indices, *pointers; /* pointers: 64 bits */
@@ -38,10 +299,10 @@ static spry_status bad(const npz *f, spry_error *err, const char *what)
 
 /* ---- members ------------------------------------------------------------------------------------ */
 
-static spry_status open_array(npz *f, const char *name, int dimensions, spryi_npy *npy, spry_error *err)
+static spry_status open_array(npz *f, const char *name, int dimensions, npy_array *npy, spry_error *err)
 {
     int there;
-    SPRYI_OK_OR_RETURN(spryi_npy_open(&f->zip, name, npy, &there, err));
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, name, npy, &there, err));
     if (!there)
         return spryi_fail_file(err, SPRY_BAD_FILE, f->name, 0, "has no member %s, expected a file of %s", name,
                                "scipy.sparse.save_npz");
@@ -54,38 +315,38 @@ static spry_status open_array(npz *f, const char *name, int dimensions, spryi_np
 static spry_status read_indices(npz *f, const char *name, spry_index_type type, void **to, int64_t *count,
                                 int64_t checked, int64_t least, int64_t most, spry_error *err)
 {
-    spryi_npy npy;
+    npy_array npy;
     SPRYI_OK_OR_RETURN(open_array(f, name, 1, &npy, err));
     if (*count >= 0 && npy.count != *count)
         return spryi_fail_file(err, SPRY_BAD_FILE, f->name, 0, "%s has %lld elements, expected %lld", name,
                                (long long)npy.count, (long long)*count);
     *count = npy.count;
     SPRYI_OK_OR_RETURN(spryi_allocate(f->context, to, npy.count, spry_index_type_bytes(type), name, err));
-    return spryi_npy_read_integers(&f->zip, &npy, *to, type, checked < 0 ? npy.count : checked, least, most, err);
+    return read_integers(&f->zip, &npy, *to, type, checked < 0 ? npy.count : checked, least, most, err);
 }
 
 /* The matrix's field follows the type of its values. */
 static spry_status read_values(npz *f, int dimensions, void **to, spry_type type, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(open_array(f, "data.npy", dimensions, &f->data, err));
-    spryi_npy_type_name(&f->data, f->field, sizeof f->field);
+    name_type(&f->data, f->field, sizeof f->field);
     f->head.field = f->data.kind == 'f' ? SPRYI_REAL : SPRYI_INTEGER;
     if (type != SPRY_PATTERN)
         SPRYI_OK_OR_RETURN(spryi_allocate(f->context, to, f->data.count, spry_type_bytes(type), "values", err));
-    return spryi_npy_read_values(&f->zip, &f->data, *to, type, err);
+    return read_real_values(&f->zip, &f->data, *to, type, err);
 }
 
-static spry_status read_head(npz *f, const spryi_text *text, const spry_read_options *options, spry_error *err)
+static spry_status read_sizes(npz *f, const spryi_text *text, const spry_read_options *options, spry_error *err)
 {
     int there;
     int64_t *shape = NULL, two = 2;
-    spryi_npy npy;
-    SPRYI_OK_OR_RETURN(spryi_npy_open(&f->zip, "format.npy", &npy, &there, err));
+    npy_array npy;
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "format.npy", &npy, &there, err));
     if (!there)
         return spryi_fail_file(err, SPRY_UNSUPPORTED, f->name, 0,
                                "is a zip archive without the member format.npy of scipy.sparse.save_npz; if it holds a "
                                "matrix file, unpack it (unzip)");
-    SPRYI_OK_OR_RETURN(spryi_npy_read_text(&f->zip, &npy, f->format, sizeof f->format, err));
+    SPRYI_OK_OR_RETURN(read_text(&f->zip, &npy, f->format, sizeof f->format, err));
     spry_status status = read_indices(f, "shape.npy", SPRY_I64, (void **)&shape, &two, -1, 0, INT64_MAX / 64, err);
     if (status == SPRY_OK) {
         f->head = (spryi_mtx){.name = f->name, .m = shape[0], .n = shape[1]};
@@ -93,7 +354,7 @@ static spry_status read_head(npz *f, const spryi_text *text, const spry_read_opt
     }
     spryi_release(f->context, shape);
     if (status != SPRY_OK) return status;
-    SPRYI_OK_OR_RETURN(spryi_npy_open(&f->zip, "data.npy", &npy, &there, err));
+    SPRYI_OK_OR_RETURN(open_npy(&f->zip, "data.npy", &npy, &there, err));
     const double entries = there ? 2 * (double)npy.count : 0;
     return spryi_note_needs(8 * (f->head.m + 1), spryi_text_enough(text, entries, f->head.m, SPRY_I64), "offsets", err);
 }
@@ -155,7 +416,7 @@ static spry_status read_coo(npz *f, spry_error *err)
 }
 
 /* Where element (a, b, c) of an array lies among its values. */
-static int64_t place(const spryi_npy *npy, int64_t a, int64_t b, int64_t c)
+static int64_t place(const npy_array *npy, int64_t a, int64_t b, int64_t c)
 {
     return npy->fortran ? (c * npy->shape[1] + b) * npy->shape[0] + a : (a * npy->shape[1] + b) * npy->shape[2] + c;
 }
@@ -265,7 +526,7 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
              .entries = {.value_type = read_as}};
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_zip_open(&f.zip, text, err));
-    SPRYI_TRY(read_head(&f, text, options, err));
+    SPRYI_TRY(read_sizes(&f, text, options, err));
     SPRYI_TRY(read_entries(&f, err));
     spryi_mtx_entries *e = &f.entries;
     e->order = e->index_type == SPRY_I32 ? spryi_order_of(e->rows, e->cols, SPRY_I32, e->count)
