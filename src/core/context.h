@@ -1,9 +1,9 @@
 #ifndef SPRYI_CONTEXT_H
 #define SPRYI_CONTEXT_H
 
-#include "core/block_cache.h"
 #include "core/choices.h"
 #include "core/cpu_features.h"
+#include "core/memory.h"
 #include "core/pool.h"
 #include "core/rates.h"
 #include "core/tuning.h"

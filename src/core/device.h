@@ -193,7 +193,7 @@ struct spryi_driver {
     void (*close)(const void *state);           /* the context is gone. NULL: nothing to do */
 };
 
-/* ---- devices of a context ------------------------------------------------------------------------------------ */
+/* ---- devices of a context ------------------------------------------------------------------------------ */
 
 /* The device of a number, found at the first need; NULL: there is none of that number. */
 const spryi_device *spryi_device_at(const spry_context *context, int number);

@@ -414,7 +414,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     return SPRY_OK;
 }
 
-/* ---- structure alone --------------------------------------------------------------------------------------------- */
+/* ---- structure alone ----------------------------------------------------------------------------------- */
 
 typedef struct range_job {
     const void *indices;

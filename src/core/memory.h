@@ -4,6 +4,8 @@
 
 #include "spry/spry.h"
 
+#include <pthread.h>
+
 enum { SPRYI_ALIGNMENT = 64 };
 
 /*
@@ -83,5 +85,35 @@ void spryi_release(spry_context *context, void *pointer);
 /* Allocates into a typed pointer: SPRYI_TRY(SPRYI_NEW(context, &Ap, m + 1, "row offsets", err)); */
 #define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
     spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
+
+/* ---- blocks that are kept -------------------------------------------------------------------------------- */
+
+/*
+ * Large blocks that are given back stay with their context for its next large ones. The system clears each page that
+ * it hands out, which takes as long as filling it: half of the time that a plan's storage takes to make.
+ *
+ * Cached blocks are offered to the system (MADV_FREE), which takes their pages, without asking, when memory is short;
+ * they are no part of spry_context_bytes. At most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's
+ * memory; with them a context holds no more than its peak, and an eighth more where blocks serve for smaller ones.
+ * Never where the user's hooks allocate, in a context without caches, nor under AddressSanitizer, which would miss that
+ * a block is used after it was released.
+ */
+enum { SPRYI_MOST_CACHED_BLOCKS = 16 };
+
+typedef struct spryi_block_cache {
+    pthread_mutex_t lock;
+    int count;
+    int64_t bytes; /* of all that may have pages */
+    struct {
+        void *block;
+        size_t bytes, touched;        /* of address space, and from the start on what may have pages */
+    } list[SPRYI_MOST_CACHED_BLOCKS]; /* the oldest first */
+} spryi_block_cache;
+
+/* Frees all; returns how many bytes. */
+int64_t spryi_block_cache_release(spry_context *context);
+
+/* How many bytes that would be. */
+int64_t spryi_block_cache_bytes(const spry_context *context);
 
 #endif

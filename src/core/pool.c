@@ -24,7 +24,7 @@ enum {
     STACK_BYTES = 1 << 20
 };
 
-/* ---- sleeping --------------------------------------------------------------------------------------------- */
+/* ---- sleeping ------------------------------------------------------------------------------------------ */
 
 /* Returns when the word is not `seen`, when it is woken, or for no reason. */
 static void sleep_on(atomic_uint *word, unsigned seen)
@@ -49,7 +49,7 @@ static int changes_until(const atomic_uint *word, unsigned seen, double until)
     return 0;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------ */
+/* ---- tasks --------------------------------------------------------------------------------------------- */
 
 /* Takes a task of the call under way: `own` if it can be had. -1: all are taken. */
 static int claim(spryi_pool *pool, int own)
@@ -127,7 +127,7 @@ static void *work(void *argument)
     }
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------ */
+/* ---- calls --------------------------------------------------------------------------------------------- */
 
 /* Threads for so many tasks, as far as they can be had. Signals are for the program's own threads. */
 static void start_threads(spryi_pool *pool, int tasks)
@@ -265,7 +265,7 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
                             "%s: threads is %d, expected 0 to %d", of, threads, SPRYI_MOST_THREADS);
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 /*
  * Blocks of work are dealt out to threads: each has a queue of its own, with the same blocks in every run, so that they

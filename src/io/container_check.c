@@ -28,7 +28,7 @@ uint64_t spryi_container_checksum(const spryi_container_head *head)
     return XXH3_64bits(page, sizeof page);
 }
 
-/* ---- structure --------------------------------------------------------------------------------------------------- */
+/* ---- structure ----------------------------------------------------------------------------------------- */
 
 /* The faults of a chunk beside its hash; the larger, the worse. */
 typedef enum fault { SOUND, FALLS, OUT_OF_RANGE, UNSORTED } fault;
@@ -105,7 +105,7 @@ static fault structure_of(const spry_arrays *a, const spryi_container_part *part
     return structure_as(a, part, first, last, SPRY_I32, SPRY_I32);
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+/* ---- chunks -------------------------------------------------------------------------------------------- */
 
 /* The findings about one part. */
 typedef struct finding {

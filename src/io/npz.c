@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one array of NumPy within a .npz -------------------------------------------------------------------------------- */
+/* ---- one array of NumPy within a .npz ------------------------------------------------------------------ */
 
 /* Its head (NumPy Enhancement Proposal 1), and its elements as they are needed. */
 enum { DIMENSIONS = 3 };

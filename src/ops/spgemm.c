@@ -146,7 +146,7 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     return SPRY_OK;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------ */
+/* ---- plans --------------------------------------------------------------------------------------------- */
 
 /* What a plan is made for: one product need not be counted before it is filled. */
 typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
@@ -436,7 +436,7 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
     spryi_context_release(context);
 }
 
-/* ---- one product --------------------------------------------------------------------------------------------- */
+/* ---- one product --------------------------------------------------------------------------------------- */
 
 spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
                         const spry_spgemm_options *options, spry_error *err)

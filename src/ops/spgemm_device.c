@@ -24,7 +24,7 @@ typedef struct spryi_spgemm_there {
     spryi_device_product product;
 } there;
 
-/* ---- device memory, counted; all work of a product is in the default stream ---------------------------------- */
+/* ---- device memory, counted; all work of a product is in the default stream ---------------------------- */
 
 /* Bytes that come to be held. */
 static void hold(spry_spgemm_plan *plan, int64_t bytes)
@@ -283,7 +283,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     return in_device(plan, count_there, err);
 }
 
-/* ---- C ----------------------------------------------------------------------------------------------------- */
+/* ---- C ------------------------------------------------------------------------------------------------- */
 
 /* C's arrays, on the host or the device; adopted at once. */
 static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)

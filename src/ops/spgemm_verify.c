@@ -171,7 +171,7 @@ static spry_status check_random(spry_context *context, check *v, spry_error *err
     return SPRY_OK;
 }
 
-/* ---- structure and every value ----------------------------------------------------------------------------- */
+/* ---- structure and every value ------------------------------------------------------------------------- */
 
 static void check_exact_row(const check *v, int part, int64_t i, spry_spgemm_verification *found)
 {
@@ -271,7 +271,7 @@ static void inspect(const spry_context *context, check *v)
     }
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------------ */
+/* ---- the call ------------------------------------------------------------------------------------------ */
 
 static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
                                    const spry_spgemm_options *o, spry_thoroughness how, spry_error *err)

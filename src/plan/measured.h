@@ -34,7 +34,7 @@ spry_status spryi_measure_plan(spry_spmv_plan **plan, const spry_spmv_options *o
 spry_status spryi_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                               const spry_spmv_options *options, spryi_trial *trial, spry_error *err);
 
-/* ---- plan.c ------------------------------------------------------------------------------------------------------ */
+/* ---- plan.c -------------------------------------------------------------------------------------------- */
 
 /* The plan in a format that was chosen: kernel, storage and all beside it. After a failure nothing of them is left. */
 spry_status spryi_build_choice(spry_spmv_plan *plan, const spry_spmv_options *options, const spryi_choice *choice,

@@ -13,11 +13,493 @@
  * 1/(srs ssrs) of the size beside the first. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous Sparse
  * Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2; aggregation is this library's.
  */
+#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "reorder/order.h"
 
 #include <string.h>
+
+/* ---- groups -------------------------------------------------------------------------------------------- */
+
+/* Groups of nodes, which become the nodes of a smaller graph. */
+typedef struct node_groups {
+    int32_t count;
+    int32_t *of;      /* node -> its group */
+    int32_t *starts;  /* count + 1 */
+    int32_t *members; /* of group g: members[starts[g] .. starts[g+1]-1] */
+} node_groups;
+
+/*
+ * Direct aggregation along the levels of a Cuthill-McKee ordering.
+ *
+ *     level  0   1   2   3   4   5           groups lie along the levels, `depth` of them deep, like bricks:
+ *                +-----+ +-----+
+ *            o   | o o | | o o |             compact groups of s rows would leave s^(1/d) times fewer, thicker levels
+ *                | o o | | o o |             in d dimensions, and multiply the bandwidth by that; bricks multiply it
+ *            o   +-----+ +-----+             by little more than their depth, whatever their size
+ *                | o o | | o o |
+ *                +-----+ +-----+
+ *
+ * In each band of levels: the first node that has no group begins one, which grows breadth first inside the band. A
+ * piece smaller than half joins the neighbour it has most links to, or else the last such piece of the band. Bands hold
+ * `target` at least, so narrow levels are put together; components smaller than that share one.
+ *
+ * Bands do not look at each other: threads share them, and the groups are the same. Cost: O(edges).
+ */
+
+typedef struct work {
+    const spryi_graph *g;
+    const spryi_levels *levels;
+    const int32_t *weight;
+    int64_t target;
+    int32_t *group; /* of a node; groups of a band are numbered from the band's first node on */
+    int32_t *size;  /* of a group */
+    int32_t *queue; /* members in the order in which they came, band by band */
+    int32_t *tally; /* links from a piece to a group; zero between pieces */
+    int32_t *bands; /* band_count + 1 nodes where bands begin */
+    int64_t band_count;
+} work;
+
+static void clear_groups(spry_context *context, node_groups *groups)
+{
+    spryi_release(context, groups->of);
+    spryi_release(context, groups->starts);
+    spryi_release(context, groups->members);
+    *groups = (node_groups){0};
+}
+
+static int64_t weight_of(const work *w, int32_t node)
+{
+    return w->weight ? w->weight[node] : 1;
+}
+
+/* ---- bands ------------------------------------------------------------------------------------------ */
+
+static int64_t weight_between(const work *w, int32_t begin, int32_t end)
+{
+    if (!w->weight) return end - begin;
+    int64_t sum = 0;
+    for (int32_t v = begin; v < end; v++) sum += w->weight[v];
+    return sum;
+}
+
+/* A band ends where it has depth levels and target; the last of a component, if too small, joins the one before. */
+static void cut_component(work *w, int64_t first_level, int64_t end_level, int depth)
+{
+    const int32_t *levels = w->levels->levels;
+    const int64_t first_band = w->band_count;
+    int64_t size = 0, deep = 0;
+    w->bands[w->band_count++] = levels[first_level];
+    for (int64_t l = first_level; l < end_level; l++) {
+        if (deep >= depth && size >= w->target) {
+            w->bands[w->band_count++] = levels[l];
+            size = deep = 0;
+        }
+        size += weight_between(w, levels[l], levels[l + 1]);
+        deep++;
+    }
+    if (2 * size < w->target && w->band_count - first_band > 1) w->band_count--;
+}
+
+static void cut_bands(work *w, int depth)
+{
+    const spryi_levels *levels = w->levels;
+    int in_small = 0; /* the last band is one of components smaller than target */
+    for (int64_t c = 0; c < levels->component_count; c++) {
+        const int64_t first = levels->components[c], end = levels->components[c + 1];
+        const int small = weight_between(w, levels->levels[first], levels->levels[end]) < w->target;
+        if (small && !in_small) w->bands[w->band_count++] = levels->levels[first];
+        if (!small) cut_component(w, first, end, depth);
+        in_small = small;
+    }
+    w->bands[w->band_count] = (int32_t)w->g->nodes;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------- */
+
+/* Takes up nodes without a group, breadth first, until target is reached; returns the end of its part of the queue. */
+static int32_t grow(work *w, int32_t id, int32_t first, int32_t root, int32_t begin, int32_t end)
+{
+    const spryi_graph *g = w->g;
+    int32_t next = first;
+    w->queue[next++] = root;
+    w->group[root] = id;
+    int64_t size = weight_of(w, root);
+    for (int32_t head = first; head < next && size < w->target; head++) {
+        const int32_t u = w->queue[head];
+        for (int64_t k = g->offsets[u]; k < g->offsets[u + 1] && size < w->target; k++) {
+            const int32_t v = g->adjacent[k];
+            if (v < begin || v >= end || w->group[v] >= 0) continue;
+            w->group[v] = id;
+            w->queue[next++] = v;
+            size += weight_of(w, v);
+        }
+    }
+    w->size[id] = (int32_t)size;
+    return next;
+}
+
+static int fits(const work *w, int32_t into, int32_t id)
+{
+    return w->size[into] + w->size[id] <= w->target + w->target / 2;
+}
+
+/* The group of the band that a piece has most links to and that can take it; -1: none. */
+static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, int32_t begin, int32_t end)
+{
+    const spryi_graph *g = w->g;
+    int32_t best = -1;
+    for (int clear = 0; clear < 2; clear++) /* the second time clears the tally */
+        for (int32_t q = first; q < next; q++)
+            for (int64_t k = g->offsets[w->queue[q]]; k < g->offsets[w->queue[q] + 1]; k++) {
+                const int32_t v = g->adjacent[k];
+                if (v < begin || v >= end) continue;
+                const int32_t other = w->group[v];
+                if (other < 0 || other == id || !fits(w, other, id)) continue;
+                w->tally[other] = clear ? 0 : w->tally[other] + (g->links ? g->links[k] : 1);
+                if (!clear && (best < 0 || w->tally[other] > w->tally[best])) best = other;
+            }
+    return best;
+}
+
+static void group_band(work *w, int32_t begin, int32_t end)
+{
+    int32_t next = begin, id = begin, open = -1;
+    for (int32_t root = begin; root < end; root++) {
+        if (w->group[root] >= 0) continue;
+        const int32_t first = next;
+        next = grow(w, id, first, root, begin, end);
+        if (2 * w->size[id] >= w->target) {
+            id++;
+            continue;
+        }
+        int32_t into = best_neighbour(w, id, first, next, begin, end);
+        if (into < 0 && open >= 0 && fits(w, open, id)) into = open;
+        if (into < 0) {
+            open = id++;
+            continue;
+        }
+        for (int32_t q = first; q < next; q++) w->group[w->queue[q]] = into;
+        w->size[into] += w->size[id];
+    }
+}
+
+/* Numbers groups by their first members; w->tally serves for the new numbers. */
+static void number_groups(node_groups *to, work *w)
+{
+    const int64_t n = w->g->nodes;
+    memset(w->tally, 0xff, (size_t)n * sizeof *w->tally);
+    memset(to->starts, 0, (size_t)(n + 1) * sizeof *to->starts);
+    for (int64_t v = 0; v < n; v++) {
+        int32_t *number = &w->tally[w->group[v]];
+        if (*number < 0) *number = to->count++;
+        to->of[v] = *number;
+        to->starts[*number + 1]++;
+    }
+    for (int32_t c = 0; c < to->count; c++) to->starts[c + 1] += to->starts[c];
+    for (int32_t v = 0; v < n; v++) to->members[to->starts[to->of[v]]++] = v;
+    for (int32_t c = to->count; c > 0; c--) to->starts[c] = to->starts[c - 1];
+    to->starts[0] = 0;
+}
+
+static void group_bands(void *job, int64_t begin, int64_t end)
+{
+    work *w = job;
+    for (int64_t b = begin; b < end; b++) group_band(w, w->bands[b], w->bands[b + 1]);
+}
+
+/*
+ * Groups of about `target` (1/2 to 3/2 of it, but for remains that nothing can take): connected pieces of bands of
+ * `depth` levels or more. g's nodes are numbered in the order that has these levels (spryi_renumber). weight: what a
+ * node counts for, NULL: 1.
+ */
+static spry_status aggregate(spry_context *context, node_groups *groups, const spryi_graph *g,
+                             const spryi_levels *levels, int64_t target, int depth, const int32_t *weight,
+                             spry_error *err)
+{
+    const int64_t n = g->nodes;
+    const int threads = spryi_threads(context, g->offsets[n]);
+    spry_status status = SPRY_OK;
+    node_groups made = {0};
+    work w = {.g = g, .levels = levels, .weight = weight, .target = target};
+    SPRYI_TRY(SPRYI_NEW(context, &made.of, n, "groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.starts, n + 1, "groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.members, n, "members of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.group, n, "groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.size, n, "sizes of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.queue, n, "queue", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.tally, n, "links of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.bands, n + 1, "bands", err));
+    memset(w.group, 0xff, (size_t)n * sizeof *w.group);
+    memset(w.tally, 0, (size_t)n * sizeof *w.tally);
+    cut_bands(&w, depth);
+    spryi_loop(context, threads, w.band_count, 1, group_bands, &w);
+    number_groups(&made, &w);
+    *groups = made;
+    made = (node_groups){0};
+done:
+    clear_groups(context, &made);
+    spryi_release(context, w.group);
+    spryi_release(context, w.size);
+    spryi_release(context, w.queue);
+    spryi_release(context, w.tally);
+    spryi_release(context, w.bands);
+    return status;
+}
+
+/* ---- the graph of groups, and the way back to their members -------------------------------------------- */
+
+/* Groups do not look at each other: threads share them. */
+
+/* Where a part of the work lists the neighbours of one group: stamp[h] is c once h is among those of c, at slot[h]. */
+typedef struct list {
+    int32_t *stamp, *slot;
+    int32_t *adjacent, *links; /* room for every group */
+} list;
+
+static int32_t list_neighbours(list *l, const spryi_graph *g, const node_groups *groups, int32_t c)
+{
+    int32_t count = 0;
+    for (int32_t m = groups->starts[c]; m < groups->starts[c + 1]; m++) {
+        const int32_t u = groups->members[m];
+        for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
+            const int32_t other = groups->of[g->adjacent[k]];
+            if (other == c) continue;
+            if (l->stamp[other] != c) {
+                l->stamp[other] = c;
+                l->slot[other] = count;
+                l->adjacent[count] = other;
+                l->links[count++] = 0;
+            }
+            l->links[l->slot[other]] += g->links ? g->links[k] : 1;
+        }
+    }
+    return count;
+}
+
+/* The first pass keeps lists that fit `room`, so that the second has only the long ones to make again. */
+typedef struct passes {
+    const spryi_graph *g;
+    const node_groups *groups;
+    spryi_graph *coarse;
+    int32_t *work; /* lists: 4 numbers a group and part */
+    int32_t *kept; /* 2 * room numbers a group */
+    int32_t room;
+    int threads;
+} passes;
+
+static list list_of_part(const passes *p, int part)
+{
+    const int64_t count = p->groups->count;
+    int32_t *work = p->work + 4 * count * part;
+    return (list){work, work + count, work + 2 * count, work + 3 * count};
+}
+
+static void clear_stamps(void *job, int64_t begin, int64_t end)
+{
+    const passes *p = job;
+    const int64_t count = p->groups->count;
+    for (int64_t part = begin; part < end; part++)
+        memset(p->work + 4 * count * part, 0xff, (size_t)count * sizeof *p->work);
+}
+
+static void first_pass(void *job, int64_t begin, int64_t end, int part)
+{
+    const passes *p = job;
+    list l = list_of_part(p, part);
+    for (int32_t c = (int32_t)begin; c < end; c++) {
+        const int32_t found = list_neighbours(&l, p->g, p->groups, c);
+        int32_t degree = 0, weight = 0, *kept = p->kept + 2 * (int64_t)p->room * c;
+        for (int32_t k = 0; k < found; k++) degree += l.links[k];
+        for (int32_t m = p->groups->starts[c]; m < p->groups->starts[c + 1]; m++)
+            weight += p->g->weight ? p->g->weight[p->groups->members[m]] : 1;
+        p->coarse->degree[c] = degree;
+        p->coarse->weight[c] = weight;
+        p->coarse->offsets[c + 1] = found;
+        if (found > p->room || found == 0) continue;
+        memcpy(kept, l.adjacent, (size_t)found * sizeof *kept);
+        memcpy(kept + p->room, l.links, (size_t)found * sizeof *kept);
+    }
+}
+
+static void second_pass(void *job, int64_t begin, int64_t end, int part)
+{
+    const passes *p = job;
+    list l = list_of_part(p, part);
+    for (int32_t c = (int32_t)begin; c < end; c++) {
+        const int64_t at = p->coarse->offsets[c], found = p->coarse->offsets[c + 1] - at;
+        const int32_t *adjacent = p->kept + 2 * (int64_t)p->room * c, *links = adjacent + p->room;
+        if (found > p->room) {
+            list_neighbours(&l, p->g, p->groups, c);
+            adjacent = l.adjacent;
+            links = l.links;
+        }
+        if (found == 0) continue;
+        memcpy(p->coarse->adjacent + at, adjacent, (size_t)found * sizeof *adjacent);
+        memcpy(p->coarse->links + at, links, (size_t)found * sizeof *links);
+    }
+}
+
+static void run_pass(const spry_context *context, passes *p, spryi_part_fn pass)
+{
+    spryi_loop(context, p->threads, p->threads, 1, clear_stamps, p);
+    spryi_loop_in_parts(context, p->threads, p->groups->count, 16, pass, p);
+}
+
+/* The graph of the groups: weights and links are sums. */
+static spry_status coarsen(spry_context *context, spryi_graph *coarse, const spryi_graph *g, const node_groups *groups,
+                           spry_error *err)
+{
+    enum { ROOM = 48 };
+    const int64_t count = groups->count, entries = g->offsets[g->nodes];
+    spry_status status = SPRY_OK;
+    spryi_graph made = {.nodes = count};
+    passes p = {.g = g, .groups = groups, .coarse = &made, .threads = spryi_threads(context, entries)};
+    p.room = count == 0 ? 0 : entries / count < ROOM ? (int32_t)(entries / count) : ROOM;
+    SPRYI_TRY(SPRYI_NEW(context, &p.work, 4 * p.threads * count, "neighbours of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &p.kept, 2 * p.room * count, "neighbours of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, count + 1, "offsets of the coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.degree, count, "degrees", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.weight, count, "weights", err));
+    run_pass(context, &p, first_pass);
+    spryi_scan(made.offsets, count);
+    SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, made.offsets[count], "coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.links, made.offsets[count], "links of the coarse graph", err));
+    run_pass(context, &p, second_pass);
+    *coarse = made;
+    made = (spryi_graph){0};
+done:
+    spryi_release(context, p.work);
+    spryi_release(context, p.kept);
+    spryi_graph_clear(context, &made);
+    return status;
+}
+
+/* ---- and back --------------------------------------------------------------------------------------- */
+
+typedef struct expansion {
+    const spryi_graph *g;
+    const node_groups *groups;
+    int32_t *rank;   /* of a group in the coarse order */
+    uint8_t *placed; /* of a node */
+    int32_t *order;
+    const int32_t *coarse;
+    int64_t *begin, most; /* begin: of a group in order; most: members of a group */
+    uint64_t *keys;       /* 2 * most for each part */
+} expansion;
+
+/* The earliest group that the node is linked to, if it comes before the node's own. */
+static int32_t anchor_of(const expansion *x, int32_t u)
+{
+    const spryi_graph *g = x->g;
+    const int32_t own = x->rank[x->groups->of[u]];
+    int32_t anchor = INT32_MAX;
+    for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
+        const int32_t other = x->rank[x->groups->of[g->adjacent[k]]];
+        if (other < own && other < anchor) anchor = other;
+    }
+    return anchor;
+}
+
+/* Goes on from order[head .. count-1] through group c; returns the new end of order. */
+static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int64_t count, int32_t c, uint64_t *keys)
+{
+    const spryi_graph *g = x->g;
+    for (; head < count; head++) {
+        const int64_t first = count;
+        const int32_t u = order[head];
+        for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
+            const int32_t v = g->adjacent[k];
+            if (x->groups->of[v] != c || x->placed[v]) continue;
+            x->placed[v] = 1;
+            order[count++] = v;
+        }
+        if (count - first > 1) spryi_sort_by_degree(order + first, count - first, g->degree, keys);
+    }
+    return count;
+}
+
+/* Nearly sorted, mostly, since groups' members and their groups come along the same levels. */
+static void sort_anchors(uint64_t *anchors, int64_t count)
+{
+    int64_t moves = 8 * count;
+    for (int64_t s = 1; s < count; s++) {
+        const uint64_t moved = anchors[s];
+        int64_t at = s;
+        for (; at > 0 && anchors[at - 1] > moved; at--, moves--) anchors[at] = anchors[at - 1];
+        anchors[at] = moved;
+        if (moves < 0) {
+            spryi_sort_keys(anchors, count);
+            return;
+        }
+    }
+}
+
+/* anchors, keys: room for as many as the group has members. */
+static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t *anchors, uint64_t *keys)
+{
+    const int32_t first = x->groups->starts[c], count = x->groups->starts[c + 1] - first;
+    const int32_t *members = x->groups->members + first;
+    int64_t anchored = 0;
+    for (int32_t m = 0; m < count; m++) {
+        const int32_t anchor = anchor_of(x, members[m]);
+        if (anchor != INT32_MAX) anchors[anchored++] = (uint64_t)anchor << 32 | (uint32_t)m;
+    }
+    sort_anchors(anchors, anchored);
+    for (int64_t s = 0; s < anchored; s++) {
+        order[s] = members[anchors[s] & UINT32_MAX];
+        x->placed[order[s]] = 1;
+    }
+    int64_t done = walk_group(x, order, 0, anchored, c, keys);
+    for (int32_t m = 0; m < count && done < count; m++) { /* what hangs together with nothing placed */
+        if (x->placed[members[m]]) continue;
+        order[done] = members[m];
+        x->placed[members[m]] = 1;
+        done = walk_group(x, order, done, done + 1, c, keys);
+    }
+}
+
+static void order_groups(void *job, int64_t begin, int64_t end, int part)
+{
+    const expansion *x = job;
+    uint64_t *anchors = x->keys + 2 * part * x->most;
+    for (int64_t p = begin; p < end; p++)
+        order_group(x, x->order + x->begin[p], x->coarse[p], anchors, anchors + x->most);
+}
+
+/*
+ * From an order of the groups to one of their members, group after group: inside, Cuthill-McKee on the group's own
+ * edges, going on from the members that have links to earlier groups, furthest back first. order: nodes of g.
+ */
+static spry_status expand(spry_context *context, int32_t *order, const spryi_graph *g, const node_groups *groups,
+                          const int32_t *coarse, spry_error *err)
+{
+    const int threads = spryi_threads(context, g->offsets[g->nodes]);
+    spry_status status = SPRY_OK;
+    expansion x = {.g = g, .groups = groups, .order = order, .coarse = coarse};
+    SPRYI_TRY(SPRYI_NEW(context, &x.rank, groups->count, "ranks of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &x.placed, g->nodes, "marks", err));
+    SPRYI_TRY(SPRYI_NEW(context, &x.begin, (int64_t)groups->count + 1, "positions of groups", err));
+    memset(x.placed, 0, (size_t)g->nodes);
+    x.begin[0] = 0;
+    for (int32_t p = 0; p < groups->count; p++) {
+        const int64_t size = groups->starts[coarse[p] + 1] - groups->starts[coarse[p]];
+        x.rank[coarse[p]] = p;
+        x.begin[p + 1] = x.begin[p] + size;
+        if (size > x.most) x.most = size;
+    }
+    SPRYI_TRY(SPRYI_NEW(context, &x.keys, 2 * threads * x.most, "keys", err));
+    spryi_loop_in_parts(context, threads, groups->count, 16, order_groups, &x);
+done:
+    spryi_release(context, x.rank);
+    spryi_release(context, x.placed);
+    spryi_release(context, x.begin);
+    spryi_release(context, x.keys);
+    return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
 
 enum { DEPTH = 2 }; /* levels of G0 that a super-row spans: in one level of a grid no two nodes are joined */
 
@@ -41,7 +523,7 @@ static void reverse(int32_t *order, int64_t count)
  * Where the groups begin, in that order, in rows or in super-rows that have any; weight is that of members, NULL: 1.
  * Groups that hold columns alone (of a rectangular matrix) are left out.
  */
-static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const spryi_groups *groups,
+static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const node_groups *groups,
                             const int32_t *weight, int in_rows)
 {
     ptr[0] = 0;
@@ -84,7 +566,7 @@ static spry_status order_level(spry_context *context, spryi_bandk *to, int32_t *
 {
     spry_status status = SPRY_OK;
     const int last = level == SPRYI_BANDK_LEVELS || sizes[level] == 0;
-    spryi_groups groups = {0};
+    node_groups groups = {0};
     spryi_graph coarse = {0};
     spryi_levels levels = {0};
     int32_t *outer = NULL; /* the order of the groups */
@@ -94,18 +576,18 @@ static spry_status order_level(spry_context *context, spryi_bandk *to, int32_t *
         goto done;
     }
     SPRYI_TRY(put_in_order(context, g, &levels, starts, err));
-    SPRYI_TRY(spryi_aggregate(context, &groups, g, &levels, sizes[level], level == 0 ? DEPTH : 1,
-                              level == 0 ? g->weight : NULL, err));
-    SPRYI_TRY(spryi_coarsen(context, &coarse, g, &groups, err));
+    SPRYI_TRY(aggregate(context, &groups, g, &levels, sizes[level], level == 0 ? DEPTH : 1,
+                        level == 0 ? g->weight : NULL, err));
+    SPRYI_TRY(coarsen(context, &coarse, g, &groups, err));
     SPRYI_TRY(SPRYI_NEW(context, &outer, groups.count, "order of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &to->ptr[level], (int64_t)groups.count + 1, "pointers of groups", err));
     SPRYI_TRY(order_level(context, to, outer, &coarse, NULL, sizes, level + 1, err));
-    SPRYI_TRY(spryi_expand(context, order, g, &groups, outer, err));
+    SPRYI_TRY(expand(context, order, g, &groups, outer, err));
     rename_all(order, g->nodes, levels.order);
     reverse(outer, groups.count);
     point_to_groups(to->ptr[level], &to->count[level], outer, &groups, g->weight, level == 0);
 done:
-    spryi_groups_clear(context, &groups);
+    clear_groups(context, &groups);
     spryi_graph_clear(context, &coarse);
     spryi_levels_clear(context, &levels);
     spryi_release(context, outer);

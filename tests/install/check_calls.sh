@@ -46,7 +46,7 @@ complain 'the library must not print or end the process' \
 # Left out are the default hooks, and the context, which comes before any hook.
 complain 'library memory goes through spryi_allocate (src/core/memory.h)' \
     "$(calls 'malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline' \
-        'src/core/(memory|block_cache)\.c|src/device/context\.c')"
+        'src/core/memory\.c|src/device/context\.c')"
 
 # Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
 # without a decimal point, which no locale changes; src/core/error.c writes all numbers that are told, in the C locale.

@@ -90,7 +90,7 @@ static const spryi_vector_ops *vector_ops(const spryi_device *device)
     return &spryi_vector_ops_cpu;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------ */
+/* ---- kernels ------------------------------------------------------------------------------------------- */
 
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
@@ -115,7 +115,7 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
     return kernel->simd <= device->context->simd;
 }
 
-/* ---- the driver --------------------------------------------------------------------------------------------- */
+/* ---- the driver ---------------------------------------------------------------------------------------- */
 
 static const spryi_device_ops ops = {
     .allocate = allocate,

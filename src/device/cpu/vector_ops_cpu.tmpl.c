@@ -471,7 +471,7 @@ static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int
     for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + (v ? c * v[i] : c);
 }
 
-/* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last -- */
+/* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last ---- */
 
 #define PASS(name, run)                                                                                                \
     static void SPRY_FN(name)(vector_pass pass)                                                                        \

@@ -17,7 +17,7 @@ spry_status spryi_allocate_arrays(spry_context *context, void *storage, spryi_se
 /* Releases the listed arrays, those that are there, and leaves NULL. */
 void spryi_release_arrays(spry_context *context, void *storage, spryi_sections_fn sections);
 
-/* ---- storages that begin with spry_arrays: the sizes and types of a CSR matrix, without its arrays -------------- */
+/* ---- storages that begin with spry_arrays: the sizes and types of a CSR matrix, without its arrays ----- */
 
 spry_arrays spryi_shape_of(const spry_arrays *csr);
 
