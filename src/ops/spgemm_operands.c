@@ -4,11 +4,27 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "ops/spgemm_plan.h"
 #include "spry/tools.h"
 
 #include <math.h>
 #include <string.h>
+
+/* ---- bounds -------------------------------------------------------------------------------------------- */
+
+/* What a product on a CPU holds, for limits: conversions, and a limit that suffices for all. */
+
+enum { NUMBER = sizeof(int64_t), HEADS = 4096 /* heads of blocks and handles */ };
+
+/* Rounded sizes are summed in double, which cannot overflow. */
+static int64_t whole_bytes(double bytes)
+{
+    static const double ROUNDING = 1 + 1e-12;
+    return bytes * ROUNDING < (double)(INT64_MAX / 2) ? (int64_t)(bytes * ROUNDING) + 1 : INT64_MAX;
+}
+
+/* ---- conversions ----------------------------------------------------------------------------------------- */
 
 /* A matrix's arrays as those of its transpose: no copy, another layout. */
 static spry_arrays transposed_view(const spry_arrays *a)
@@ -29,10 +45,175 @@ static spry_arrays transposed_view(const spry_arrays *a)
     return t;
 }
 
-/* The most entries that a conversion of the view has. */
-static int64_t most_entries(const spry_arrays *view)
+/* The most entries that a conversion of the matrix has. */
+static int64_t most_entries(const spry_arrays *a)
 {
-    return view->triangle == SPRY_ALL_ENTRIES ? view->nnz : 2 * view->nnz;
+    return a->triangle == SPRY_ALL_ENTRIES ? a->nnz : 2 * a->nnz;
+}
+
+/* The narrowest index pair that holds both. */
+static int common_pair(const spry_arrays *a, const spry_arrays *b)
+{
+    const spry_arrays *both[] = {a, b};
+    int widest = 0;
+    for (int m = 0; m < 2; m++) {
+        const spry_arrays *x = both[m];
+        spry_index_type offsets = x->layout != SPRY_COO                              ? x->offset_type
+                                  : x->nnz <= INT32_MAX && x->index_type == SPRY_I32 ? SPRY_I32
+                                                                                     : SPRY_I64;
+        if (most_entries(x) > INT32_MAX && x->nnz <= INT32_MAX) offsets = SPRY_I64;
+        int pair = spryi_index_pair(offsets, x->index_type);
+        widest = pair > widest ? pair : widest;
+    }
+    return widest;
+}
+
+/* Bounds the bytes that a conversion of `a` to compressed rows or columns holds, result included. */
+static int64_t conversion_bytes(const spry_context *context, const spry_arrays *a, spry_layout layout,
+                                spry_type value_type, spry_index_type index_type)
+{
+    enum { BUCKETS = 1024, COPIES_OF_OFFSETS = 3 };
+    const double entries = (double)most_entries(a), lines = (double)(layout == SPRY_CSC ? a->cols : a->rows) + 1;
+    const double from = (double)spry_type_bytes(a->value_type), to = (double)spry_type_bytes(value_type);
+    const double value = from > to ? from : to, index = (double)spry_index_type_bytes(index_type);
+    const int compressed = a->layout == layout && a->triangle == SPRY_ALL_ENTRIES;
+    const double copies = COPIES_OF_OFFSETS * NUMBER * lines + 2 * entries * (index + value) + HEADS;
+    if (compressed) return whole_bytes(copies);
+    const double threads = spryi_team(context->threads), in_lines = threads * lines, in_entries = 2 * entries;
+    const double cursors = (in_lines < in_entries ? in_lines : in_entries) + threads * BUCKETS;
+    const double expanded = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
+    return whole_bytes(copies + NUMBER * cursors + entries * 2 * index + expanded);
+}
+
+/* ---- the product ----------------------------------------------------------------------------------------- */
+
+/* Counts the entries whose row (by_column: column) is begin .. end - 1, each in its place of `counts`. */
+static void count_lines(const spry_arrays *a, int by_column, int64_t begin, int64_t end, int64_t *counts)
+{
+    const int by_major = a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
+    for (int64_t i = begin; by_major && i < end; i++)
+        counts[i - begin] += spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
+    for (int64_t k = 0; !by_major && k < a->nnz; k++) {
+        const void *indices = a->layout == SPRY_COO && !by_column ? a->row_indices : a->indices;
+        const int64_t line = spryi_index_at(indices, a->index_type, k);
+        if (line >= begin && line < end) counts[line - begin]++;
+    }
+}
+
+/* The same of the whole matrix. The mirror image of an entry in row i and column j is in row j. */
+static void count_all_lines(const spry_arrays *a, int by_column, int64_t begin, int64_t end, int64_t *counts)
+{
+    count_lines(a, by_column, begin, end, counts);
+    if (a->triangle != SPRY_ALL_ENTRIES) count_lines(a, !by_column, begin, end, counts);
+}
+
+/* Returns whether offsets count the entries of each row (by_column: column). */
+static int has_offsets_of(const spry_arrays *a, int by_column)
+{
+    return a->triangle == SPRY_ALL_ENTRIES && a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
+}
+
+/* Sums the lengths of the lines of `b` that entries of `a` meet; b's offsets are of those lines. */
+static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arrays *b)
+{
+    double sum = 0;
+    if (has_offsets_of(a, by_column)) {
+        const int64_t lines = by_column ? a->cols : a->rows;
+        for (int64_t i = 0; i < lines; i++)
+            sum += (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i)) *
+                   (double)(spryi_offset_of(b, i + 1) - spryi_offset_of(b, i));
+        return sum;
+    }
+    const void *indices = a->layout == SPRY_COO && !by_column ? a->row_indices : a->indices;
+    for (int64_t k = 0; k < a->nnz; k++) {
+        const int64_t i = spryi_index_at(indices, a->index_type, k);
+        sum += (double)(spryi_offset_of(b, i + 1) - spryi_offset_of(b, i));
+    }
+    return sum;
+}
+
+/* The entries of each inner index, for a block of them at a time. */
+static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a_by_column, int b_by_column)
+{
+    enum { BLOCK = 512 };
+    static const double MOST_STEPS = 1e9;
+    const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
+    const int64_t left = plan->options.memory_limit_bytes - plan->input_bytes;
+    int64_t small[2 * BLOCK], block = BLOCK, *counts = small;
+    void *large = NULL;
+    double products = 0;
+    if (inner > BLOCK && inner < left / (2 * NUMBER) &&
+        spryi_allocate(plan->context, &large, inner, 2 * NUMBER, "entries of rows", NULL) == SPRY_OK) {
+        counts = large;
+        block = inner;
+    }
+    const int takes_too_long = (double)inner / (double)block * (double)(a->nnz + b->nnz) > MOST_STEPS;
+    if (takes_too_long) products = (double)most_entries(a) * (double)most_entries(b);
+    for (int64_t begin = 0; begin < inner && !takes_too_long; begin += block) {
+        const int64_t end = begin + block < inner ? begin + block : inner;
+        memset(counts, 0, (size_t)(2 * block) * sizeof *counts);
+        count_all_lines(a, a_by_column, begin, end, counts);
+        count_all_lines(b, b_by_column, begin, end, counts + block);
+        for (int64_t k = 0; k < end - begin; k++) products += (double)counts[k] * (double)counts[block + k];
+    }
+    spryi_release(plan->context, large);
+    return products;
+}
+
+/* Counts the products of the given operands. Returns a bound if counting takes too long. */
+static double count_products(const spry_spgemm_plan *plan)
+{
+    const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
+    const int a_by_column = plan->options.op_a == SPRY_NO_TRANSPOSE, b_by_column = plan->options.op_b == SPRY_TRANSPOSE;
+    const int in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) &&
+                          (b->indices || b->nnz == 0);
+    if (!in_memory) return (double)most_entries(a) * (double)most_entries(b);
+    if (has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(a, a_by_column, b);
+    if (has_offsets_of(a, a_by_column) && b->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(b, b_by_column, a);
+    return count_by_blocks(plan, a_by_column ? a->cols : a->rows, a_by_column, b_by_column);
+}
+
+/* Bytes that converting the operand takes, its result included. */
+static double bytes_to_convert(const spry_spgemm_plan *plan, const spry_arrays *a, spry_op op, int pair)
+{
+    const spry_context *context = plan->context;
+    const spry_index_type index = pair == 2 ? SPRY_I64 : SPRY_I32;
+    const spry_arrays view = op == SPRY_TRANSPOSE ? transposed_view(a) : *a;
+    double bytes = 0;
+    if (a->triangle != SPRY_ALL_ENTRIES)
+        bytes += (double)conversion_bytes(context, a, SPRY_CSR, a->value_type, a->index_type);
+    if (a->triangle == SPRY_ALL_ENTRIES && view.layout == SPRY_CSR && a->value_type == plan->job.type &&
+        spryi_index_pair(a->offset_type, a->index_type) == pair)
+        return bytes;
+    bytes += (double)conversion_bytes(context, &view, SPRY_CSR, plan->job.type, index);
+    if (!plan->single_run && a->value_type != SPRY_PATTERN)
+        bytes += NUMBER * (double)most_entries(a) + (double)conversion_bytes(context, &view, SPRY_CSR, SPRY_F64, index);
+    return bytes;
+}
+
+int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan)
+{
+    enum { PIECE = 4096, SLOT = 64, COLUMN = 17 };
+    const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
+    if (!a || !b) return 0;
+    const spry_spgemm_options *o = &plan->options;
+    const int pair = common_pair(a, b);
+    const int index = pair == 2 ? 8 : 4, value = (int)spry_type_bytes(plan->job.type);
+    const double m = (double)(o->op_a == SPRY_TRANSPOSE ? a->cols : a->rows);
+    const double n = (double)(o->op_b == SPRY_TRANSPOSE ? b->rows : b->cols);
+    const double products = plan->job.pieces.rows && plan->job.products < INT64_MAX ? (double)plan->job.products
+                                                                                    : count_products(plan);
+    const double entries = products < m * n ? products : m * n, row = products < n ? products : n;
+    double bytes = (double)plan->input_bytes + HEADS;
+    bytes += bytes_to_convert(plan, a, o->op_a, pair);
+    if (a != b || o->op_a != o->op_b) bytes += bytes_to_convert(plan, b, o->op_b, pair);
+    if (plan->needs_csc) {
+        bytes += (double)conversion_bytes(plan->context, b, SPRY_CSC, plan->job.type, SPRY_I64) * 2;
+        bytes += NUMBER * ((double)most_entries(b) + n);
+    }
+    bytes += (2 * m + 4 * ((double)most_entries(a) + m) / PIECE) * NUMBER; /* offsets and pieces of the job, and of C */
+    bytes += plan->sequential ? COLUMN * n : SLOT * (row + 64) + n / 4;    /* workspace of one thread */
+    return whole_bytes(bytes + entries * (index + value));
 }
 
 /*
@@ -83,7 +264,7 @@ static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view
                                  spry_index_type index_type, spry_error *err)
 {
     const int64_t numbers = most_entries(view) * (int64_t)sizeof(double);
-    const int64_t moved = spryi_conversion_bytes(plan->context, view, o->layout, SPRY_F64, index_type);
+    const int64_t moved = conversion_bytes(plan->context, view, o->layout, SPRY_F64, index_type);
     return spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan) + numbers, moved), 0, err);
 }
 
@@ -95,7 +276,7 @@ static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *v
                                     spry_type value_type, spry_index_type index_type, spry_error *err)
 {
     const int64_t lines = (layout == SPRY_CSR ? view->rows : view->cols) + 1;
-    const int64_t bytes = spryi_conversion_bytes(plan->context, view, layout, value_type, index_type);
+    const int64_t bytes = conversion_bytes(plan->context, view, layout, value_type, index_type);
     const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? bytes : spry_available_memory_bytes();
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, spryi_add_bytes(converted_bytes(plan), bytes), 0, err));
     if (bytes > there)
@@ -198,22 +379,6 @@ done:
     return status;
 }
 
-int spryi_spgemm_common_pair(const spry_arrays *a, const spry_arrays *b)
-{
-    const spry_arrays *both[] = {a, b};
-    int widest = 0;
-    for (int m = 0; m < 2; m++) {
-        const spry_arrays *x = both[m];
-        spry_index_type offsets = x->layout != SPRY_COO                              ? x->offset_type
-                                  : x->nnz <= INT32_MAX && x->index_type == SPRY_I32 ? SPRY_I32
-                                                                                     : SPRY_I64;
-        if (most_entries(x) > INT32_MAX && x->nnz <= INT32_MAX) offsets = SPRY_I64;
-        int pair = spryi_index_pair(offsets, x->index_type);
-        widest = pair > widest ? pair : widest;
-    }
-    return widest;
-}
-
 spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
 {
     const spry_op ops[] = {o->op_a, o->op_b};
@@ -228,7 +393,7 @@ spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
 
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
-    int pair = spryi_spgemm_common_pair(&plan->a.given->a, &plan->b.given->a);
+    int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
     if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
     SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, plan->options.op_a, pair, err));
     if (is_square(plan))

@@ -80,30 +80,19 @@ spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err)
 /* The values of a converted operand again, of what is in the given one now. */
 void spryi_refresh_operands(spry_spgemm_plan *plan);
 
-/* spgemm_zeros.c: in place, in constant memory; C is nobody else's yet. */
+/* Leaves out entries that came out as 0: in place, in constant memory; C is nobody else's yet. */
 void spryi_drop_zeros(spry_matrix *C);
 
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
-
-/*
- * spgemm_route.c: 1: the first device that is no CPU is there, and predicted to be faster with operands and result on
- * the host, its start included. *device is that one then, *why tells the reason either way.
- */
-int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device, const char **why);
 
 /* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
 
 /* Threads of a product on a CPU: no more than have something to do. */
 int spryi_spgemm_threads(const spry_spgemm_plan *plan);
 
-/* spgemm_bounds.c: bounds the bytes that a conversion of `a` to compressed rows or columns holds, result included. */
-int64_t spryi_conversion_bytes(const spry_context *context, const spry_arrays *a, spry_layout layout,
-                               spry_type value_type, spry_index_type index_type);
-/* spgemm_bounds.c: returns a limit that suffices for the product on a CPU, whatever C has. */
+/* spgemm_operands.c: returns a limit that suffices for the product on a CPU, whatever C has. */
 int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan);
-/* spgemm_operands.c: the narrowest index pair that holds both. */
-int spryi_spgemm_common_pair(const spry_arrays *a, const spry_arrays *b);
 
 /*
  * Checks what a phase holds at once. Past the limit it returns SPRY_TOO_LARGE with a limit that suffices: `bytes` if
@@ -120,15 +109,5 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
 void spryi_spgemm_release_result(spry_spgemm_plan *plan); /* the job's columns and values, unless C has them */
 /* Has pages that memory does not have yet made by all threads: when a page is first written to, its thread waits. */
 void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
-
-/*
- * spgemm_one_pass.c: C counted and filled in one pass. plan->C stays NULL where two phases are
- * better: the kernel has none for these types, too many products meet in an entry, or memory is short.
- */
-spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err);
-/* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
-spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
-/* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
-int spryi_spgemm_rows_repeat(const spry_arrays *a);
 
 #endif

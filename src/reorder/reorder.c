@@ -61,8 +61,8 @@ static void count_degrees(const spry_context *context, int64_t *degree, const sp
 }
 
 /*
- * Rows by falling number of entries in row and column (row alone where rectangular); ties as they were. What a scattered
- * matrix reads most of x lies together then.
+ * Rows by falling number of entries in row and column (row alone where rectangular); ties as they were. What a
+ * scattered matrix reads most of x lies together then.
  */
 static spry_status order_by_degree(spry_context *context, int64_t *perm, const spry_matrix *A, spry_error *err)
 {

@@ -11,26 +11,6 @@
 
 #include <stdbool.h>
 
-/* ---- the look at a matrix (cg_checks.c) ---------------------------------------------------------- */
-
-/* Finds an entry of A, on the host, that is not finite. The row is -1 if there is none. */
-spry_status spryi_cg_find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err);
-
-/*
- * D = reciprocals of the diagonal, a vector to destroy (also when it failed). *bad_row: the first row whose entry,
- * *bad_entry, is missing, not above 0, or has no reciprocal of that type, with `room` binary digits of it to spare; -1:
- * none.
- */
-spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
-                                     const spry_matrix *A, spry_type type, int room, spry_error *err);
-
-/*
- * The inverses of the blocks of `size` rows on A's diagonal (spryi_cg_blocks), a vector to destroy (also when it
- * failed). *bad_row: the first row of the first block that is not positive definite, -1: none.
- */
-spry_status spryi_cg_invert_blocks(spry_context *context, spry_vector *entries, int64_t *bad_row, const spry_matrix *A,
-                                   int size, spry_type type, spry_error *err);
-
 /* ---- scaling by powers of two (cg_magnitude.c), exact unless results underflow or overflow ---- */
 
 /* The smallest and the largest e of 2^e <= |v| < 2^(e+1) over the finite numbers v that are not 0. */
@@ -166,7 +146,7 @@ static inline int spryi_cg_replaces(const spry_cg_plan *s)
     return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->narrow_is_exact);
 }
 
-/* cg_checks.c: checks the plan's options, and puts defaults in the place of zeros; the same for those of a run. */
+/* Checks the plan's options, and puts defaults in the place of zeros; the same for those of a run. */
 spry_status spryi_cg_check_options(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err);
 

@@ -18,12 +18,19 @@ static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
                             (long long)u->column + base, (long long)u->row + base, s->o.symmetry_tolerance);
 }
 
+/* Finds an entry of A, on the host, that is not finite. The row is -1 if there is none. */
+static spry_status find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err)
+{
+    /* Every other pair of entries passes: a tolerance of Inf allows any difference. */
+    return spryi_find_unequal(found, A, &(spryi_symmetry_test){.finite = true, .tolerance = INFINITY}, err);
+}
+
 /* Names an entry of A or b that is not finite. Returns SPRY_OK if both are finite, or not on the host. */
 static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     spryi_unequal u = s->unequal;
     const int base = s->A ? spry_matrix_index_base(s->A) : 1;
-    if (u.row < 0 && s->A && s->A->a.device == 0) SPRYI_OK_OR_RETURN(spryi_cg_find_not_finite(&u, s->A, err));
+    if (u.row < 0 && s->A && s->A->a.device == 0) SPRYI_OK_OR_RETURN(find_not_finite(&u, s->A, err));
     if (s->A && u.row >= 0)
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u.row, u.column,
                                 "not finite: the entry of A at (%lld, %lld), counted from %d, is %g",
