@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
-#include "core/team.h"
+#include "core/pool.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * versions 1 and 2), and what its own limits leave (ulimit -v and -d). A dozen small files are read, which takes less
  * than the pages of one large block.
  */
-#include "core/available_memory.h"
+#include "core/memory.h"
 
 #include "core/cpu_features.h"
 

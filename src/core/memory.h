@@ -86,6 +86,12 @@ void spryi_release(spry_context *context, void *pointer);
 #define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
     spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
 
+/*
+ * spry_available_memory_bytes of spry.h with the files of the system below `root` ("" for the system's own), and under
+ * limits as getrlimit tells them, of address space and of data. INT64_MAX where nothing is known.
+ */
+int64_t spryi_available_memory_under(const char *root, uint64_t address_limit, uint64_t data_limit);
+
 /* ---- blocks that are kept -------------------------------------------------------------------------------- */
 
 /*

@@ -3,7 +3,6 @@
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
-#include "core/team.h"
 
 #include <limits.h>
 #include <linux/futex.h>

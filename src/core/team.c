@@ -1,5 +1,3 @@
-#include "core/team.h"
-
 #include "core/pool.h"
 
 #include <pthread.h>

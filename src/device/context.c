@@ -1,7 +1,7 @@
 #include "core/context.h"
 
 #include "core/error.h"
-#include "core/team.h"
+#include "core/pool.h"
 #include "device/devices.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
+#include "core/pool.h"
 #include "device/drivers.h"
 #include "ops/spgemm_plan.h"
 #include "plan/select.h"

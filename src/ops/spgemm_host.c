@@ -4,7 +4,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
+#include "core/pool.h"
 #include "ops/spgemm_plan.h"
 
 #include <string.h>

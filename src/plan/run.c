@@ -2,7 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
+#include "core/pool.h"
 #include "plan/plan.h"
 
 #include <stdint.h>

@@ -303,7 +303,6 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 #endif
 #else
 #include "core/pool.h"
-#include "core/team.h"
 #include "spgemm/cpu/piece_order.h"
 #include "spgemm/cpu/rows.h"
 #include "spgemm/cpu/short_rows_avx512.h"
