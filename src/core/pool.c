@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-    IDLE_SPIN_US = 50,  /* about as long as the work between two products of a solver */
-    LOOP_SPIN_US = 200, /* about as long as the work between two loops of a short set-up */
+    IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
+    LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* between two looks at the clock */
     WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
