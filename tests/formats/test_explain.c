@@ -42,6 +42,17 @@ static double feature_of(const spry_explanation *e, const char *name)
     return 0;
 }
 
+/* The bytes of a product in coo, whose work has a simple formula: value, row and column of each entry, x and y. */
+static void bytes_of_coo(void **state)
+{
+    spry_matrix *A = generate_matrix(*state, "grid7,x=20,y=20,z=20");
+    spry_explanation *e = explained(*state, A, "avx512", NULL);
+    const double nnz = 7 * 8000 - 6 * 400, rows = 8000;
+    assert_true(candidate_of(e, "coo").bytes == nnz * (8 + 4 + 4) + 2 * rows * 8);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+}
+
 /* Every format is told once: the allowed by time, then those refused with the reason; the choice is the least total. */
 static void candidates_are_ranked(void **state)
 {
@@ -433,6 +444,7 @@ static void transposed_as_planned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(bytes_of_coo, open_context, close_context),
         cmocka_unit_test_setup_teardown(candidates_are_ranked, open_context, close_context),
         cmocka_unit_test_setup_teardown(the_plan_agrees, open_context, close_context),
         cmocka_unit_test_setup_teardown(nothing_fits, open_context, close_context),
