@@ -183,11 +183,6 @@ static int has_few_calls(const spry_spmv_options *options)
     return calls > 0 && calls < FEW_CALLS;
 }
 
-static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
-{
-    return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
-}
-
 int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                    const spryi_device_class *device)
 {
@@ -283,13 +278,6 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     choice->kernel = taken->kernel;
 }
 
-static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
-{
-    tell_ranking(choice, ranking);
-    spryi_choose_ranked(choice, ranking, ranking->taken);
-    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
-}
-
 void spryi_tell_transposed(char *reason, size_t size)
 {
     const size_t used = strlen(reason);
@@ -309,7 +297,7 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .op = options->op,
                                   .vector_type = options->vector_type,
                                   .device = device,
-                                  .threads = threads_for(A, options),
+                                  .threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads),
                                   .calls = spryi_calls_counted(options),
                                   .columns = options->columns,
                                   .row_major = options->row_major};
@@ -328,7 +316,10 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
         return SPRY_OK;
     }
     if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
-    take_ranked(choice, options, ranking ? ranking : &made);
+    if (!ranking) ranking = &made;
+    tell_ranking(choice, ranking);
+    spryi_choose_ranked(choice, ranking, ranking->taken);
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     return SPRY_OK;
 }
 

@@ -20,16 +20,11 @@ static spryi_work work_of_rows(const spryi_features *f)
                         .uneven = f->lengths.body_deviation};
 }
 
-static double csr_bytes(const spryi_features *f)
-{
-    return (double)f->nnz * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes + vector_bytes(f);
-}
-
 /* By entries. */
 static spryi_work work_of_csr(const spryi_features *f)
 {
     spryi_work w = work_of_rows(f);
-    w.bytes = csr_bytes(f);
+    w.bytes = (double)f->nnz * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes + vector_bytes(f);
     w.sectors = f->warp_sectors * (double)f->nnz;
     return w;
 }

@@ -12,12 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static double csr_entry_bytes(const spry_arrays *csr)
-{
-    return (double)spry_type_bytes(csr->value_type) + (double)spry_index_type_bytes(csr->index_type) +
-           (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
-}
-
 /*
  * *guess: the blocks that a sample of rows finds; block 1 and csr's bytes where so small a share of the entries is
  * adjacent that there are none. longest: of the rows.
@@ -26,7 +20,11 @@ static spry_status find_blocks(spryi_column_reader *reader, spry_context *contex
                                double adjacent, int64_t longest, spryi_effort effort, spry_error *err)
 {
     static const double ADJACENT = 0.4; /* blocks of 2 have 0.5 and, with one place in eight empty, 0.43 */
-    *guess = (spryi_bsr_guess){.block = 1, .bytes = csr_entry_bytes(reader->csr) * (double)reader->csr->nnz};
+    const spry_arrays *csr = reader->csr;
+    const double entry_bytes = (double)spry_type_bytes(csr->value_type) +
+                               (double)spry_index_type_bytes(csr->index_type) +
+                               (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
+    *guess = (spryi_bsr_guess){.block = 1, .bytes = entry_bytes * (double)csr->nnz};
     return adjacent < ADJACENT ? SPRY_OK : spryi_bsr_guess_of(context, guess, reader, longest, effort, err);
 }
 

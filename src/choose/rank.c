@@ -52,11 +52,6 @@ static int64_t columns_bytes(const spry_arrays *a)
     return a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
 }
 
-static int64_t offsets_bytes(const spry_arrays *a)
-{
-    return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
-}
-
 /* Entries that a look fetches, about: samples of so many entries, and of so many rows. */
 static double sampled_entries(const spry_arrays *a, spryi_effort effort)
 {
@@ -224,7 +219,8 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
     static const double BYTES = 10000, COPY = 12; /* a us; us */
     static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
-    const double columns = (double)columns_bytes(a), offsets = (double)offsets_bytes(a);
+    const double columns = (double)columns_bytes(a);
+    const double offsets = (double)((a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type));
     if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* A^T is made there */
     if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
     return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);

@@ -113,11 +113,6 @@ typedef struct finding {
     fault worst;
 } finding;
 
-static int64_t chunks_of(const spryi_container_part *part)
-{
-    return (part->count * part->item_bytes + SPRYI_CONTAINER_CHUNK - 1) / SPRYI_CONTAINER_CHUNK;
-}
-
 /* Chunk c of part: its hash, and what a says of its items. A chunk holds whole items, of 1, 2, 4, ... bytes. */
 static fault look(const spryi_container_part *part, int64_t c, const spry_arrays *a, uint64_t *hash)
 {
@@ -152,7 +147,7 @@ static spry_status look_at_parts(spry_context *context, const spryi_container_pa
     int64_t chunks = 0, first[SPRYI_MOST_SECTIONS + 1];
     for (int s = 0; s < count; s++) {
         first[s] = chunks;
-        chunks += chunks_of(&parts[s]);
+        chunks += (parts[s].count * parts[s].item_bytes + SPRYI_CONTAINER_CHUNK - 1) / SPRYI_CONTAINER_CHUNK;
     }
     first[count] = chunks;
     look_job j = {.parts = parts, .a = a, .first = first};

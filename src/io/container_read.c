@@ -39,12 +39,6 @@ int spryi_container_is(const spryi_text *text)
     return pread(text->fd, &first, 1, 0) == 1 && first == SPRYI_CONTAINER_FIRST_BYTE;
 }
 
-static void close_bytes(opened *file)
-{
-    if (file->mapping) (void)munmap(file->mapping, (size_t)file->bytes);
-    spryi_release(file->context, file->block);
-}
-
 /* ---- the head ---------------------------------------------------------------------------------- */
 
 /* Magic and version, which have the first word: of a newer version nothing else is known. */
@@ -456,6 +450,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     made = NULL;
 done:
     spryi_matrix_release(made);
-    close_bytes(&file);
+    if (file.mapping) (void)munmap(file.mapping, (size_t)file.bytes);
+    spryi_release(file.context, file.block);
     return status;
 }

@@ -51,17 +51,6 @@ typedef struct content {
     int borrowed;  /* 1: the storage is that of the container that A was read from */
 } content;
 
-static void clear(spry_context *context, content *c)
-{
-    if (c->storage && !c->borrowed) spryi_storage_destroy(context, c->format, c->storage);
-    spryi_matrix_release(c->converted);
-}
-
-static const char *layout_name(spry_layout layout)
-{
-    return layout == SPRY_CSC ? "csc" : layout == SPRY_COO ? "coo" : "csr";
-}
-
 static spry_status build(spry_context *context, content *c, const spry_matrix *A,
                          const int64_t parameters[SPRYI_PARAMETERS], spry_error *err)
 {
@@ -128,7 +117,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
         if (!spryi_container_stores(c->format)) return refuse_format(format, err);
         if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
     }
-    c->layout = layout_name(layout);
+    c->layout = layout == SPRY_CSC ? "csc" : layout == SPRY_COO ? "coo" : "csr";
     if (layout == A->a.layout) return SPRY_OK;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = layout;
@@ -241,7 +230,8 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     status = write_file(&output, &head, parts, err);
 done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
-    clear(context, &c);
+    if (c.storage && !c.borrowed) spryi_storage_destroy(context, c.format, c.storage);
+    spryi_matrix_release(c.converted);
     spryi_matrix_release(entries);
     return spryi_output_close(&output, status, err);
 }

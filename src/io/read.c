@@ -66,11 +66,6 @@ static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_erro
     return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
 }
 
-static int is_matlab(const char *head, int64_t bytes)
-{
-    return bytes == 10 && memcmp(head, "MATLAB ", 7) == 0;
-}
-
 /* Files of these are known, so that it can be told what to do with them. */
 static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_error *err)
 {
@@ -93,7 +88,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
     spry_read_options chosen = *options;
     if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
     SPRYI_OK_OR_RETURN(peek(text, head, &got, err));
-    if (is_matlab(head, got)) return refuse_matlab(text, head, err);
+    if (got == 10 && memcmp(head, "MATLAB ", 7) == 0) return refuse_matlab(text, head, err);
     if (spryi_npz_is(head, got)) {
         SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));
         return spryi_npz_read(text, A, &chosen, err);

@@ -17,11 +17,6 @@
 
 enum { FIRST_BYTES = 64 << 10 };
 
-static void open_feed(spry_context *context, spryi_feed *feed, int fd, int keeps_open)
-{
-    *feed = (spryi_feed){.context = context, .fd = fd, .keeps_open = keeps_open};
-}
-
 static void close_feed(spryi_feed *feed)
 {
     if (feed->fd < 0) return;
@@ -160,7 +155,7 @@ static spry_status open_regular(spryi_text *text, const char *path, int standard
         text->fd = fd;
         fd = -1;
     } else { /* standard input may be a file read half by someone before us: from here on */
-        open_feed(text->context, &text->feed, fd, standard);
+        text->feed = (spryi_feed){.context = text->context, .fd = fd, .keeps_open = standard};
         fd = -1;
     }
     if (fd >= 0 && !standard) (void)close(fd);

@@ -86,12 +86,6 @@ static double on_gpu(const spry_spgemm_plan *plan)
     return launch_us + bus + 6e-5 * (double)job->products + 5e-4 * (double)job->a.rows;
 }
 
-/* The first kind of device that is no CPU, and has sparse products where it is there. */
-static const spryi_driver *other_kind(void)
-{
-    return spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
-}
-
 /*
  * 1: the first device that is no CPU is there, and predicted to be faster with operands and result on
  * the host, its start included. *device is that one then, *why tells the reason either way.
@@ -99,7 +93,8 @@ static const spryi_driver *other_kind(void)
 static int choose_device(const spry_spgemm_plan *plan, const spryi_device **device, const char **why)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const spryi_driver *kind = other_kind();
+    /* the first kind of device that is no CPU, and has sparse products where it is there */
+    const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
     *why = "predicted to be the faster one";
     /* A thread at its slowest is done before a GPU has begun: not even A is looked at. */
     if (1e-3 * (5 * (double)job->a.rows + 80 * (double)job->a.nnz + 14 * (double)job->products) < launch_us) return 0;

@@ -277,11 +277,6 @@ bool spryi_has_copy(const spry_spmv_plan *plan)
     return plan->order && plan->A->a.offsets != plan->order->given->a.offsets;
 }
 
-static int64_t pointers_of(const spry_ordering *o)
-{
-    return o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0);
-}
-
 int spryi_is_expanded(const spry_spmv_plan *plan)
 {
     return plan->order && plan->order->given->a.triangle != SPRY_ALL_ENTRIES;
@@ -293,7 +288,9 @@ int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
     if (!order) return 0;
     int64_t bytes = order->bytes;
     if (owned && spryi_has_copy(plan) && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
-    if (owned && order->ordering && keeps_groups(plan)) bytes += 8 * pointers_of(order->ordering);
+    const spry_ordering *o = order->ordering;
+    if (owned && o && keeps_groups(plan))
+        bytes += 8 * (o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0));
     return bytes;
 }
 

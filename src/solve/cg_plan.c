@@ -25,12 +25,6 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 
 /* ---- making ready --------------------------------------------------------------------------------- */
 
-static spry_status make_states(spry_cg_plan *s, spry_error *err)
-{
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err));
-    return SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err);
-}
-
 /* The rest of what a plan is told, and the set-up. A verdict goes to *told. */
 static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
@@ -38,7 +32,8 @@ static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error 
     s->run.struct_size = sizeof s->run;
     s->run.stream = s->device > 0 ? s->o.stream : NULL;
     s->inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->type;
-    spry_status status = make_states(s, err);
+    spry_status status = SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err);
+    if (status == SPRY_OK) status = SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err);
     if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
     if (status == SPRY_OK) status = spryi_cg_set_up(s, told, err);
     s->setup_us = told->setup_us = spryi_now_us() - start;

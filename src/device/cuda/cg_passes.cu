@@ -7,38 +7,10 @@
 enum { BLOCKS_AT_ONCE = 4 /* on a multiprocessor, of round_kernel */ };
 
 /* What follows from sums that are taken here alone. */
-struct shrunk {
-    enum { SUMS = 1, ALL = 1 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_shrunk(s, sums);
-    }
-};
-struct weighed {
-    enum { SUMS = 1, ALL = 1 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_weighed(s, sums);
-    }
-};
-struct replaced {
-    enum { SUMS = 2, ALL = 2 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_replaced(s, sums);
-    }
-};
-struct measured {
-    enum { SUMS = 1, ALL = 1 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        s->distance = sums[0];
-    }
-};
+AFTER_SUMS(shrunk, spryi_cg_state, 1, 1, spryi_cg_shrunk(s, sums))
+AFTER_SUMS(weighed, spryi_cg_state, 1, 1, spryi_cg_weighed(s, sums))
+AFTER_SUMS(replaced, spryi_cg_state, 2, 2, spryi_cg_replaced(s, sums))
+AFTER_SUMS(measured, spryi_cg_state, 1, 1, s->distance = sums[0])
 
 template <typename V> static __device__ __forceinline__ void load_f64(double (&to)[PER<V>], const V *narrow,
                                                                       const double *wide, int64_t piece, int64_t n)
@@ -421,27 +393,18 @@ template <typename V> static __global__ void replace_kernel(column<V> c, const d
 
 /* A pass of all columns: its kernel, and what stands behind the columns in its arguments. */
 #define PASS_OF(w, v, name, kernel, ...)                                                                               \
-    do {                                                                                                               \
-        int previous_;                                                                                                 \
-        SPRYI_OK_OR_RETURN(enter(w, &previous_, err));                                                                 \
-        SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, first_column<V>(w, v), ##__VA_ARGS__));                   \
-        return leave(previous_, name, err);                                                                            \
-    } while (0)
-
-static spry_status start(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg start", start_kernel);
-}
-
-static spry_status dots(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg dots", dots_kernel);
-}
-
-static spry_status step(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg step", step_kernel);
-}
+    PASS(w, name, SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, first_column<V>(w, v), ##__VA_ARGS__)))
+#define COLUMN_PASS(name, kernel, what)                                                                                \
+    static spry_status name(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)                    \
+    {                                                                                                                  \
+        PASS_OF(w, v, what, kernel);                                                                                   \
+    }
+COLUMN_PASS(start, start_kernel, "cg start")
+COLUMN_PASS(dots, dots_kernel, "cg dots")
+COLUMN_PASS(step, step_kernel, "cg step")
+COLUMN_PASS(shrink, shrink_kernel, "cg shrink")
+COLUMN_PASS(weigh, weigh_kernel, "cg weigh")
+COLUMN_PASS(turn, turn_kernel, "cg turn")
 
 /* Whether all blocks can be there at once, and have a piece or two each: more of them hide more latency. */
 template <typename V> static bool can_meet(const spryi_vector_work *w)
@@ -467,16 +430,6 @@ static spry_status dots_and_step(const spryi_vector_work *w, const spryi_cg_vect
     return step(w, v, err);
 }
 
-static spry_status shrink(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg shrink", shrink_kernel);
-}
-
-static spry_status weigh(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg weigh", weigh_kernel);
-}
-
 static spry_status blocks(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
                           spry_error *err)
 {
@@ -487,11 +440,6 @@ static spry_status polynomial(const spryi_vector_work *w, const spryi_cg_vectors
                               spry_error *err)
 {
     PASS_OF(w, v, "cg polynomial", polynomial_kernel, v->z ? 0 : 1, *s);
-}
-
-static spry_status turn(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
-{
-    PASS_OF(w, v, "cg turn", turn_kernel);
 }
 
 static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
@@ -510,10 +458,7 @@ static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v
 
 static spry_status collect(const spryi_vector_work *w, void *y, void *x, spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    SPRY_BY_TYPE(w->type, V, launch_pass(w, collect_kernel<V>, (double *)y, (V *)x, w->n));
-    return leave(previous, "cg collect", err);
+    PASS(w, "cg collect", SPRY_BY_TYPE(w->type, V, launch_pass(w, collect_kernel<V>, (double *)y, (V *)x, w->n)));
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)

@@ -11,22 +11,8 @@ static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
 }
 
 /* What follows from sums: one function of iteration.h each. */
-struct started {
-    enum { SUMS = 3, ALL = 3 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_started(s, sums);
-    }
-};
-struct dotted {
-    enum { SUMS = 2, ALL = 4 };
-    typedef spryi_cg_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        spryi_cg_both(s, sums + 2, sums);
-    }
-};
+AFTER_SUMS(started, spryi_cg_state, 3, 3, spryi_cg_started(s, sums))
+AFTER_SUMS(dotted, spryi_cg_state, 2, 4, spryi_cg_both(s, sums + 2, sums))
 /* What the passes of a column work on: its state, its sums, its vectors. */
 template <typename V> struct column {
     spryi_cg_state *state;

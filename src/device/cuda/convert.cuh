@@ -108,6 +108,13 @@ spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays
 /* numbers[i] = the sum of numbers[0 .. i]. */
 spry_status spry_cuda_scan(const spryi_device *device, int64_t *numbers, int64_t count, spry_error *err);
 
+/*
+ * csc_convert.cu: CSR of the transposed, as offsets, rows and values of a, which is CSR, in columns, each in the order of the rows; values may be NULL.
+ * SPRY_UNSUPPORTED: more entries than a key can number. Returns when it is done.
+ */
+spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a, void *offsets, int32_t *rows,
+                                void *values, spry_error *err);
+
 /* The last i of low .. high - 1 with offsets[i] <= k, given offsets[low] <= k < offsets[high]: whose entry k is. */
 template <typename P>
 static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets, int64_t low, int64_t high, int64_t k)

@@ -72,20 +72,28 @@ static __device__ __forceinline__ void wait_for_kernel_before(void)
 /* 1: the device and what was compiled for it can do that (plugin.cu). `device` is CUDA's number and current. */
 int spry_cuda_launches_early(int device);
 
+/* A launch that begins early if numAttrs says that its attribute, *early, counts. */
+static inline cudaLaunchConfig_t early_launch(cudaLaunchAttribute *early, int64_t blocks, int threads, int64_t shared,
+                                              void *stream)
+{
+    early->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early->val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)shared;
+    config.stream = (cudaStream_t)stream;
+    config.attrs = early;
+    return config;
+}
+
 /* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAMETERS...), int64_t blocks, int threads,
                                 int64_t shared, ARGUMENTS... a)
 {
     cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.dynamicSmemBytes = (size_t)shared;
-    config.stream = (cudaStream_t)args->stream;
-    config.attrs = &early;
+    cudaLaunchConfig_t config = early_launch(&early, blocks, threads, shared, args->stream);
     config.numAttrs = spry_cuda_launches_early(args->device) ? 1 : 0;
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
 }
@@ -108,50 +116,29 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
 }
 
 /* Matrix entries are read once: they are not to push x out of the first-level cache. */
-static __device__ __forceinline__ int32_t load_once(const int32_t *p)
-{
-    int32_t v;
-    asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(v) : "l"(p));
-    return v;
-}
-static __device__ __forceinline__ float load_once(const float *p)
-{
-    float v;
-    asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
-    return v;
-}
-static __device__ __forceinline__ double load_once(const double *p)
-{
-    double v;
-    asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
-    return v;
-}
+#define SPRY_CUDA_LOAD_ONCE(T, width, place)                                                                           \
+    static __device__ __forceinline__ T load_once(const T *p)                                                          \
+    {                                                                                                                  \
+        T v;                                                                                                           \
+        asm("ld.global.nc.L1::no_allocate." width " %0, [%1];" : place(v) : "l"(p));                                   \
+        return v;                                                                                                      \
+    }
+SPRY_CUDA_LOAD_ONCE(int32_t, "b32", "=r")
+SPRY_CUDA_LOAD_ONCE(float, "f32", "=f")
+SPRY_CUDA_LOAD_ONCE(double, "f64", "=d")
+SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
+#undef SPRY_CUDA_LOAD_ONCE
 
 /*
  * A stored value as a number of the vectors' type V, exact: S is V, or narrower (core/types.h). number_at by load_once,
  * number_kept by a load through the first-level cache.
  */
-static __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
+template <typename S> static __device__ __forceinline__ S load_once(const S *p)
 {
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    const S v = {load_once((const uint16_t *)p)};
     return v;
 }
-static __device__ __forceinline__ spryi_bf16 load_once(const spryi_bf16 *p)
-{
-    const spryi_bf16 v = {load_once((const uint16_t *)p)};
-    return v;
-}
-static __device__ __forceinline__ spryi_f16 load_once(const spryi_f16 *p)
-{
-    const spryi_f16 v = {load_once((const uint16_t *)p)};
-    return v;
-}
-static __device__ __forceinline__ float widened(float v)
-{
-    return v;
-}
-static __device__ __forceinline__ double widened(double v)
+template <typename V> static __device__ __forceinline__ V widened(V v)
 {
     return v;
 }
@@ -186,13 +173,9 @@ template <typename V, typename S> static __device__ __forceinline__ V number_kep
 }
 
 /* The other way, rounded once. */
-static __device__ __forceinline__ void round_to(float *to, double value)
+template <typename V> static __device__ __forceinline__ void round_to(V *to, double value)
 {
-    *to = (float)value;
-}
-static __device__ __forceinline__ void round_to(double *to, double value)
-{
-    *to = value;
+    *to = (V)value;
 }
 static __device__ __forceinline__ void round_to(spryi_bf16 *to, double value)
 {

@@ -77,7 +77,7 @@ int64_t spry_cuda_cached_bytes(void);
 void spry_cuda_open(void);
 void spry_cuda_close(void);
 
-/* host_block.cu: host memory that kernels of all devices see, of so many bytes; the caller's until it is given. */
+/* memory.cu: host memory that kernels of all devices see, of so many bytes; the caller's until it is given. */
 enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
 int spry_cuda_take_host_block(void **block); /* a cudaError_t; nothing is taken where it is no cudaSuccess */
 void spry_cuda_give_host_block(void);

@@ -38,12 +38,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static device_pool pools[MOST_POOLS];
 static int contexts;
 
-static int pools_wanted(void)
-{
-    const char *choice = getenv("SPRY_CUDA_POOL");
-    return !choice || strcmp(choice, "off") != 0;
-}
-
 /* Whatever fails leaves no pool, which is no error. The device is current. */
 static void make_pool(device_pool *p, int device)
 {
@@ -76,7 +70,8 @@ static device_pool *pool_of(int device)
     if (device < 0 || device >= MOST_POOLS) return NULL;
     device_pool *p = &pools[device];
     pthread_mutex_lock(&lock);
-    if (!p->resolved && pools_wanted()) make_pool(p, device);
+    const char *choice = p->resolved ? "off" : getenv("SPRY_CUDA_POOL");
+    if (!choice || strcmp(choice, "off") != 0) make_pool(p, device);
     p->resolved = 1;
     pthread_mutex_unlock(&lock);
     return p->pool ? p : NULL; /* constant from here on */
@@ -248,6 +243,38 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
     if (code != cudaSuccess) return spry_cuda_fail(err, code, what);
     *pointer = made;
     return SPRY_OK;
+}
+
+/* ---- host memory that kernels read and write ----------------------------------------------------------------- */
+
+/*
+ * A block of host memory that kernels read and write, for questions and answers that are too small to be copied: a copy
+ * takes longer than the kernel. One a process, from the first need until the last context is gone.
+ */
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *host_block;
+
+int spry_cuda_take_host_block(void **taken)
+{
+    pthread_mutex_lock(&host_lock);
+    cudaError_t code = cudaSuccess;
+    if (!host_block) code = cudaHostAlloc(&host_block, SPRY_CUDA_HOST_BLOCK_BYTES, cudaHostAllocPortable);
+    *taken = host_block;
+    if (code != cudaSuccess) pthread_mutex_unlock(&host_lock);
+    return code;
+}
+
+void spry_cuda_give_host_block(void)
+{
+    pthread_mutex_unlock(&host_lock);
+}
+
+void spry_cuda_free_host_block(void)
+{
+    pthread_mutex_lock(&host_lock);
+    if (host_block) spry_cuda_ignore(cudaFreeHost(host_block));
+    host_block = NULL;
+    pthread_mutex_unlock(&host_lock);
 }
 
 /* ---- the plug-in's functions ----------------------------------------------------------------------------------- */

@@ -147,6 +147,17 @@ template <typename STATE> static __device__ __forceinline__ void give_state(STAT
         if (k < FIRST || k > FIRST + 1) ((int *)state)[k] = ((const int *)copy)[k];
 }
 
+/* What follows from OWN sums of a pass, and from those that lie behind them, EVERY sum together. */
+#define AFTER_SUMS(name, STATE, OWN, EVERY, ...)                                                                       \
+    struct name {                                                                                                      \
+        enum { SUMS = OWN, ALL = EVERY };                                                                              \
+        typedef STATE state;                                                                                           \
+        static __device__ void go(state *s, const double *sums)                                                        \
+        {                                                                                                              \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    };
+
 /*
  * The last block that has put its sums goes on with those of all blocks, and with others that lie behind them. It works
  * on a copy of the state: field by field from memory would be one latency after the other.
@@ -188,21 +199,13 @@ template <typename... PARAMETERS, typename... ARGUMENTS>
 static void launch_blocks(const spryi_vector_work *w, bool together, void (*kernel)(PARAMETERS...), ARGUMENTS... a)
 {
     cudaLaunchAttribute attributes[2] = {};
-    int count = 0;
-    if (spry_cuda_launches_early(w->ordinal)) {
-        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-    }
+    cudaLaunchConfig_t config = early_launch(attributes, w->blocks > 0 ? w->blocks : 1, THREADS, 0, w->stream);
+    config.gridDim.y = (unsigned)w->columns;
+    config.numAttrs = spry_cuda_launches_early(w->ordinal) ? 1 : 0;
     if (together) {
-        attributes[count].id = cudaLaunchAttributeCooperative;
-        attributes[count++].val.cooperative = 1;
+        attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+        attributes[config.numAttrs++].val.cooperative = 1;
     }
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(w->blocks > 0 ? w->blocks : 1), (unsigned)w->columns);
-    config.blockDim = dim3(THREADS);
-    config.stream = (cudaStream_t)w->stream;
-    config.attrs = attributes;
-    config.numAttrs = (unsigned)count;
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
 }
 
@@ -212,7 +215,7 @@ static void launch_pass(const spryi_vector_work *w, void (*kernel)(PARAMETERS...
     launch_blocks(w, false, kernel, a...);
 }
 
-/* Runs a pass for the type V of the vectors, with the work's device current. */
+/* Runs a pass for the type V of the vectors. */
 #define LAUNCH_TYPED(w, kernel, ...) SPRY_BY_TYPE((w)->type, V, launch_pass(w, kernel<V>, __VA_ARGS__))
 
 static inline spry_status leave(int previous, const char *pass, spry_error *err)
@@ -221,6 +224,15 @@ static inline spry_status leave(int previous, const char *pass, spry_error *err)
     (void)cudaSetDevice(previous);
     return status;
 }
+
+/* The body of a function that starts a pass, with the work's device current. */
+#define PASS(w, name, ...)                                                                                             \
+    do {                                                                                                               \
+        int previous_;                                                                                                 \
+        SPRYI_OK_OR_RETURN(enter(w, &previous_, err));                                                                 \
+        __VA_ARGS__;                                                                                                   \
+        return leave(previous_, name, err);                                                                            \
+    } while (0)
 
 static inline double *partials_of(const spryi_vector_work *w)
 {

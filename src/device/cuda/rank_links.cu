@@ -13,7 +13,6 @@ extern "C" {
 }
 #include "device/cuda/convert.cuh"
 #include "device/cuda/reduce.cuh"
-#include "device/cuda/transpose.cuh"
 
 enum { THREADS = 256, MOST_BLOCKS = 2048, LONG_ROW = 1 << 14, LONG_THREADS = 512, LONG_BLOCKS = 264 };
 

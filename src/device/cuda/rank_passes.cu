@@ -24,22 +24,8 @@ template <bool ONE> static __device__ __forceinline__ bool is_maximum(const stat
 }
 
 /* What follows from sums. */
-struct rank_weighed {
-    enum { SUMS = 1, ALL = 1 };
-    typedef spryi_rank_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        s->weight = sums[0];
-    }
-};
-struct rank_started {
-    enum { SUMS = 1, ALL = 1 };
-    typedef spryi_rank_state state;
-    static __device__ void go(state *s, const double *sums)
-    {
-        s->zero_mass = sums[0];
-    }
-};
+AFTER_SUMS(rank_weighed, spryi_rank_state, 1, 1, s->weight = sums[0])
+AFTER_SUMS(rank_started, spryi_rank_state, 1, 1, s->zero_mass = sums[0])
 /* ||d||_1, the sum of x, of it over zero columns, and the sum or maximum of the norm, if it is another. */
 template <bool ONE> struct rank_strided {
     enum { OTHER = ONE ? 0 : 3, SUMS = ONE ? 3 : 4, ALL = SUMS };
@@ -81,10 +67,7 @@ static __global__ void rank_weigh_kernel(spryi_rank_state *state, const V *__res
 
 static spry_status rank_weigh(const spryi_vector_work *w, const void *v, spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    LAUNCH_TYPED(w, rank_weigh_kernel, rank_state(w), (const V *)v, w->n, partials_of(w));
-    return leave(previous, "pagerank weights", err);
+    PASS(w, "pagerank weights", LAUNCH_TYPED(w, rank_weigh_kernel, rank_state(w), (const V *)v, w->n, partials_of(w)));
 }
 
 template <typename V> static __global__ void rank_divide_kernel(const spryi_rank_state *state, V *v, int64_t n)
@@ -102,10 +85,7 @@ template <typename V> static __global__ void rank_divide_kernel(const spryi_rank
 
 static spry_status rank_divide(const spryi_vector_work *w, void *v, spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    LAUNCH_TYPED(w, rank_divide_kernel, rank_state(w), (V *)v, w->n);
-    return leave(previous, "pagerank weights", err);
+    PASS(w, "pagerank weights", LAUNCH_TYPED(w, rank_divide_kernel, rank_state(w), (V *)v, w->n));
 }
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
@@ -141,11 +121,9 @@ template <typename V> static __global__ void rank_start_kernel(spryi_rank_state 
 static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *x, const void *s, const void *v,
                               spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)x, (const V *)s, (const V *)v, w->n,
-                 partials_of(w));
-    return leave(previous, "pagerank start", err);
+    PASS(w, "pagerank start",
+         LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)x, (const V *)s, (const V *)v,
+                      w->n, partials_of(w)));
 }
 
 /* z may be y_before: no __restrict__ for either. */
@@ -241,14 +219,12 @@ template <typename V> static void launch_step(const spryi_vector_work *w, const 
 static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
                              const void *v, spry_norm norm, spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    SPRY_BY_TYPE(w->type, V,
-                 launch_step(w,
-                             step_vectors<V>{(V *)z, (const V *)y_before, (const V *)y, (const V *)s, (const V *)v,
-                                             w->n},
-                             norm));
-    return leave(previous, "pagerank step", err);
+    PASS(w, "pagerank step",
+         SPRY_BY_TYPE(w->type, V,
+                      launch_step(w,
+                                  step_vectors<V>{(V *)z, (const V *)y_before, (const V *)y, (const V *)s, (const V *)v,
+                                                  w->n},
+                                  norm)));
 }
 
 template <typename V>
@@ -260,10 +236,8 @@ static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, c
 
 static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, const void *v, spry_error *err)
 {
-    int previous;
-    SPRYI_OK_OR_RETURN(enter(w, &previous, err));
-    LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, (const V *)v, w->n);
-    return leave(previous, "pagerank finish", err);
+    PASS(w, "pagerank finish",
+         LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, (const V *)v, w->n));
 }
 
 extern const spryi_rank_passes spry_cuda_rank_passes;

@@ -13,7 +13,6 @@ extern "C" {
 #include "formats/csc/csc.h"
 }
 #include "device/cuda/convert.cuh"
-#include "device/cuda/transpose.cuh"
 
 /* offsets[j] = the keys before the first of column j or later. */
 template <typename P>

@@ -66,14 +66,7 @@ template <typename... P, typename... A> static spry_status gpu_launch(gpu_work *
                                                                       const char *what, spry_error *err, A... arguments)
 {
     cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = w->stream;
-    config.attrs = &early;
+    cudaLaunchConfig_t config = early_launch(&early, blocks, threads, bytes, w->stream);
     config.numAttrs = w->overlaps && w->follows ? 1 : 0;
     cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code == cudaSuccess) code = cudaLaunchKernelEx(&config, kernel, w->rows, (P)arguments...);
