@@ -24,7 +24,9 @@
 
 enum { FEW_CALLS = 8 /* conversions take a few products' time and save a share of one each */ };
 
-void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
+/* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
+__attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, const char *format, spry_reason code,
+                                                         const char *reason, ...)
 {
     choice->code = code;
     choice->format = spryi_find_format(format);
@@ -115,18 +117,17 @@ static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
 {
     if (spryi_rows_are_uniform(rows)) {
         int near = rows->longest <= NEAR * rows->mean;
-        spryi_choose(choice, near ? "ell" : "hyb", SPRY_REASON_UNIFORM_ROWS,
-                     "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
-                     "%.0f, is %s %.2g times the mean %.1f",
-                     rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
+        choose(choice, near ? "ell" : "hyb", SPRY_REASON_UNIFORM_ROWS,
+               "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+               "%.0f, is %s %.2g times the mean %.1f",
+               rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
     int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
-    spryi_choose(choice, sparse ? "coo" : "csr", sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
-                 "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
-                 "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
-                 rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
-                 sparse ? "" : "not ");
+    choose(choice, sparse ? "coo" : "csr", sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
+           "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+           "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+           rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY, sparse ? "" : "not ");
 }
 
 /* options->policy is one of the tree's. */
@@ -137,13 +138,13 @@ static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const
     spryi_row_profile rows;
     spry_status status = SPRY_OK;
     if (options->op == SPRY_TRANSPOSE)
-        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+        choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
     else if (strcmp(options->policy, "tree:memory") == 0)
-        spryi_choose(choice, "csr", SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
+        choose(choice, "csr", SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
     else if (strcmp(options->policy, "tree:unpredictable") == 0)
-        spryi_choose(choice, "hyb", SPRY_REASON_IRREGULAR_ROWS, "rows are unpredictable, by the policy asked for");
+        choose(choice, "hyb", SPRY_REASON_IRREGULAR_ROWS, "rows are unpredictable, by the policy asked for");
     else if (A->a.nnz == 0)
-        spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
+        choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
     SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &structure->a, SPRYI_FULL, err));
@@ -205,15 +206,14 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 {
     const char *cost = cost_of_csr(A);
     if (has_few_calls(options) && !csr_will_not_do(options, device))
-        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
-                     cost);
+        choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s", cost);
     else if (options->op == SPRY_TRANSPOSE)
-        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+        choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
     else if (A->a.nnz == 0)
-        spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries; %s", cost);
+        choose(choice, "csr", SPRY_REASON_EMPTY, "no entries; %s", cost);
     else
-        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
-                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+        choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+               options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
     if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
     const size_t used = strlen(choice->reason);
@@ -263,15 +263,15 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
         (void)spryi_write(time, sizeof time, "predicted to pay best; if its product%s takes 1", columns);
     else
         (void)spryi_write(time, sizeof time, "predicted to take %s of csr's time a product%s", own.s, columns);
-    spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s%s%s, %s; set-up counted over %lld", time,
-                 taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
-                 used ? others : "the only one that suits", (long long)r->calls);
+    choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%s%s%s, %s; set-up counted over %lld", time,
+           taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "", used ? others : "the only one that suits",
+           (long long)r->calls);
 }
 
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
     const spryi_estimate *taken = &ranking->list[place];
-    if (!choice->format) spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "among the least predicted times");
+    if (!choice->format) choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "among the least predicted times");
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
@@ -331,7 +331,7 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 
 void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused)
 {
-    spryi_choose(choice, format, SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
+    choose(choice, format, SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */

@@ -75,8 +75,4 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
 /* Takes `format`, which never pads, in place of the format `refused`, which would take too much memory. */
 void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused);
 
-/* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
-void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
-    __attribute__((format(printf, 4, 5)));
-
 #endif

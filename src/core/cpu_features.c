@@ -17,7 +17,8 @@ static uint64_t xgetbv0(void)
     return (uint64_t)high << 32 | low;
 }
 
-spryi_simd spryi_cpu_simd(void)
+/* cpuid and xgetbv. */
+static spryi_simd cpu_simd(void)
 {
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return SPRYI_PORTABLE;
@@ -40,7 +41,7 @@ int spryi_cpu_is_amd(void)
     return __get_cpuid(0, &a, &b, &c, &d) && b == auth;
 }
 #else
-spryi_simd spryi_cpu_simd(void)
+spryi_simd cpu_simd(void)
 {
     return SPRYI_PORTABLE;
 }
@@ -60,7 +61,7 @@ const char *spryi_simd_name(spryi_simd level)
 
 int spryi_allowed_simd(spryi_simd *level)
 {
-    *level = spryi_cpu_simd();
+    *level = cpu_simd();
     const char *wanted = getenv("SPRY_SIMD");
     if (!wanted || !wanted[0]) return 1;
     for (int l = 0; l < 3; l++)

@@ -7,9 +7,6 @@
 /* Ordered: a level includes those before it. AVX2 means avx2 + fma + bmi2; AVX512 means f + dq + bw + vl beside. */
 typedef enum spryi_simd { SPRYI_PORTABLE = 0, SPRYI_AVX2 = 1, SPRYI_AVX512 = 2 } spryi_simd;
 
-/* cpuid and xgetbv. */
-spryi_simd spryi_cpu_simd(void);
-
 /* The same lowered by the environment variable SPRY_SIMD = portable | avx2 | avx512. 0: it says something else. */
 int spryi_allowed_simd(spryi_simd *level);
 

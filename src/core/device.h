@@ -232,7 +232,4 @@ const spryi_driver *spryi_driver_named(const char *name);
 /* The first device of a kind, maybe one that cannot be used. */
 const spryi_device *spryi_device_of_kind(const spry_context *context, const char *kind);
 
-/* 1: the devices of the context have been looked for already, which may take a tenth of a second. */
-int spryi_devices_are_known(const spry_context *context);
-
 #endif

@@ -21,7 +21,11 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
                             (long long)limit);
 }
 
-int64_t spryi_most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost)
+/*
+ * Bounds what a plan in `format` owns in addition to the format's arrays: row blocks, runs, spans, windows of columns
+ * and workspace. An ordering and copies of vectors are not counted.
+ */
+static int64_t most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost)
 {
     enum {
         FIXED = 1 << 10,
@@ -51,7 +55,7 @@ spry_status spryi_check_padding(const spryi_build_request *request, const char *
     if (request->options->memory_limit_bytes > 0) {
         const int64_t least = spryi_bytes_to_own(request, cost), limit = request->options->memory_limit_bytes;
         if (least <= limit) return SPRY_OK;
-        const int64_t most = spryi_add_bytes(least, spryi_most_beside(request, format, cost));
+        const int64_t most = spryi_add_bytes(least, most_beside(request, format, cost));
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", most, limit,
                                 "a plan in %s would own up to %lld bytes, over the limit of %lld", format,
                                 (long long)most, (long long)limit);

@@ -238,12 +238,6 @@ spry_status spryi_check_memory_limit(const spry_spmv_options *options, const cha
                                      spry_error *err);
 
 /*
- * Bounds what a plan in `format` owns in addition to the format's arrays: row blocks, runs, spans, windows of columns
- * and workspace. An ordering and copies of vectors are not counted.
- */
-int64_t spryi_most_beside(const spryi_build_request *request, const char *format, const spryi_cost *cost);
-
-/*
  * Checks a format's arrays before they are allocated. Returns SPRY_TOO_LARGE in two cases:
  *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays. err->value is a limit
  *    that suffices for a plan without an ordering and copies of vectors.

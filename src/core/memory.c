@@ -201,7 +201,8 @@ static int claim_limited(int64_t bytes)
     return 0;
 }
 
-spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err)
+/* SPRY_OUT_OF_MEMORY where so many bytes, beside what is held, would pass the thread's limit. */
+static spry_status check_own_limit(int64_t bytes, const char *what, spry_error *err)
 {
     if (!claim_limited(bytes))
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, bytes, own_limit->most,
@@ -216,7 +217,7 @@ spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, sp
     if (!own_limit) return SPRY_OK;
     own_limit->most = own_limit->asked;
     own_limit->enough = enough;
-    return spryi_check_own_limit(least, what, err);
+    return check_own_limit(least, what, err);
 }
 
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
@@ -266,7 +267,7 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
         __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
         return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
                                 what, (long long)count, size);
-    SPRYI_OK_OR_RETURN(spryi_check_own_limit((int64_t)bytes, what, err));
+    SPRYI_OK_OR_RETURN(check_own_limit((int64_t)bytes, what, err));
     size_t capacity = bytes;
     /* Address space costs nothing, and as a large block its pages are kept: the heap gives them back each time. */
     if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;

@@ -60,9 +60,6 @@ spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, sp
 spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
 spryi_memory_limit *spryi_get_memory_limit(void);
 
-/* SPRY_OUT_OF_MEMORY where so many bytes, beside what is held, would pass the thread's limit. */
-spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err);
-
 /* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
 

@@ -6,11 +6,126 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- how many threads there are ------------------------------------------------------------------------ */
+
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define ALONE __libc_single_threaded
+#endif
+#endif
+#ifndef ALONE
+#define ALONE 0 /* not known */
+#endif
+
+/* cpu.max of a group and of all above it: "max 100000", or microseconds a period. path is cut. */
+static int least_quota(char *path, size_t mount, int processors)
+{
+    for (;;) {
+        char name[1100];
+        long long quota = 0, period = 0;
+        snprintf(name, sizeof name, "%s/cpu.max", path);
+        FILE *file = fopen(name, "re");
+        if (file && fscanf(file, "%lld %lld", &quota, &period) == 2 && period > 0 && quota / period < processors)
+            processors = quota / period > 1 ? (int)(quota / period) : 1;
+        if (file) fclose(file);
+        char *last = strrchr(path + mount, '/');
+        if (!last) return processors;
+        *last = '\0';
+    }
+}
+
+/* Processors of the calling thread's affinity. At least 1. */
+static int processors_of_thread(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    return online > 0 ? (int)online : 1;
+}
+
+/*
+ * Processors that the calling thread may use: those of its affinity, and no more than the quotas of its control groups
+ * (version 2) are worth. At least 1.
+ */
+static int allowed_processors(void)
+{
+    static const char mount[] = "/sys/fs/cgroup";
+    char path[1024], line[sizeof path - sizeof mount];
+    const int processors = processors_of_thread();
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    snprintf(path, sizeof path, "%s", mount);
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::/", 4) == 0 && !strstr(line, "/..")) snprintf(path, sizeof path, "%s%s", mount, line + 3);
+    }
+    if (file) fclose(file);
+    return least_quota(path, sizeof mount - 1, processors);
+}
+
+/*
+ * Each thread knows if the process that it is about to copy has other threads, and if it is what a fork left of
+ * several. Threads that a child starts were never in a team that is lost, so they keep 0.
+ */
+static _Thread_local int had_others, lost_team;
+static atomic_int forks;
+
+static void before_fork(void)
+{
+    had_others = !ALONE;
+}
+
+static void in_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    if (had_others) lost_team = 1;
+}
+
+/* Runs when the library is loaded. If there is no memory for the registration, forked children start threads. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, NULL, in_child);
+}
+
+int spryi_team(int threads)
+{
+    return lost_team ? 1 : threads;
+}
+
+/* Changes in the child of every fork: the threads of what was made under another number stayed in the parent. */
+static int forks_so_far(void)
+{
+    return atomic_load(&forks);
+}
+
+/* The first number of OMP_NUM_THREADS, which may list one for each level; 0: the variable has no number that counts. */
+static int threads_of_environment(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    char *end = NULL;
+    const long threads = text ? strtol(text, &end, 10) : 0;
+    if (threads < 1 || threads > SPRYI_MOST_THREADS) return 0;
+    end += strspn(end, " \t");
+    return *end == '\0' || *end == ',' ? (int)threads : 0;
+}
+
+int spryi_default_threads(void)
+{
+    const int asked = threads_of_environment(), processors = processors_of_thread();
+    return asked > 0 ? asked : processors < SPRYI_MOST_THREADS ? processors : SPRYI_MOST_THREADS;
+}
+
+/* ---- the threads ------------------------------------------------------------------------------------------ */
 
 enum {
     IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
@@ -137,7 +252,7 @@ static void start_threads(spryi_pool *pool, int tasks)
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pool->spins = spryi_allowed_processors() >= tasks;
+    pool->spins = allowed_processors() >= tasks;
     while (pool->started < tasks - 1 && pool->started < pool->most)
         if (pthread_create(&pool->threads[pool->started], &attributes, work, pool) == 0)
             pool->started++;
@@ -152,7 +267,7 @@ static int is_of_this_process(spryi_pool *pool)
 {
     enum { CHANGING = -1 };
     int before = atomic_load(&pool->forks);
-    if (before == spryi_forks()) return 1;
+    if (before == forks_so_far()) return 1;
     if (before == CHANGING || !atomic_compare_exchange_strong(&pool->forks, &before, CHANGING)) return 0;
     pool->started = 0;
     pool->most = SPRYI_MOST_THREADS - 1;
@@ -162,7 +277,7 @@ static int is_of_this_process(spryi_pool *pool)
     atomic_store(&pool->waiting, 0);
     atomic_store(&pool->taken, 0);
     for (int m = 0; m < SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK; m++) atomic_store(&pool->unclaimed[m], 0);
-    atomic_store(&pool->forks, spryi_forks());
+    atomic_store(&pool->forks, forks_so_far());
     return 1;
 }
 
@@ -245,12 +360,12 @@ void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void
     pool->most = SPRYI_MOST_THREADS - 1;
     pool->threads = room;
     if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
-    atomic_store(&pool->forks, spryi_forks());
+    atomic_store(&pool->forks, forks_so_far());
 }
 
 void spryi_pool_close(spryi_pool *pool)
 {
-    if (atomic_load(&pool->forks) != spryi_forks()) return; /* they are the parent's */
+    if (atomic_load(&pool->forks) != forks_so_far()) return; /* they are the parent's */
     atomic_store(&pool->stop, 1);
     atomic_fetch_add(&pool->calls, 1);
     wake(&pool->calls, INT_MAX);

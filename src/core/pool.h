@@ -27,7 +27,7 @@ typedef void (*spryi_execute_fn)(void *user, int tasks, spryi_task_fn task, void
 typedef struct spryi_pool {
     spryi_execute_fn execute; /* the caller's own, in place of the threads; NULL: none */
     void *executor;
-    atomic_int forks; /* of which process its threads are (spryi_forks) */
+    atomic_int forks; /* of which process its threads are: forks before it */
     atomic_int taken;
     double alone_until;             /* the clock's time until which calls work alone */
     int started, most;              /* threads; no more than `most` can be had */
@@ -113,7 +113,7 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err);
 #define SPRYI_PAUSE() ((void)0)
 #endif
 
-/* ---- the number of threads (team.c): what forks leave of them, and the processors for them ---------- */
+/* ---- the number of threads -------------------------------------------------------------------------------- */
 
 /*
  * Returns `threads`, or 1 on the thread that forked, in a child of a process that had other threads: such a child works
@@ -121,19 +121,7 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err);
  */
 int spryi_team(int threads);
 
-/* Changes in the child of every fork: the threads of what was made under another number stayed in the parent. */
-int spryi_forks(void);
-
 /* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
 int spryi_default_threads(void);
-
-/* Processors of the calling thread's affinity. At least 1. */
-int spryi_processors(void);
-
-/*
- * Processors that the calling thread may use: those of its affinity, and no more than the quotas of its control groups
- * (version 2) are worth. At least 1.
- */
-int spryi_allowed_processors(void);
 
 #endif

@@ -219,15 +219,6 @@ void spryi_close_devices(spry_context *context)
     pthread_mutex_destroy(&list->lock);
 }
 
-int spryi_devices_are_known(const spry_context *context)
-{
-    spryi_device_list *list = context->devices;
-    pthread_mutex_lock(&list->lock);
-    const int known = list->known;
-    pthread_mutex_unlock(&list->lock);
-    return known;
-}
-
 /* The number behind "kind:", 0 without one; -1: `name` is not of this kind. */
 static int number_in_name(const spryi_driver *driver, const char *name)
 {

@@ -10,7 +10,6 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "io/fast_numbers.h"
-#include "io/ordered_handover.h"
 #include "io/source.h"
 
 #include <stdio.h>
@@ -23,6 +22,14 @@
  * (spryi_edges_line), which all that is wrong comes to.
  */
 
+/* The edges of one block, with indices of 32 bits where they fit. */
+typedef struct part {
+    struct part *next;
+    int64_t count, at; /* at: edges of the parts before */
+    spry_index_type index_type;
+    void *rows, *cols, *values;
+} part;
+
 /* One block of lines, in arrays that have room for as many edges as it can hold. */
 typedef struct parsed_edges {
     int64_t *rows, *cols;
@@ -31,6 +38,7 @@ typedef struct parsed_edges {
     int64_t largest;             /* number of a node, from 0; -1: no edge */
     spryi_entry_order order;
     const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
+    part *kept;      /* that is not joined; NULL: none */
 } parsed_edges;
 
 SPRYI_INLINE int is_separator(char c)
@@ -162,27 +170,15 @@ static void parse_edges(const spryi_edges *edges, const spryi_block *block, spry
     to->largest = largest;
 }
 
-/* The edges of one block, with indices of 32 bits where they fit. */
-typedef struct part {
-    struct part *next;
-    int64_t count, at; /* at: edges of the parts before */
-    spry_index_type index_type;
-    void *rows, *cols, *values;
-} part;
-
 typedef struct job {
     spryi_text *text;
     const spryi_edges *edges;
     spry_type type; /* of the weights; SPRY_PATTERN: none */
-    _Atomic int64_t next_block;
-    _Atomic int stop;
     /* belong to the thread that has the next block */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
     int64_t last_i, last_j;
     spryi_entry_order order;
-    spry_status status;
-    spry_error error;
 } job;
 
 static void release_part(spry_context *context, part *p)
@@ -203,17 +199,16 @@ static void copy_indices(void *to, spry_index_type type, const int64_t *from, in
     for (int64_t k = 0; k < count; k++) ((int32_t *)to)[k] = (int32_t)from[k];
 }
 
-/* *made NULL: there are no edges to keep. */
-static spry_status keep_part(const job *work, part **made, const parsed_edges *from, spry_error *err)
+/* from->kept stays NULL if there are no edges to keep. */
+static spry_status keep_part(const job *work, parsed_edges *from, spry_error *err)
 {
     spry_context *context = work->text->context;
     spry_status status = SPRY_OK;
-    *made = NULL;
     if (from->count == 0) return SPRY_OK;
     const spry_index_type type = from->largest > INT32_MAX ? SPRY_I64 : SPRY_I32;
     const size_t index_bytes = spry_index_type_bytes(type), value_bytes = spry_type_bytes(work->type);
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, made, 1, "a part of the edges", err));
-    part *p = *made;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &from->kept, 1, "a part of the edges", err));
+    part *p = from->kept;
     *p = (part){.count = from->count, .index_type = type};
     SPRYI_TRY(spryi_allocate(context, &p->rows, p->count, index_bytes, "sources of edges", err));
     SPRYI_TRY(spryi_allocate(context, &p->cols, p->count, index_bytes, "targets of edges", err));
@@ -226,7 +221,7 @@ static spry_status keep_part(const job *work, part **made, const parsed_edges *f
 done:
     if (status != SPRY_OK) {
         release_part(context, p);
-        *made = NULL;
+        from->kept = NULL;
     }
     return status;
 }
@@ -242,8 +237,11 @@ static spry_status explain(const job *work, const spryi_block *block, const pars
 }
 
 /* The block's part becomes the last. */
-static spry_status append(job *work, const spryi_block *block, const parsed_edges *from, part *kept, spry_error *err)
+static spry_status append(void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
+    job *work = job_of_text;
+    parsed_edges *from = parsed;
+    part *kept = from->kept;
     if (from->bad) return explain(work, block, from, err);
     work->lines += from->lines;
     work->aside += from->aside;
@@ -258,41 +256,22 @@ static spry_status append(job *work, const spryi_block *block, const parsed_edge
     work->parts++;
     *(work->last ? &work->last->next : &work->first) = kept;
     work->last = kept;
+    from->kept = NULL;
     return SPRY_OK;
 }
 
-static void work_through(void *job_of_text, spryi_block *block, void *parsed)
+static spry_status parse_part(const void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
-    job *work = job_of_text;
+    const job *work = job_of_text;
     parsed_edges *own = parsed;
-    while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
-        spry_error error = {0};
-        part *kept = NULL;
-        spry_status status = spryi_text_next(work->text, block, &error);
-        const int finished = block->finished;
-        if (status == SPRY_OK && !finished) {
-            parse_edges(work->edges, block, work->type, own);
-            if (!own->bad) status = keep_part(work, &kept, own, &error);
-        }
-        spryi_handover_wait(&work->next_block, block->number);
-        const int mine = work->status == SPRY_OK;
-        if (mine && status == SPRY_OK && !finished) status = append(work, block, own, kept, &error);
-        if (mine && status != SPRY_OK) {
-            work->status = status;
-            work->error = error;
-        }
-        if (!mine || status != SPRY_OK) {
-            release_part(work->text->context, kept);
-            atomic_store_explicit(&work->stop, 1, memory_order_relaxed);
-        }
-        spryi_handover_done(&work->next_block, block->number);
-        if (status != SPRY_OK || finished || !mine) return;
-    }
+    parse_edges(work->edges, block, work->type, own);
+    return own->bad ? SPRY_OK : keep_part(work, own, err);
 }
 
 static void release_parsed(spry_context *context, void *parsed)
 {
     parsed_edges *own = parsed;
+    release_part(context, own->kept);
     spryi_release(context, own->rows);
     spryi_release(context, own->cols);
     spryi_release(context, own->values);
@@ -308,14 +287,6 @@ static spry_status create_parsed(const void *job_of_text, void *parsed, spry_err
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own->cols, most, "parsed targets", err));
     if (work->type == SPRY_PATTERN) return SPRY_OK;
     return spryi_allocate(context, &own->values, most, spry_type_bytes(work->type), "parsed weights", err);
-}
-
-static spry_status run(job *work, spry_error *err)
-{
-    static const spryi_readers readers = {sizeof(parsed_edges), create_parsed, release_parsed, work_through};
-    SPRYI_OK_OR_RETURN(spryi_text_share(work->text, &readers, work, err));
-    if (work->status != SPRY_OK && err) *err = work->error;
-    return work->status;
 }
 
 /* ---- together ---------------------------------------------------------------------------------- */
@@ -450,6 +421,8 @@ static spry_status note_needs(const spryi_text *text, const spry_read_options *o
 
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
+    static const spryi_readers readers = {sizeof(parsed_edges), create_parsed, release_parsed,
+                                          parse_part,           append,        NULL};
     spryi_edges edges = {.name = text->name, .base = options->index_base};
     spryi_block block;
     SPRYI_OK_OR_RETURN(spryi_block_create(text, &block, err));
@@ -467,7 +440,7 @@ spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_
                 .last_j = -1,
                 .order = SPRYI_ALL_ORDERS};
     if (work.type == SPRY_PATTERN && edges.weighted) work.type = SPRY_F64; /* weights are checked, then dropped */
-    status = run(&work, err);
+    status = spryi_text_share(text, &readers, &work, err);
     if (status == SPRY_OK) status = explain_gaps(&work, make_matrix(&work, A, options, err), err);
     for (part *p = work.first, *next; p; p = next) {
         next = p->next;

@@ -136,13 +136,6 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
 
 /*
- * SPRY_BAD_FILE if the file of a symmetric, skew-symmetric or Hermitian matrix holds an entry and its
- * mirror image, since each entry stands for both.
- */
-spry_status spryi_mtx_check_triangles(spry_context *context, const spryi_mtx *head, const spryi_mtx_entries *entries,
-                                      spry_error *err);
-
-/*
  * Entries in any order to CSR, with sorted rows, duplicates summed in file order and both halves of a
  * symmetric matrix. Takes the entries over, also on failure. options->value_type is that of the matrix: entries without
  * values count as 1. With options->drop_duplicates the first entry of a position is kept. The matrix's source gets the

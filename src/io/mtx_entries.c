@@ -2,16 +2,14 @@
  * All entries of a file, by several threads.
  *
  * Each thread takes the next block of lines, parses it into arrays that stay in its cache, waits until the
- * block before has told where its entries end, and copies its own behind them. So entries stand in file order
- * whatever the number of threads, no pass counts lines first, and a fault is reported by the first block in
- * file order that has one.
+ * block before has told where its entries end, and copies its own behind them. So no pass counts lines first, and a
+ * fault is reported by the first block in file order that has one.
  */
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/entry_order.h"
 #include "io/fast_numbers.h"
 #include "io/mtx.h"
-#include "io/ordered_handover.h"
 
 #include <string.h>
 
@@ -29,6 +27,7 @@ typedef struct parsed_block {
     int64_t count, lines;
     int64_t aside; /* bytes of comments and blank lines */
     spryi_entry_order order;
+    int64_t at;      /* where its entries go */
     const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
 } parsed_block;
 
@@ -151,14 +150,28 @@ SPRYI_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int 
     to->aside = aside;
 }
 
+typedef struct job {
+    spryi_text *text;
+    const spryi_mtx *head;
+    spryi_mtx_entries *entries;
+    spry_type parsed_type; /* f64 where values are only checked */
+    /* belong to the thread that has the next block */
+    int64_t count, lines, aside;
+    int64_t last_i, last_j;
+} job;
+
 /*
  * type is that of to->values; SPRY_PATTERN where lines have no value. The arrays have room for as many entries as
  * the block can hold.
  */
-static void parse(const spryi_mtx *head, const spryi_block *block, spry_index_type index_type, spry_type type,
-                  parsed_block *to)
+static spry_status parse(const void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
-    const int wide = index_type == SPRY_I64;
+    const job *work = job_of_text;
+    const spryi_mtx *head = work->head;
+    const spry_type type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : work->parsed_type;
+    const int wide = work->entries->index_type == SPRY_I64;
+    parsed_block *to = parsed;
+    (void)err;
 #define PARSE(tag, s, v, c, argument)                                                                                  \
     if ((int)type == (int)spryi_type_##s)                                                                              \
         head->array ? parse_as(head, block, 0, 1, (spry_type)spryi_type_##s, to)                                       \
@@ -168,24 +181,11 @@ static void parse(const spryi_mtx *head, const spryi_block *block, spry_index_ty
 #undef PARSE
     if (type == SPRY_PATTERN)
         wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
-    if (head->array) return;
+    if (head->array) return SPRY_OK;
     to->order = wide ? spryi_order_of(to->rows, to->cols, SPRY_I64, to->count)
                      : spryi_order_of(to->rows, to->cols, SPRY_I32, to->count);
+    return SPRY_OK;
 }
-
-typedef struct job {
-    spryi_text *text;
-    const spryi_mtx *head;
-    spryi_mtx_entries *entries;
-    spry_type parsed_type;      /* f64 where values are only checked */
-    _Atomic int64_t next_block; /* the one that may append now */
-    _Atomic int stop;
-    /* belong to the thread that has the next block */
-    int64_t count, lines, aside;
-    int64_t last_i, last_j;
-    spry_status status;
-    spry_error error;
-} job;
 
 /* ---- appending in order ------------------------------------------------------------------------ */
 
@@ -217,14 +217,15 @@ static spry_status explain_surplus(const job *work, const spryi_block *block, in
     return spryi_fail(err, SPRY_INTERNAL, NULL, "surplus entry not found again");
 }
 
-static spry_status claim_range(job *work, const spryi_block *block, const parsed_block *from, int64_t *at,
-                               spry_error *err)
+static spry_status claim_range(void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
 {
+    job *work = job_of_text;
+    parsed_block *from = parsed;
     int64_t left = work->head->entries - work->count;
     if (from->count > left) return explain_surplus(work, block, left, err);
     if (from->bad)
         return explain(work->head, from->bad, block->end, work->lines + from->lines + 1, from->count == left, err);
-    *at = work->count;
+    from->at = work->count;
     if (from->count > 0 && !work->head->array) {
         const spry_index_type type = work->entries->index_type;
         const int64_t i = spryi_index_at(from->rows, type, 0), j = spryi_index_at(from->cols, type, 0);
@@ -238,43 +239,19 @@ static spry_status claim_range(job *work, const spryi_block *block, const parsed
     return spryi_mtx_check_aside(work->text, work->aside, work->lines, err);
 }
 
-static void append(const spryi_mtx_entries *entries, const parsed_block *from, int64_t at)
+static void append(const void *job_of_text, const void *parsed)
 {
+    const spryi_mtx_entries *entries = ((const job *)job_of_text)->entries;
+    const parsed_block *from = parsed;
     size_t index_bytes = spry_index_type_bytes(entries->index_type), value_bytes = spry_type_bytes(entries->value_type);
-    size_t count = (size_t)from->count;
+    const size_t count = (size_t)from->count;
     if (count == 0) return;
     if (entries->rows) {
-        memcpy((char *)entries->rows + (size_t)at * index_bytes, from->rows, count * index_bytes);
-        memcpy((char *)entries->cols + (size_t)at * index_bytes, from->cols, count * index_bytes);
+        memcpy((char *)entries->rows + (size_t)from->at * index_bytes, from->rows, count * index_bytes);
+        memcpy((char *)entries->cols + (size_t)from->at * index_bytes, from->cols, count * index_bytes);
     }
-    if (entries->values) memcpy((char *)entries->values + (size_t)at * value_bytes, from->values, count * value_bytes);
-}
-
-static void work_through(void *job_of_text, spryi_block *block, void *parsed)
-{
-    job *work = job_of_text;
-    parsed_block *own = parsed;
-    while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
-        spry_error error = {0};
-        int64_t at = 0;
-        spry_status status = spryi_text_next(work->text, block, &error);
-        int finished = block->finished;
-        if (status == SPRY_OK && !finished) {
-            spry_type type = work->head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : work->parsed_type;
-            parse(work->head, block, work->entries->index_type, type, own);
-        }
-        spryi_handover_wait(&work->next_block, block->number);
-        int mine = work->status == SPRY_OK;
-        if (mine && status == SPRY_OK && !finished) status = claim_range(work, block, own, &at, &error);
-        if (mine && status != SPRY_OK) {
-            work->status = status;
-            work->error = error;
-        }
-        if (status != SPRY_OK || !mine) atomic_store_explicit(&work->stop, 1, memory_order_relaxed);
-        spryi_handover_done(&work->next_block, block->number);
-        if (status != SPRY_OK || finished || !mine) return;
-        append(work->entries, own, at);
-    }
+    if (entries->values)
+        memcpy((char *)entries->values + (size_t)from->at * value_bytes, from->values, count * value_bytes);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------- */
@@ -328,7 +305,8 @@ void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)
 spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err)
 {
-    static const spryi_readers readers = {sizeof(parsed_block), create_parsed, release_parsed, work_through};
+    static const spryi_readers readers = {sizeof(parsed_block), create_parsed, release_parsed, parse,
+                                          claim_range,          append};
     spry_context *context = text->context;
     *entries = (spryi_mtx_entries){.index_type = index_type,
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
@@ -345,13 +323,9 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                 .last_j = -1};
     spry_status status = allocate_entries(context, head, entries, err);
     if (status == SPRY_OK) status = spryi_text_share(text, &readers, &work, err);
-    if (status == SPRY_OK && work.status != SPRY_OK) {
-        status = work.status;
-        if (err) *err = work.error;
-    } else if (status == SPRY_OK && work.count < head->entries) {
+    if (status == SPRY_OK && work.count < head->entries)
         status = spryi_fail_file(err, SPRY_BAD_FILE, head->name, work.lines, "the file ends after %lld of %lld entries",
                                  (long long)work.count, (long long)head->entries);
-    }
     if (work.lines == head->lines + work.count) entries->first_line = head->lines + 1;
     if (status != SPRY_OK) spryi_mtx_release(context, entries);
     return status;

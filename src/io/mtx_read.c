@@ -157,8 +157,12 @@ static bool is_in(const lower *l, int64_t i, int64_t j)
     return count > 0 && bsearch(&j, l->cols + l->offsets[i], (size_t)count, sizeof j, by_size);
 }
 
-spry_status spryi_mtx_check_triangles(spry_context *context, const spryi_mtx *head, const spryi_mtx_entries *e,
-                                      spry_error *err)
+/*
+ * SPRY_BAD_FILE if the file of a symmetric, skew-symmetric or Hermitian matrix holds an entry and its
+ * mirror image, since each entry stands for both.
+ */
+static spry_status check_triangles(spry_context *context, const spryi_mtx *head, const spryi_mtx_entries *e,
+                                   spry_error *err)
 {
     lower l = {0};
     spry_status status = SPRY_OK;
@@ -236,7 +240,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
     SPRYI_TRY(check_limit(text, &head, index_type, read_as, err));
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, read_as, &entries, err));
     if (head.symmetry != SPRY_GENERAL && !head.array && !options->drop_duplicates)
-        status = spryi_mtx_check_triangles(text->context, &head, &entries, err);
+        status = check_triangles(text->context, &head, &entries, err);
     if (status != SPRY_OK) {
         spryi_mtx_release(text->context, &entries);
         goto done;

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "io/inflater.h"
+#include "io/ordered_handover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -341,20 +342,48 @@ void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *f
 /* ---- reading by several threads ---------------------------------------------------------------- */
 
 typedef struct reading {
+    spryi_text *text;
     const spryi_readers *how;
     void *job;
-    spryi_block *blocks;       /* one of each reader */
-    char *own;                 /* of how->own_bytes bytes each */
-    spryi_memory_limit *limit; /* the caller's */
+    spryi_block *blocks;        /* one of each reader */
+    char *own;                  /* of how->own_bytes bytes each */
+    spryi_memory_limit *limit;  /* the caller's */
+    _Atomic int64_t next_block; /* the one that may be joined now */
+    _Atomic int stop;
+    /* belong to the thread that has the next block */
+    spry_status status;
+    spry_error error;
 } reading;
 
-/* Each reader takes blocks until there are none. zlib allocates where a reader first inflates. */
+/* Takes blocks until there are none, or one has failed. */
+static void read_blocks(reading *r, spryi_block *block, void *own)
+{
+    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
+        spry_error error = {0};
+        spry_status status = spryi_text_next(r->text, block, &error);
+        const int finished = block->finished;
+        if (status == SPRY_OK && !finished) status = r->how->parse(r->job, block, own, &error);
+        spryi_handover_wait(&r->next_block, block->number);
+        const int mine = r->status == SPRY_OK;
+        if (mine && status == SPRY_OK && !finished) status = r->how->join(r->job, block, own, &error);
+        if (mine && status != SPRY_OK) {
+            r->status = status;
+            r->error = error;
+        }
+        if (!mine || status != SPRY_OK) atomic_store_explicit(&r->stop, 1, memory_order_relaxed);
+        spryi_handover_done(&r->next_block, block->number);
+        if (status != SPRY_OK || finished || !mine) return;
+        if (r->how->copy) r->how->copy(r->job, own);
+    }
+}
+
+/* zlib allocates where a reader first inflates. */
 static void read_all(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
-    const reading *r = job;
+    reading *r = job;
     spryi_memory_limit *before = spryi_set_memory_limit(r->limit);
-    for (int64_t t = begin; t < end; t++) r->how->work(r->job, &r->blocks[t], r->own + (size_t)t * r->how->own_bytes);
+    for (int64_t t = begin; t < end; t++) read_blocks(r, &r->blocks[t], r->own + (size_t)t * r->how->own_bytes);
     (void)spryi_set_memory_limit(before);
 }
 
@@ -365,7 +394,7 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
     const int64_t blocks = spryi_text_most_left(text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spry_context_threads(context), made = 0;
     if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
-    reading r = {.how = how, .job = job, .limit = spryi_get_memory_limit()};
+    reading r = {.text = text, .how = how, .job = job, .limit = spryi_get_memory_limit()};
     void *own = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &r.blocks, threads, "readers", err));
     SPRYI_TRY(spryi_allocate(context, &own, threads, how->own_bytes, "readers", err));
@@ -376,6 +405,8 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
         SPRYI_TRY(how->create(job, r.own + (size_t)t * how->own_bytes, err));
     }
     spryi_loop(context, threads, threads, 1, read_all, &r);
+    status = r.status;
+    if (status != SPRY_OK && err) *err = r.error;
 done:
     for (int t = 0; t < made; t++) {
         spryi_block_destroy(text, &r.blocks[t]);

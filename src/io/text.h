@@ -106,15 +106,23 @@ void spryi_block_destroy(const spryi_text *text, spryi_block *block);
 /* The next block, also a number of its own when it fails. Thread-safe. */
 spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *err);
 
-/* How threads read a text: each has a block and an array element of own_bytes bytes, cleared, to parse into. */
+/*
+ * How threads read a text: each has a block and an array element of own_bytes bytes, cleared, to parse into, and waits
+ * until the blocks before have been joined. So entries stand in file order whatever the number of threads.
+ */
 typedef struct spryi_readers {
     size_t own_bytes;
     spry_status (*create)(const void *job, void *own, spry_error *err); /* release also follows a failure */
     void (*release)(spry_context *context, void *own);
-    void (*work)(void *job, spryi_block *block, void *own); /* takes blocks until none is left */
+    spry_status (*parse)(const void *job, const spryi_block *block, void *own, spry_error *err);
+    spry_status (*join)(void *job, const spryi_block *block, void *own, spry_error *err); /* one thread at a time */
+    void (*copy)(const void *job, const void *own); /* what was joined, while others go on; NULL: nothing is left */
 } spryi_readers;
 
-/* Runs how->work on all threads that have two blocks or more to read. */
+/*
+ * Runs on all threads that have two blocks or more to read, until the end or a failure. Returns the failure of the
+ * first block in file order that has one.
+ */
 spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *job, spry_error *err);
 
 /* Gives back what of the latest block lies from `from` on, a start of a line; numbers begin at 0 again. One thread. */

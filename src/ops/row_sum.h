@@ -6,6 +6,9 @@
 #ifndef SPRYI_ROW_SUM_H
 #define SPRYI_ROW_SUM_H
 
+#include "core/assemble.h"
+#include "core/matrix.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -30,6 +33,24 @@ static inline void spryi_sum_add_product(spryi_row_sum *s, double a, double b)
     s->plain += product;
     s->not_finite |= !isfinite(product);
     s->absolute += fabs(product);
+}
+
+/* The reference of one row of op(A)x, where the arrays run over those rows. */
+typedef spryi_row_sum (*spryi_sum_row_fn)(const spry_arrays *a, const void *x, spry_type type, int64_t i);
+
+/* The same bits by the processor's own fma: without it each entry costs a call of the C library's. */
+spryi_row_sum spryi_sum_row_avx2(const spry_arrays *a, const void *x, spry_type type, int64_t i);
+
+static inline spryi_row_sum spryi_sum_row(const spry_arrays *a, const void *x, spry_type type, int64_t i)
+{
+    spryi_row_sum sum = {0};
+    const int64_t first = spryi_index_at(a->offsets, a->offset_type, i);
+    const int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
+    for (int64_t k = first; k < end; k++)
+        spryi_sum_add_product(&sum, spryi_value_at(a->values, a->value_type, k),
+                              spryi_value_at(x, type, spryi_index_at(a->indices, a->index_type, k)));
+    sum.entries = end - first;
+    return sum;
 }
 
 #endif

@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-/* ---- one pass ------------------------------------------------------------------------------------------ */
-
-/* One product whose rows are not counted first: C's arrays are reserved for all products, and shrunk. */
-
-enum {
-    MOST_COLUMNS = 64,  /* for each product: beyond, clearing a bit and its rank for each column would be */
-    ASK_FROM = 16 << 20 /* bytes for which the machine is asked what it has */
-};
-
 /* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
 static int rows_repeat(const spry_arrays *a)
 {
@@ -35,130 +26,6 @@ static int rows_repeat(const spry_arrays *a)
                         memcmp(columns + (size_t)before * size, columns + (size_t)begin * size, (size_t)n * size) == 0;
         }
     return seen > 0 && repeated * 3 >= seen;
-}
-
-/*
- * Bytes of C if no two products met; -1: more than the machine or the limit has, beside `held`.
- */
-static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
-{
-    const spryi_spgemm_job *job = &plan->job;
-    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(job->b.index_type));
-    const int64_t limit = plan->options.memory_limit_bytes;
-    if (job->products > INT64_MAX / 64) return -1;
-    const int64_t bytes = job->products * entry + (job->a.rows + 1) * (int64_t)sizeof(int64_t);
-    if (limit > 0 && held + bytes > limit) return -1;
-    return bytes >= ASK_FROM && bytes > spry_available_memory_bytes() ? -1 : bytes;
-}
-
-/* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
-static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
-{
-    spryi_spgemm_job *job = &plan->job;
-    const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
-    *held = 0;
-    if (!spryi_spgemm_function(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
-    if (rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
-    job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
-    job->threads = spryi_spgemm_threads(plan);
-    job->pool = &plan->context->pool;
-    job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
-    const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
-    const int64_t cuts = 4 * ((job->products + job->a.rows) / job->sizes.entries + job->pieces.count + 1) * 8;
-    if (reserved_bytes(plan, spryi_spgemm_held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(spryi_spgemm_cut_one_pass(plan->context, job, job->sizes.entries, err));
-    const int64_t all = spryi_spgemm_held_bytes(plan) + bytes + groups;
-    if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */
-        spryi_release(plan->context, job->pieces.rows);
-        job->pieces.rows = NULL;
-        return spryi_spgemm_cut(plan->context, job, err);
-    }
-    plan->fill_bytes = bytes;
-    *held = all;
-    return SPRY_OK;
-}
-
-/* All that is held beside C. */
-static spry_status take_room(spry_spgemm_plan *plan)
-{
-    spryi_spgemm_job *job = &plan->job;
-    spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
-    if (status == SPRY_OK) status = spryi_spgemm_take_workspace(plan, plan->fill_bytes, NULL);
-    if (status == SPRY_OK && job->grouped) status = spryi_spgemm_make_column_groups(plan->context, job, NULL);
-    return status;
-}
-
-/*
- * C counted and filled in one pass. plan->C stays NULL where two phases are better: the kernel has none for these
- * types, too many products meet in an entry, or memory is short.
- */
-static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    spryi_spgemm_job *job = &plan->job;
-    spry_context *context = plan->context;
-    const size_t size = spry_type_bytes(job->type), index_size = spry_index_type_bytes(job->b.index_type);
-    int64_t held, result_bytes;
-    SPRYI_TRY(ready_one_pass(plan, &held, err));
-    if (held == 0 ||
-        spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
-        spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
-        goto done;
-    if (take_room(plan) != SPRY_OK) {
-        spryi_release(context, job->offsets);
-        job->offsets = NULL;
-        goto done; /* two phases reserve nothing, and may do with what there is */
-    }
-    job->b_rises = spryi_spgemm_rises(context, &job->b);
-    const double start = spryi_now_us();
-    spryi_spgemm_function(job, plan->kernel->spgemm->one_pass)(job);
-    plan->stages.fill_us = spryi_now_us() - start;
-    plan->nnz = job->offsets[job->a.rows];
-    spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
-    spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);
-    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
-    plan->workspace_bytes = held - plan->input_bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
-    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
-done:
-    spryi_release(context, job->column_groups);
-    job->column_groups = NULL;
-    spryi_spgemm_release_result(plan);
-    return status;
-}
-
-#define DROP(V, J)                                                                                                     \
-    static int64_t drop_##V##_##J(const spry_arrays *c, int64_t to, int64_t begin, int64_t end)                        \
-    {                                                                                                                  \
-        J *columns = (J *)(uintptr_t)c->indices;                                                                       \
-        V *values = (V *)(uintptr_t)c->values;                                                                         \
-        for (int64_t k = begin; k < end; k++) {                                                                        \
-            columns[to] = columns[k];                                                                                  \
-            values[to] = values[k];                                                                                    \
-            to += values[k] != 0;                                                                                      \
-        }                                                                                                              \
-        return to;                                                                                                     \
-    }
-DROP(float, int32_t)
-DROP(float, int64_t)
-DROP(double, int32_t)
-DROP(double, int64_t)
-
-void spryi_drop_zeros(spry_matrix *C)
-{
-    int64_t (*const drop[2][2])(const spry_arrays *, int64_t, int64_t,
-                                int64_t) = {{drop_float_int32_t, drop_float_int64_t},
-                                            {drop_double_int32_t, drop_double_int64_t}};
-    spry_arrays *c = &C->a;
-    void *offsets = (void *)(uintptr_t)c->offsets;
-    int64_t to = 0, begin = 0;
-    for (int64_t i = 0; i < c->rows; i++) {
-        const int64_t end = spryi_index_at(offsets, c->offset_type, i + 1);
-        to = drop[spryi_value_slot(c->value_type)][c->index_type == SPRY_I64](c, to, begin, end);
-        begin = end;
-        spryi_set_index(offsets, c->offset_type, i + 1, to);
-    }
-    c->nnz = to;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -189,7 +56,8 @@ static int64_t workspace_of(const spry_spgemm_plan *plan, spryi_spgemm_phase pha
     return plan->kernel->spgemm->sizes(&plan->job, phase, least).bytes;
 }
 
-spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
+/* cleared */
+static spry_status take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
 {
     spryi_release(plan->context, plan->job.workspace);
     plan->job.workspace = NULL;
@@ -198,7 +66,8 @@ spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, s
     return status;
 }
 
-int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan)
+/* Bytes of the operands, given and converted, and of the job's offsets and pieces. */
+static int64_t held_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_work_pieces *p = &plan->job.pieces;
     const int64_t numbers = plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2);
@@ -217,7 +86,8 @@ int spryi_spgemm_threads(const spry_spgemm_plan *plan)
 
 /* ---- the steps ------------------------------------------------------------------------------------------- */
 
-spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_spgemm_table *phase)
+/* A phase's function for the types of the job; NULL: there is none. */
+static spryi_spgemm_fn function_of(const spryi_spgemm_job *job, const spryi_spgemm_table *phase)
 {
     return phase ? (*phase)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)]
                  : NULL;
@@ -229,7 +99,7 @@ static void run_filling(spry_spgemm_plan *plan, const spryi_spgemm_table *phase)
     spryi_spgemm_job *job = &plan->job;
     const double start = spryi_now_us();
     job->sort_us = -1;
-    spryi_spgemm_function(job, phase)(job);
+    function_of(job, phase)(job);
     plan->stages.fill_us = spryi_now_us() - start - (job->sort_us > 0 ? job->sort_us : 0);
     plan->stages.sort_us = job->sort_us;
 }
@@ -332,7 +202,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, int lists, spry_error *err
     plan->operand_bytes = plan->peak_bytes;
     job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan);
     job->pool = &plan->context->pool;
-    const int64_t held = spryi_spgemm_held_bytes(plan);
+    const int64_t held = held_bytes(plan);
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
     job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));
     const int64_t bytes = job->sizes.bytes;
@@ -342,11 +212,11 @@ static spry_status count_rows(spry_spgemm_plan *plan, int lists, spry_error *err
         SPRYI_OK_OR_RETURN(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
-    SPRYI_OK_OR_RETURN(spryi_spgemm_take_workspace(plan, bytes, err));
+    SPRYI_OK_OR_RETURN(take_workspace(plan, bytes, err));
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     const double start = spryi_now_us();
-    spryi_spgemm_function(job, lists && reserve_columns(plan) ? kernel->list : kernel->count)(job);
+    function_of(job, lists && reserve_columns(plan) ? kernel->list : kernel->count)(job);
     const double counted = spryi_now_us();
     spryi_scan(job->offsets, job->a.rows);
     if (job->columns)
@@ -377,7 +247,8 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
     return SPRY_OK;
 }
 
-spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
+/* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
+static spry_status adopt(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
     spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
@@ -396,7 +267,8 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-void spryi_spgemm_release_result(spry_spgemm_plan *plan)
+/* the job's columns and values, unless C has them */
+static void release_result(spry_spgemm_plan *plan)
 {
     if (plan->C) return;
     spryi_release(plan->context, plan->job.columns);
@@ -426,7 +298,7 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
     job->workspace = NULL;
-    int64_t held = spryi_spgemm_held_bytes(plan) + result_bytes;
+    int64_t held = held_bytes(plan) + result_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_FILL, 1), 1, err));
     const int64_t limit = plan->options.memory_limit_bytes;
     if (limit > 0 && held + job->bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
@@ -441,11 +313,11 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
                                  "columns of C", err));
     SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
-    SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
-    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
+    SPRYI_TRY(take_workspace(plan, plan->fill_bytes, err));
+    SPRYI_TRY(adopt(plan, err));
     if (job->listed) join_listed(plan);
 done:
-    spryi_spgemm_release_result(plan);
+    release_result(plan);
     return status;
 }
 
@@ -454,7 +326,7 @@ static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
     spryi_spgemm_job *job = &plan->job;
     const int listed = job->columns || job->listed;
     SPRYI_OK_OR_RETURN(make_room(plan, err));
-    if (!listed) spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
+    if (!listed) function_of(job, plan->kernel->spgemm->columns)(job);
     spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
     spryi_spgemm_touch_pages(plan->context, job->values, plan->nnz * (int64_t)spry_type_bytes(job->type));
     return SPRY_OK;
@@ -468,6 +340,141 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
     run_filling(plan, plan->kernel->spgemm->refill);
     return SPRY_OK;
 }
+
+/* ---- one pass ------------------------------------------------------------------------------------------ */
+
+/* One product whose rows are not counted first: C's arrays are reserved for all products, and shrunk. */
+
+enum {
+    MOST_COLUMNS = 64,  /* for each product: beyond, clearing a bit and its rank for each column would be */
+    ASK_FROM = 16 << 20 /* bytes for which the machine is asked what it has */
+};
+
+/*
+ * Bytes of C if no two products met; -1: more than the machine or the limit has, beside `held`.
+ */
+static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(job->b.index_type));
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (job->products > INT64_MAX / 64) return -1;
+    const int64_t bytes = job->products * entry + (job->a.rows + 1) * (int64_t)sizeof(int64_t);
+    if (limit > 0 && held + bytes > limit) return -1;
+    return bytes >= ASK_FROM && bytes > spry_available_memory_bytes() ? -1 : bytes;
+}
+
+/* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
+static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
+    *held = 0;
+    if (!function_of(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
+    if (rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
+    job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
+    job->threads = spryi_spgemm_threads(plan);
+    job->pool = &plan->context->pool;
+    job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
+    const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
+    const int64_t cuts = 4 * ((job->products + job->a.rows) / job->sizes.entries + job->pieces.count + 1) * 8;
+    if (reserved_bytes(plan, held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_spgemm_cut_one_pass(plan->context, job, job->sizes.entries, err));
+    const int64_t all = held_bytes(plan) + bytes + groups;
+    if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */
+        spryi_release(plan->context, job->pieces.rows);
+        job->pieces.rows = NULL;
+        return spryi_spgemm_cut(plan->context, job, err);
+    }
+    plan->fill_bytes = bytes;
+    *held = all;
+    return SPRY_OK;
+}
+
+/* All that is held beside C. */
+static spry_status take_room(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
+    if (status == SPRY_OK) status = take_workspace(plan, plan->fill_bytes, NULL);
+    if (status == SPRY_OK && job->grouped) status = spryi_spgemm_make_column_groups(plan->context, job, NULL);
+    return status;
+}
+
+/*
+ * C counted and filled in one pass. plan->C stays NULL where two phases are better: the kernel has none for these
+ * types, too many products meet in an entry, or memory is short.
+ */
+static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_spgemm_job *job = &plan->job;
+    spry_context *context = plan->context;
+    const size_t size = spry_type_bytes(job->type), index_size = spry_index_type_bytes(job->b.index_type);
+    int64_t held, result_bytes;
+    SPRYI_TRY(ready_one_pass(plan, &held, err));
+    if (held == 0 ||
+        spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
+        spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
+        goto done;
+    if (take_room(plan) != SPRY_OK) {
+        spryi_release(context, job->offsets);
+        job->offsets = NULL;
+        goto done; /* two phases reserve nothing, and may do with what there is */
+    }
+    job->b_rises = spryi_spgemm_rises(context, &job->b);
+    const double start = spryi_now_us();
+    function_of(job, plan->kernel->spgemm->one_pass)(job);
+    plan->stages.fill_us = spryi_now_us() - start;
+    plan->nnz = job->offsets[job->a.rows];
+    spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
+    spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);
+    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
+    plan->workspace_bytes = held - plan->input_bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
+    SPRYI_TRY(adopt(plan, err));
+done:
+    spryi_release(context, job->column_groups);
+    job->column_groups = NULL;
+    release_result(plan);
+    return status;
+}
+
+#define DROP(V, J)                                                                                                     \
+    static int64_t drop_##V##_##J(const spry_arrays *c, int64_t to, int64_t begin, int64_t end)                        \
+    {                                                                                                                  \
+        J *columns = (J *)(uintptr_t)c->indices;                                                                       \
+        V *values = (V *)(uintptr_t)c->values;                                                                         \
+        for (int64_t k = begin; k < end; k++) {                                                                        \
+            columns[to] = columns[k];                                                                                  \
+            values[to] = values[k];                                                                                    \
+            to += values[k] != 0;                                                                                      \
+        }                                                                                                              \
+        return to;                                                                                                     \
+    }
+DROP(float, int32_t)
+DROP(float, int64_t)
+DROP(double, int32_t)
+DROP(double, int64_t)
+
+void spryi_drop_zeros(spry_matrix *C)
+{
+    int64_t (*const drop[2][2])(const spry_arrays *, int64_t, int64_t,
+                                int64_t) = {{drop_float_int32_t, drop_float_int64_t},
+                                            {drop_double_int32_t, drop_double_int64_t}};
+    spry_arrays *c = &C->a;
+    void *offsets = (void *)(uintptr_t)c->offsets;
+    int64_t to = 0, begin = 0;
+    for (int64_t i = 0; i < c->rows; i++) {
+        const int64_t end = spryi_index_at(offsets, c->offset_type, i + 1);
+        to = drop[spryi_value_slot(c->value_type)][c->index_type == SPRY_I64](c, to, begin, end);
+        begin = end;
+        spryi_set_index(offsets, c->offset_type, i + 1, to);
+    }
+    c->nnz = to;
+}
+
+/* ---- all of a run -------------------------------------------------------------------------------- */
 
 static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 {
@@ -493,7 +500,7 @@ static int64_t larger(int64_t a, int64_t b)
 
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
-    const int64_t held = spryi_spgemm_held_bytes(plan), result = estimate->result_bytes;
+    const int64_t held = held_bytes(plan), result = estimate->result_bytes;
     const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes + listed_bytes(plan);
     const int64_t count_bytes = held + workspace_of(plan, SPRYI_COUNT, 1);
     estimate->least_bytes =

@@ -99,14 +99,6 @@ int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan);
  * they are exact, else a bound.
  */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
-spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err); /* cleared */
-/* Bytes of the operands, given and converted, and of the job's offsets and pieces. */
-int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan);
-/* A phase's function for the types of the job; NULL: there is none. */
-spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_spgemm_table *phase);
-/* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
-spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
-void spryi_spgemm_release_result(spry_spgemm_plan *plan); /* the job's columns and values, unless C has them */
 /* Has pages that memory does not have yet made by all threads: when a page is first written to, its thread waits. */
 void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
 

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "ops/row_sum.h"
-#include "ops/verify_row.h"
 #include "spry/spry.h"
 #include "spry/tools.h"
 

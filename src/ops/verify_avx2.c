@@ -1,4 +1,4 @@
-#include "ops/verify_row.h"
+#include "ops/row_sum.h"
 
 spryi_row_sum spryi_sum_row_avx2(const spry_arrays *a, const void *x, spry_type type, int64_t i)
 {

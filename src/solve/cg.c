@@ -28,7 +28,7 @@
 enum { FUTILE = 8 };
 
 /* Waits for what was started. */
-spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
+static spry_status look(spry_cg_plan *s, spry_error *err)
 {
     return spryi_vector_look(&s->work, s->states, (size_t)s->work.columns * sizeof *s->states, err);
 }
@@ -36,7 +36,7 @@ spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err)
 /* After a beginning: what it found is seen with the first rounds, where those are recorded. */
 static spry_status look_later(spry_cg_plan *s, spry_error *err)
 {
-    if (!s->recorded.of[0].rounds) return spryi_cg_look(s, err);
+    if (!s->recorded.of[0].rounds) return look(s, err);
     for (int64_t c = 0; c < s->work.columns; c++)
         if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
     return SPRY_OK;
@@ -61,7 +61,7 @@ static spry_status measure(spry_cg_plan *s, const spry_vector *ax, spry_error *e
     spryi_vector_work w = s->work;
     w.type = s->type;
     spry_status status = w.ops->cg->distance(&w, s->b.data, ax->data, err);
-    if (status == SPRY_OK) status = spryi_cg_look(s, err);
+    if (status == SPRY_OK) status = look(s, err);
     for (int64_t c = 0; c < w.columns && status == SPRY_OK; c++)
         s->columns[c].true_residual = sqrt(s->states[c].distance) / s->states[c].b_norm;
     return status;
@@ -80,7 +80,7 @@ static spry_status replace(spry_cg_plan *s, const spry_vector *ax, spry_error *e
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spry_status status = s->work.ops->cg->replace(&s->work, &v, s->b.data, ax->data, err);
     if (status == SPRY_OK && spryi_cg_is_apart(s)) status = spryi_cg_apply(s, &s->work, err);
-    if (status == SPRY_OK) status = spryi_cg_look(s, err);
+    if (status == SPRY_OK) status = look(s, err);
     s->columns[0].replacements++;
     return status;
 }
@@ -197,7 +197,7 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
         return spryi_vector_advance(&s->work, &s->recorded, left, s->states,
                                     (size_t)s->work.columns * sizeof *s->states, have_stopped, err);
     for (int64_t k = 0; k < ahead && status == SPRY_OK; k++) status = start_round(s, &s->work, err);
-    return status == SPRY_OK ? spryi_cg_look(s, err) : status;
+    return status == SPRY_OK ? look(s, err) : status;
 }
 
 /* Of several columns the observer is told the largest residual of those that made the iteration. 1: it wants no more.
@@ -291,7 +291,7 @@ static spry_status begin_anew(spry_cg_plan *s, const spry_vector *ax, spry_error
         status = start(s, &one, &v, err);
     }
     if (status == SPRY_OK && spryi_cg_is_apart(s)) status = spryi_cg_apply(s, &s->work, err);
-    return status == SPRY_OK ? spryi_cg_look(s, err) : status;
+    return status == SPRY_OK ? look(s, err) : status;
 }
 
 /* The carried residuals say that x is good: is it? If not, go on from b - A*x, or see that this leads nowhere. */

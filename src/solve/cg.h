@@ -13,30 +13,9 @@
 
 /* ---- scaling by powers of two (cg_magnitude.c), exact unless results underflow or overflow ---- */
 
-/* The smallest and the largest e of 2^e <= |v| < 2^(e+1) over the finite numbers v that are not 0. */
-typedef struct spryi_cg_exponents {
-    int low, high;
-    int any;    /* 0: there are none */
-    int finite; /* 0: there is Inf or NaN */
-} spryi_cg_exponents;
-
-/* The exponents of a vector on any device, whose stream it is. */
-spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v, void *stream,
-                                    spry_error *err);
-/* The e for which the largest entry of 2^-e b is near 1, and, as far as the type can, no entry loses digits. */
-int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type);
 /* The e for which 1 is in the middle of the entries (jacobi: of the diagonal) of 2^-e A, and 2^-e A is exact. */
 spry_status spryi_cg_exponent_of_matrix(int *exponent, const spry_matrix *A, int jacobi, spry_error *err);
 
-/* exact 0: entries of a vector lost digits (or all of them) by underflow or overflow. */
-typedef struct spryi_cg_scaled {
-    int exact;
-    spryi_cg_exponents e; /* before */
-} spryi_cg_scaled;
-
-/* v *= 2^exponent, on any device. */
-spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, int exponent, spryi_cg_scaled *told,
-                                  void *stream, spry_error *err);
 /*
  * *made = 2^exponent A of A's offsets and indices (A on the host must stay) and of *values, both to destroy (also when
  * it failed).
@@ -187,7 +166,6 @@ spry_status spryi_cg_iterate(spry_cg_plan *s, int64_t columns, spry_error *err);
 /* b - A*x of all columns: their true residuals. */
 spry_status spryi_cg_find_residuals(spry_cg_plan *s, spry_error *err);
 spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err);
-spry_status spryi_cg_look(spry_cg_plan *s, spry_error *err);
 
 /* cg_magnitude.c: one column that a guard, or overflow, has stopped. */
 spry_status spryi_cg_scale_b(spry_cg_plan *s, spry_error *err);

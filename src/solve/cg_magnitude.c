@@ -12,6 +12,19 @@
 
 /* ---- scaling ------------------------------------------------------------------------------------- */
 
+/* The smallest and the largest e of 2^e <= |v| < 2^(e+1) over the finite numbers v that are not 0. */
+typedef struct exponents {
+    int low, high;
+    int any;    /* 0: there are none */
+    int finite; /* 0: there is Inf or NaN */
+} exponents;
+
+/* exact 0: entries of a vector lost digits (or all of them) by underflow or overflow. */
+typedef struct scaled_vector {
+    int exact;
+    exponents e; /* before */
+} scaled_vector;
+
 /* Exponents of the smallest normal number and of the largest one. */
 static int least_of(spry_type type)
 {
@@ -22,7 +35,7 @@ static int most_of(spry_type type)
     return ilogb(spryi_limits_of(type).largest);
 }
 
-static void look_at(spryi_cg_exponents *e, double value)
+static void look_at(exponents *e, double value)
 {
     if (!isfinite(value)) e->finite = 0;
     if (!isfinite(value) || value == 0) return;
@@ -46,18 +59,20 @@ static spry_status bring(spry_context *context, spry_vector *host, spry_vector *
     return status;
 }
 
-spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v, void *stream,
-                                    spry_error *err)
+/* The exponents of a vector on any device, whose stream it is. */
+static spry_status look_at_vector(spry_context *context, exponents *e, const spry_vector *v, void *stream,
+                                  spry_error *err)
 {
     spry_vector host, copy = {0};
-    *e = (spryi_cg_exponents){.finite = 1};
+    *e = (exponents){.finite = 1};
     spry_status status = bring(context, &host, &copy, v, stream, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) look_at(e, spryi_value_at(host.data, v->type, i));
     spry_vector_destroy(context, &copy);
     return status;
 }
 
-int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type)
+/* The e for which the largest entry of 2^-e b is near 1, and, as far as the type can, no entry loses digits. */
+static int exponent_of_b(const exponents *b, spry_type type)
 {
     /* A largest entry of up to 2^room does as well as 1. */
     const int room = type == SPRY_F32 ? 16 : 128, exact = b->low - least_of(type);
@@ -66,11 +81,12 @@ int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type)
     return exact > b->high - room ? exact : b->high - room;
 }
 
-spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, int exponent, spryi_cg_scaled *told,
-                                  void *stream, spry_error *err)
+/* v *= 2^exponent, on any device. */
+static spry_status scale_vector(spry_context *context, const spry_vector *v, int exponent, scaled_vector *told,
+                                void *stream, spry_error *err)
 {
     spry_vector host, copy = {0};
-    *told = (spryi_cg_scaled){.exact = 1, .e.finite = 1};
+    *told = (scaled_vector){.exact = 1, .e.finite = 1};
     spry_status status = bring(context, &host, &copy, v, stream, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) {
         const double before = spryi_value_at(host.data, v->type, i);
@@ -86,7 +102,7 @@ spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, i
 
 /* ---- matrices ----------------------------------------------------------------------------------- */
 
-static void look_at_diagonal(spryi_cg_exponents *e, const spry_arrays *a)
+static void look_at_diagonal(exponents *e, const spry_arrays *a)
 {
     if (a->layout == SPRY_COO) {
         for (int64_t k = 0; k < a->nnz; k++)
@@ -103,14 +119,14 @@ static void look_at_diagonal(spryi_cg_exponents *e, const spry_arrays *a)
 spry_status spryi_cg_exponent_of_matrix(int *exponent, const spry_matrix *A, int jacobi, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spryi_cg_exponents all = {.finite = 1}, diagonal = {.finite = 1};
+    exponents all = {.finite = 1}, diagonal = {.finite = 1};
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     *exponent = 0;
     if (status != SPRY_OK || a.value_type == SPRY_PATTERN) return status;
     for (int64_t k = 0; k < a.nnz; k++) look_at(&all, spryi_value_of(&a, k));
     if (!all.any || !all.finite) return SPRY_OK;
     if (jacobi) look_at_diagonal(&diagonal, &a);
-    const spryi_cg_exponents *e = diagonal.any ? &diagonal : &all;
+    const exponents *e = diagonal.any ? &diagonal : &all;
     const int middle = (e->low + e->high) / 2;
     const int highest = all.low - least_of(a.value_type), lowest = all.high - most_of(a.value_type);
     if (middle > 0 && highest > 0) *exponent = middle < highest ? middle : highest;
@@ -138,9 +154,9 @@ spry_status spryi_cg_scale_matrix(spry_context *context, spry_matrix **made, spr
 /* Inspects the first guess, before anything scales it. */
 static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
 {
-    spryi_cg_exponents e = {0};
+    exponents e = {0};
     if (!s->now.start_from_x || s->scaled.guess_is_seen) return SPRY_OK;
-    spry_status status = spryi_cg_look_at_vector(s->context, &e, &s->x, s->run.stream, err);
+    spry_status status = look_at_vector(s->context, &e, &s->x, s->run.stream, err);
     s->scaled.guess_is_seen = true;
     s->scaled.may_drop_guess = e.finite;
     return status;
@@ -148,9 +164,9 @@ static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
 
 spry_status spryi_cg_scale_x(spry_cg_plan *s, int exponent, spry_error *err)
 {
-    spryi_cg_scaled told;
+    scaled_vector told;
     SPRYI_OK_OR_RETURN(inspect_guess(s, err));
-    return spryi_cg_scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
+    return scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
 }
 
 /* Begins anew. Without the guard of A, the next result of the caller's M chooses the factor of M. */
@@ -205,11 +221,11 @@ static spry_status scale_there(const spry_cg_plan *s, const spry_vector *v, int 
 
 spry_status spryi_cg_scale_z(spry_cg_plan *s, const spryi_vector_work *w, const spry_vector *z, spry_error *err)
 {
-    spryi_cg_exponents of_r, of_z;
+    exponents of_r, of_z;
     spry_status status = SPRY_OK;
     if (s->scaled.finds_m) {
-        status = spryi_cg_look_at_vector(s->context, &of_r, &s->r, w->stream, err);
-        if (status == SPRY_OK) status = spryi_cg_look_at_vector(s->context, &of_z, z, w->stream, err);
+        status = look_at_vector(s->context, &of_r, &s->r, w->stream, err);
+        if (status == SPRY_OK) status = look_at_vector(s->context, &of_z, z, w->stream, err);
         if (status == SPRY_OK) s->scaled.m = of_r.any && of_z.any ? of_r.high - of_z.high : 0;
         s->scaled.finds_m = false;
     }
@@ -220,9 +236,9 @@ spry_status spryi_cg_scale_z(spry_cg_plan *s, const spryi_vector_work *w, const 
 
 spry_status spryi_cg_scale_b(spry_cg_plan *s, spry_error *err)
 {
-    spryi_cg_exponents e;
-    spryi_cg_scaled told;
-    spry_status status = spryi_cg_look_at_vector(s->context, &e, &s->b, s->run.stream, err);
+    exponents e;
+    scaled_vector told;
+    spry_status status = look_at_vector(s->context, &e, &s->b, s->run.stream, err);
     if (status != SPRY_OK) return status;
     if (!e.any && e.finite) { /* b = 0: x = 0, whatever the guess */
         spryi_vector_work w = s->work;
@@ -235,12 +251,12 @@ spry_status spryi_cg_scale_b(spry_cg_plan *s, spry_error *err)
         s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
         return SPRY_OK;
     }
-    int exponent = spryi_cg_exponent_of_b(&e, s->inner);
+    int exponent = exponent_of_b(&e, s->inner);
     if (exponent != 0) {
         spry_vector_destroy(s->context, &s->scaled_b);
         status = spryi_solve_copy(s->context, &s->scaled_b, &s->b, s->device, s->run.stream, err);
         s->b = s->scaled_b;
-        if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->b, -exponent, &told, s->run.stream, err);
+        if (status == SPRY_OK) status = scale_vector(s->context, &s->b, -exponent, &told, s->run.stream, err);
         s->scaled.c = exponent;
         s->states[0].absolute = ldexp(s->states[0].absolute, -exponent);
     }
@@ -275,14 +291,14 @@ spry_status spryi_cg_scale_back(spry_cg_plan *s, spry_error *err)
 {
     const int exponent = s->scaled.c - s->scaled.a;
     spryi_cg_column *column = s->columns;
-    spryi_cg_scaled told, again;
+    scaled_vector told, again;
     if (exponent == 0) return SPRY_OK;
-    spry_status status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
+    spry_status status = scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
     if (status != SPRY_OK || told.exact || column->verdict != SPRY_VERDICT_CONVERGED) return status;
     s->scaled.x_exponent = told.e.high + exponent;
-    status = spryi_cg_scale_vector(s->context, &s->x, -exponent, &again, s->run.stream, err);
+    status = scale_vector(s->context, &s->x, -exponent, &again, s->run.stream, err);
     if (status == SPRY_OK) status = spryi_cg_find_residuals(s, err);
-    if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &again, s->run.stream, err);
+    if (status == SPRY_OK) status = scale_vector(s->context, &s->x, exponent, &again, s->run.stream, err);
     if (!again.e.finite) column->true_residual = INFINITY;
     if (!(column->true_residual <= s->states[0].goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
     return status;

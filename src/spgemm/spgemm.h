@@ -134,12 +134,6 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
 
 /*
- * row_bitmaps.c: 1: rows of b are read four times or more on average, and a sample of its entries, in stretches over
- * the matrix, falls into at most 3/parts as many groups of 2^shift columns.
- */
-int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts);
-
-/*
  * row_bitmaps.c: makes job->bitmaps where rows of b are read often enough and columns lie close enough for it to pay,
  * and where that takes no more than most_bytes (0: no matter).
  */
@@ -148,7 +142,7 @@ spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *j
 void spryi_spgemm_drop_bitmaps(spry_context *context, spryi_spgemm_job *job);
 
 /*
- * column_groups.c: rows of b as groups of eight columns, each row from its offset on: column / 8, a mark of the row's
+ * row_bitmaps.c: rows of b as groups of eight columns, each row from its offset on: column / 8, a mark of the row's
  * last one, and a bit for each column that is there.
  */
 #define SPRYI_GROUP_COLUMNS (1 << 26)

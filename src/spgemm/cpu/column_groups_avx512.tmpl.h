@@ -1,7 +1,7 @@
 /*
  * Rows of C where B's columns lie close together, for each value type.
  *
- * Idea: B's columns are kept as groups of eight, a bit for each (column_groups.c). The values of a group are spread to
+ * Idea: B's columns are kept as groups of eight, a bit for each (row_bitmaps.c). The values of a group are spread to
  * their lanes, multiplied, and added at once to the eight sums of the group in a dense window; a byte of the same bits
  * says which there are. Lanes without a column add +0, which leaves a sum that began at +0 as it is: each c_ij adds
  * what it adds column by column, in the same order.

@@ -27,7 +27,11 @@ static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t 
     return groups;
 }
 
-int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts)
+/*
+ * row_bitmaps.c: 1: rows of b are read four times or more on average, and a sample of its entries, in stretches over
+ * the matrix, falls into at most 3/parts as many groups of 2^shift columns.
+ */
+static int groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 {
     enum { FEW_USES = 4, SAMPLE = 4096, STRETCH = 64 }; /* entries that are looked at, and in one stretch */
     const spry_arrays *b = &job->b;
@@ -77,7 +81,7 @@ spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *j
     spryi_spgemm_bitmaps made = {0};
     const int threads = spryi_threads(context, b->nnz);
     const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *made.offsets;
-    if (b->cols / 64 > INT32_MAX || !spryi_spgemm_groups_pay(job, 6, 5)) return SPRY_OK;
+    if (b->cols / 64 > INT32_MAX || !groups_pay(job, 6, 5)) return SPRY_OK;
     if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
     bitmap_job j = {&made, b};
@@ -104,4 +108,42 @@ void spryi_spgemm_drop_bitmaps(spry_context *context, spryi_spgemm_job *job)
     spryi_release(context, job->bitmaps.index);
     spryi_release(context, job->bitmaps.offsets);
     job->bitmaps = (spryi_spgemm_bitmaps){0};
+}
+
+/* ---- rows of B as groups of columns -------------------------------------------------------------------- */
+
+int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job)
+{
+    const spry_arrays *b = &job->b;
+    return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->cols <= SPRYI_GROUP_COLUMNS &&
+           groups_pay(job, 3, 8) && spryi_spgemm_rises(context, b);
+}
+
+static void group_columns(void *argument, int64_t first, int64_t last)
+{
+    const spryi_spgemm_job *job = argument;
+    const int32_t *restrict offsets = job->b.offsets, *restrict columns = job->b.indices;
+    uint32_t *restrict groups = job->column_groups;
+    for (int64_t i = first; i < last; i++) {
+        const int32_t begin = offsets[i], end = offsets[i + 1];
+        if (begin == end) continue;
+        uint32_t at = (uint32_t)columns[begin] >> 3, group = 0;
+        int64_t to = begin;
+        for (int32_t k = begin; k < end; k++) {
+            const uint32_t column = (uint32_t)columns[k], next = column >> 3 != at;
+            at = column >> 3;
+            to += next;
+            group = (next ? 0 : group) | at << 9 | 1u << (column & 7);
+            groups[to] = group;
+        }
+        groups[to] |= SPRYI_GROUP_LAST;
+    }
+}
+
+spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err)
+{
+    const spry_arrays *b = &job->b;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", err));
+    spryi_loop(context, spryi_threads(context, b->nnz), b->rows, 4096, group_columns, job);
+    return SPRY_OK;
 }
