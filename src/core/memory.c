@@ -74,7 +74,7 @@ static int keep_cached(spry_context *context, void *block, size_t bytes, size_t 
     return kept;
 }
 #else
-int keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
+static int keep_cached(spry_context *context, void *block, size_t bytes, size_t touched)
 {
     (void)context, (void)block, (void)bytes, (void)touched;
     return 0;
