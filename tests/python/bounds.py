@@ -35,23 +35,23 @@ def assert_product(y, A, x, alpha=1.0, beta=0.0, before=None):
 
 
 def spgemm_error(C, A, B):
-    """The same of C = A @ B under the bound of spry_spgemm, position by position. Small matrices: they become dense."""
-    a, b = (_dense_sums(M) for M in (A, B))
-    exact = a[0] @ b[0]
-    size = a[1] @ b[1]
-    products = a[2] @ b[2]  # that meet in a position, duplicates counted
+    """The same of C = A @ B under the bound of spry_spgemm, position by position. Small matrices: sums become dense."""
+    rows, middle, a = _wide(A)
+    row_of_b, columns, b = _wide(B)
+    order = np.argsort(row_of_b, kind="stable")
+    columns, b = columns[order], b[order]
+    starts = np.searchsorted(row_of_b[order], np.arange(B.shape[0] + 1))
+    counts = np.diff(starts)[middle]  # entries of B that each entry of A meets
+    left = np.repeat(np.arange(len(a)), counts)
+    right = np.arange(len(left)) + np.repeat(starts[middle] - np.cumsum(counts) + counts, counts)
+    products = a[left] * b[right]
+    exact, size, met = (np.zeros((A.shape[0], B.shape[1]), np.longdouble) for _ in range(3))
+    for target, terms in ((exact, products), (size, np.abs(products)), (met, 1)):
+        np.add.at(target, (rows[left], columns[right]), terms)
     assert C.shape == exact.shape
     C.check_format(full_check=True)
     eps = np.finfo(C.dtype).eps
-    bound = (products + 3) * eps * size
+    bound = (met + 3) * eps * size
     difference = np.abs(C.toarray() - exact)
-    assert not ((products == 0) & (C.toarray() != 0)).any()
+    assert not ((met == 0) & (C.toarray() != 0)).any()
     return float(np.divide(difference, bound, out=np.zeros_like(bound), where=difference > 0).max(initial=0))
-
-
-def _dense_sums(M):
-    rows, cols, values = _wide(M)
-    sums = [np.zeros(M.shape, np.longdouble) for _ in range(3)]
-    for target, numbers in zip(sums, (values, np.abs(values), np.ones_like(values)), strict=True):
-        np.add.at(target, (rows, cols), numbers)
-    return sums
