@@ -105,11 +105,8 @@ function(spry_prepare_sources list)
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize)
     endif()
     if(source MATCHES "/(src/formats|src/spgemm|study/kernels)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
-      # Every access is looked at all the same, by a call; and what is out of an array is seen without looking
-      # whether a kernel's pointers wrap around at the end of all addresses.
-      if(SPRY_SANITIZE MATCHES "address")
-        list(APPEND options -mllvm -asan-instrumentation-with-call-threshold=0)
-      endif()
+      # What is out of an array is seen without looking whether a kernel's pointers wrap around at the end of all
+      # addresses.
       if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
         list(APPEND options -fno-sanitize=pointer-overflow)
       endif()
