@@ -13,7 +13,7 @@ static void same_bits(void **unused)
     spry_context *contexts[] = {context_of(1), context_of(2), context_of(5)};
     for (int m = 0; m < TEST_SPECS; m++) {
         spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
-        for (int c = 0; c < 3; c++)
+        for (int c = RACES_ALONE; c < 3; c++)
             for (int k = 0; k < TEST_KERNELS; k++) {
                 if (SAMPLED && (c + k + m) % 3) continue; /* contexts take turns */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -45,7 +45,7 @@ static void long_rows(void **unused)
         test_entries b = test_make(w == 1 ? TEST_SHUFFLED : TEST_UNIFORM, 3000, widths[w], 14, &state);
         spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form), *first = NULL;
         double alpha = 3;
-        for (int c = 0; c < 3; c++)
+        for (int c = RACES_ALONE; c < 3; c++)
             for (int k = 0; k < TEST_KERNELS; k++) {
                 if (INSTRUMENTED && (c + k + w) % 2) continue; /* they take turns */
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
