@@ -1,4 +1,4 @@
-/* How much of a long test runs: less under sanitizers, all of it only in ./check --full. */
+/* How much of a long test runs: less under sanitizers and in ./check --quick, all of it only in ./check --full. */
 #ifndef TESTS_INSTRUMENTED_H
 #define TESTS_INSTRUMENTED_H
 
@@ -31,7 +31,12 @@
 #define TEST_FULL 0
 #endif
 
-/* 1: the smallest sample, in builds with a sanitizer. */
-#define SAMPLED (RACES_ALONE || (INSTRUMENTED && !TEST_FULL))
+/* 1: long tests run their smallest sample in a build without a sanitizer, too (SPRY_TEST_QUICK). */
+#ifndef TEST_QUICK
+#define TEST_QUICK 0
+#endif
+
+/* 1: the smallest sample. */
+#define SAMPLED (RACES_ALONE || TEST_QUICK || (INSTRUMENTED && !TEST_FULL))
 
 #endif
