@@ -63,7 +63,7 @@ typedef struct spryi_bsr_job {
     spryi_run_args args; /* first, for the driver */
     const void *offsets, *columns, *values;
     const void *masks; /* NULL: no fill */
-    spry_index_type offset_type;
+    spry_index_type offset_type, index_type;
     spryi_scalar alpha, beta;
     int64_t block, rows, blocks, chunks; /* chunks of block rows of about equal work */
     int64_t tail_column;                 /* the block column whose x is in tail, because x ends in it; -1: none */
@@ -76,6 +76,23 @@ typedef struct spryi_bsr_job {
 static inline int64_t spryi_bsr_offset(const spryi_bsr_job *job, int64_t I)
 {
     return spryi_index_at(job->offsets, job->offset_type, I);
+}
+
+/* Block columns. Kernels have one instance for both widths, which they ask for once a block. */
+typedef struct spryi_bsr_columns {
+    const void *at;
+    int wide; /* 1: of 64 bits */
+} spryi_bsr_columns;
+
+static inline spryi_bsr_columns spryi_bsr_columns_of(const spryi_bsr_job *job)
+{
+    return (spryi_bsr_columns){job->columns, job->index_type == SPRY_I64};
+}
+
+SPRYI_INLINE int64_t spryi_bsr_column(spryi_bsr_columns columns, int64_t b)
+{
+    if (__builtin_expect(columns.wide, 0)) return ((const int64_t *)columns.at)[b];
+    return ((const int32_t *)columns.at)[b];
 }
 
 /* A prediction by a sample of rows: the size of blocks where none is asked for, and the bytes in all. */

@@ -4,10 +4,10 @@
  */
 #include "formats/bsr/bsr_plain.tmpl.c"
 
-/* The columns of blocks to come, for a block row that ends before block `end`; near the last block, its own. */
-static inline const SPRY_J *SPRY_FN(columns_ahead)(const spryi_bsr_job *job, int64_t end)
+/* Returns the distance in blocks of the x to fetch, for a block row that ends before block `end`. */
+static inline int64_t SPRY_FN(blocks_ahead)(const spryi_bsr_job *job, int64_t end)
 {
-    return (const SPRY_J *)job->columns + (end + SPRYI_BSR_AHEAD <= job->blocks ? SPRYI_BSR_AHEAD : 0);
+    return end + SPRYI_BSR_AHEAD <= job->blocks ? SPRYI_BSR_AHEAD : 0;
 }
 
 /* With the block at Ax: blocks farther on, and the x of block column J. */

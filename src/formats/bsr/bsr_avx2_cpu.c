@@ -31,21 +31,21 @@ typedef __m256 vec_f32;
 #define SPRYI_ANY_ROW
 /* sum_row below; others have one sum, in plain C. */
 #define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
-#define SPRYI_NO_OFFSETS
+#define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 5))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
-#include "core/instantiate.h"
-#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+#include "core/instantiate_types.h"
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
                                                             SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx2_cpu.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TABLE_OF_TYPES(run_t);
 
 const spryi_kernel spryi_bsr_avx2_cpu = {
     SPRYI_KERNEL_OF("bsr", "avx2", "cpu"),
@@ -59,12 +59,13 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
 
 #elif SPRY_IS_MIXED /* values that are widened on their way: the plain sums, compiled for this level */
 
-SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
+                                   const int masked, SPRY_V *sum)
 {
-    SPRY_FN(sum_plain)(job, I, r, masked, sum);
+    SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
 }
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each row of types: core/instantiate_types.h */
 
 /* Up to WIDTH rows of a column. */
 SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
@@ -73,15 +74,16 @@ SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
 }
 
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
-SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
+                                   const int masked, SPRY_V *sum)
 {
-    const SPRY_J *Aj = job->columns;
-    const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    const int64_t ahead = SPRY_FN(blocks_ahead)(job, spryi_bsr_offset(job, I + 1));
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
     for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
-        SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+        const SPRY_V *x = SPRY_FN(x_of)(job, spryi_bsr_column(columns, b), r, masked, copy);
+        SPRY_FN(fetch_ahead)(job, Ax, spryi_bsr_column(columns, b + ahead), r);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             VEC xj = SET1(x[j]);

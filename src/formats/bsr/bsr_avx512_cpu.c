@@ -26,20 +26,20 @@ typedef eight_f64 EIGHT_type_f64;
 
 /* sum_row below; others have one sum, in plain C. */
 #define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
-#define SPRYI_NO_OFFSETS
+#define BOTH_WIDTHS(r) ((r) <= 2)
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
-#include "core/instantiate.h"
-#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag##_32_32,
+#include "core/instantiate_types.h"
+#define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TABLE_OF_TYPES(run_t);
 
 const spryi_kernel spryi_bsr_avx512_cpu = {
     SPRYI_KERNEL_OF("bsr", "avx512", "cpu"),
@@ -51,7 +51,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .several = SPRYI_OP_SPMV,
 };
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each row of types: core/instantiate_types.h */
 
 #define IN_REGISTERS sum_in_fours
 #define REGISTER FOUR
@@ -62,12 +62,13 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
 #define NUMBERS 8
 #include "formats/bsr/bsr_columns.tmpl.c"
 
-SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
+                                   const int masked, SPRY_V *sum)
 {
     if (r <= 4)
-        SPRY_FN(sum_in_fours)(job, I, r, masked, sum);
+        SPRY_FN(sum_in_fours)(job, columns, I, r, masked, sum);
     else
-        SPRY_FN(sum_in_eights)(job, I, r, masked, sum);
+        SPRY_FN(sum_in_eights)(job, columns, I, r, masked, sum);
 }
 
 #endif

@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+/* The first block of block row I. */
+static inline int64_t block_offset(const spryi_bsr *s, int64_t I)
+{
+    return spryi_index_at(s->offsets, s->types.offset_type, I);
+}
+
+#define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.tmpl.c"
 #include "core/instantiate.h"
@@ -17,7 +24,7 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
     {                                                                                                                  \
         count_##s, fill_##s, lengths_##s, rows_##s, fault_##s                                                          \
     }
-#define STEPS_OF_ROW(tag, s, v, c, argument) {STEPS(tag##_32_32), STEPS(tag##_64_32), STEPS(tag##_64_64)},
+#define STEPS_OF_ROW(tag, s, v, c, argument) {STEPS(tag##_32_32), STEPS(tag##_32_32), STEPS(tag##_64_64)},
     static const spryi_bsr_steps steps[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = {SPRYI_PLAIN_ROWS(STEPS_OF_ROW, 0){{0}},
                                                                                SPRYI_ROW_3(STEPS_OF_ROW, 0)
                                                                                    SPRYI_ROW_4(STEPS_OF_ROW, 0)};

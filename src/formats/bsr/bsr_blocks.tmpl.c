@@ -6,12 +6,11 @@
  */
 static int SPRY_FN(alike)(const spry_arrays *A, int64_t begin, int64_t end)
 {
-    const SPRY_P *Ap = A->offsets;
-    const SPRY_J *Aj = (const SPRY_J *)A->indices + Ap[begin];
-    const int64_t length = Ap[begin + 1] - Ap[begin];
+    const int64_t first = spryi_offset_of(A, begin), length = spryi_offset_of(A, begin + 1) - first;
+    const SPRY_J *Aj = (const SPRY_J *)A->indices + first;
     if (end - begin == 1 && A->sorted == SPRY_KNOWN_YES && A->unique == SPRY_KNOWN_YES) return 1;
     for (int64_t i = begin + 1; i < end; i++) {
-        if (Ap[i + 1] - Ap[i] != length) return 0;
+        if (spryi_offset_of(A, i + 1) - spryi_offset_of(A, i) != length) return 0;
         if (length > 0 && memcmp(Aj, Aj + (i - begin) * length, (size_t)length * sizeof *Aj) != 0) return 0;
     }
     int falls = 0;
@@ -45,13 +44,13 @@ static void SPRY_FN(clear_slots)(const spryi_bsr_scratch *work, int64_t blocks)
 static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begin, int64_t end,
                                const spryi_bsr_scratch *work, int64_t *entries)
 {
-    const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
     SPRY_J *list = work->list;
     int64_t found = 0, new_entries = 0;
+    int64_t k = spryi_offset_of(A, begin);
     for (int64_t i = begin; i < end; i++) {
         int64_t left = -block, slot = 0; /* first column of the block that the last entry was in */
-        for (int64_t k = Ap[i]; k < Ap[i + 1]; k++) {
+        for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
             const int64_t j = Aj[k];
             if (j < left || j >= left + block) {
                 const int64_t J = j / block;
@@ -77,15 +76,15 @@ static int64_t SPRY_FN(gather)(const spry_arrays *A, int64_t block, int64_t begi
 static int64_t SPRY_FN(count)(const spry_arrays *A, int64_t block, int64_t I, const spryi_bsr_scratch *work,
                               int64_t *entries)
 {
-    const SPRY_P *Ap = A->offsets;
     const int64_t begin = I * block, end = SPRY_FN(last_row)(A, block, I);
     int64_t blocks = 0;
     if (SPRY_FN(alike)(A, begin, end)) {
         const SPRY_J *Aj = A->indices;
-        *entries += Ap[end] - Ap[begin];
-        if (block == 1) return Ap[end] - Ap[begin];
+        const int64_t first = spryi_offset_of(A, begin), stop = spryi_offset_of(A, begin + 1);
+        *entries += spryi_offset_of(A, end) - first;
+        if (block == 1) return stop - first;
         int64_t left = -block;
-        for (int64_t k = Ap[begin]; k < Ap[begin + 1]; k++)
+        for (int64_t k = first; k < stop; k++)
             if (Aj[k] >= left + block) {
                 left = Aj[k] / block * block;
                 blocks++;
@@ -144,7 +143,6 @@ static void SPRY_FN(copy)(const SPRY_B *Ax, int64_t length, SPRY_B *to, int64_t 
 static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t begin, int64_t end, int64_t first,
                              int64_t blocks, const spryi_bsr_scratch *work)
 {
-    const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
     const SPRY_S *Ax = A->values;
     const int64_t block = s->head.block, size = blocks * block * block;
@@ -152,9 +150,10 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
     double *to = work->sums ? work->sums : (double *)(void *)values;
     memset(to, 0, (size_t)size * sizeof *to);
     memset(work->masks, 0, (size_t)(blocks * block) * sizeof *work->masks);
+    int64_t k = spryi_offset_of(A, begin);
     for (int64_t i = begin; i < end; i++) {
         int64_t left = -block, slot = 0;
-        for (int64_t k = Ap[i]; k < Ap[i + 1]; k++) {
+        for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
             const int64_t j = Aj[k];
             if (j < left || j >= left + block) {
                 left = j / block * block;
@@ -173,16 +172,16 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
 
 static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work)
 {
-    const SPRY_P *Ap = A->offsets, *Bp = s->offsets;
     const int64_t block = s->head.block, begin = I * block, end = SPRY_FN(last_row)(A, block, I);
-    const int64_t first = Bp[I], blocks = Bp[I + 1] - first, length = Ap[begin + 1] - Ap[begin];
+    const int64_t first = block_offset(s, I), blocks = block_offset(s, I + 1) - first;
+    const int64_t from = spryi_offset_of(A, begin), length = spryi_offset_of(A, begin + 1) - from;
     const int masked = spryi_bsr_masks(s) != NULL;
     SPRY_J *columns = (SPRY_J *)s->columns + first;
     if (end - begin == block && length == blocks * block && SPRY_FN(alike)(A, begin, end)) {
-        const SPRY_J *Aj = (const SPRY_J *)A->indices + Ap[begin];
+        const SPRY_J *Aj = (const SPRY_J *)A->indices + from;
         for (int64_t b = 0; b < blocks; b++) columns[b] = (SPRY_J)(Aj[b * block] / block);
         SPRY_FN(copy)
-        ((const SPRY_B *)A->values + Ap[begin], length, (SPRY_B *)s->values + first * block * block, block);
+        ((const SPRY_B *)A->values + from, length, (SPRY_B *)s->values + first * block * block, block);
         for (int64_t m = first * block; masked && m < (first + blocks) * block; m++)
             spryi_bsr_set_mask(s->masks, block, m, (1u << block) - 1);
         return;
@@ -210,23 +209,21 @@ static inline unsigned SPRY_FN(mask)(const spryi_bsr *s, int64_t at)
 
 static void SPRY_FN(lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I)
 {
-    const SPRY_P *Ap = s->offsets;
     const int64_t block = s->head.block;
     int64_t count[SPRYI_BSR_MOST_BLOCK] = {0};
-    for (int64_t m = Ap[I] * (int64_t)block; m < Ap[I + 1] * (int64_t)block; m++)
+    for (int64_t m = block_offset(s, I) * (int64_t)block; m < block_offset(s, I + 1) * (int64_t)block; m++)
         for (int i = 0; i < block; i++) count[i] += SPRY_FN(mask)(s, m) >> i & 1;
     for (int64_t i = I * block; i < (I + 1) * block && i < s->head.rows; i++) offsets[i + 1] = count[i - I * block];
 }
 
 static void SPRY_FN(rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I)
 {
-    const SPRY_P *Ap = s->offsets;
     const SPRY_J *Aj = s->columns;
     const SPRY_B *Ax = s->values;
     const int64_t block = s->head.block;
     int64_t at[SPRYI_BSR_MOST_BLOCK] = {0};
     for (int64_t i = I * block; i < (I + 1) * block && i < s->head.rows; i++) at[i - I * block] = offsets[i];
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++)
+    for (int64_t b = block_offset(s, I), stop = block_offset(s, I + 1); b < stop; b++)
         for (int64_t j = 0; j < block; j++) {
             const unsigned mask = SPRY_FN(mask)(s, b * block + j);
             for (int i = 0; i < block; i++) {
@@ -239,13 +236,12 @@ static void SPRY_FN(rows)(const spryi_bsr *s, const int64_t *offsets, void *colu
 
 static const char *SPRY_FN(fault)(const spryi_bsr *s, int64_t I, int64_t *entries)
 {
-    const SPRY_P *Ap = s->offsets;
     const SPRY_J *Aj = s->columns;
     const int64_t block = s->head.block, left = s->head.rows - I * block;
     const unsigned rows = (1u << (left < block ? left : block)) - 1;
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+    for (int64_t b = block_offset(s, I), stop = block_offset(s, I + 1); b < stop; b++) {
         if (Aj[b] < 0 || Aj[b] >= s->head.block_cols) return "a block column is out of range";
-        if (b > Ap[I] && Aj[b] <= Aj[b - 1]) return "block columns do not rise";
+        if (b > block_offset(s, I) && Aj[b] <= Aj[b - 1]) return "block columns do not rise";
         for (int64_t j = 0; j < block; j++) {
             const unsigned mask = SPRY_FN(mask)(s, b * block + j);
             if (mask & ~(Aj[b] * block + j < s->head.cols ? rows : 0)) return "a mask names entries past the edges";

@@ -4,16 +4,18 @@
  */
 
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
-SPRYI_INLINE void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(IN_REGISTERS)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
+                                        const int masked, SPRY_V *sum)
 {
     typedef SPRYI_TYPED(SPRYI_JOIN(REGISTER, type)) numbers;
-    const SPRY_J *Aj = job->columns, *ahead = SPRY_FN(columns_ahead)(job, spryi_bsr_offset(job, I + 1));
+    const int64_t ahead = SPRY_FN(blocks_ahead)(job, spryi_bsr_offset(job, I + 1));
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     const __mmask8 lanes = (__mmask8)((1u << r) - 1);
     numbers v[4] = {REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)(), REGISTER(setzero)()};
     for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
-        SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+        const SPRY_V *x = SPRY_FN(x_of)(job, spryi_bsr_column(columns, b), r, masked, copy);
+        SPRY_FN(fetch_ahead)(job, Ax, spryi_bsr_column(columns, b + ahead), r);
         for (int j = 0; j < r; j++) {
             const SPRY_V *from = Ax + j * r;
             const numbers column = r == NUMBERS ? REGISTER(loadu)(from) : REGISTER(maskz_loadu)(lanes, from);

@@ -4,11 +4,8 @@
  * cache for all of its rows and columns. Entries are added up in the order of the product with one column (panels.h):
  * FOUR_SUMS(r) is 1 where that has a sum for each fourth column of blocks, fused. Where fill may have met Inf or NaN a
  * column's block row is summed again by that product's own function.
- *
- * There is one instance for all indices, whose width is asked for once a block.
  */
 #include "formats/shared/panels.tmpl.c"
-#if !SPRY_J_IS_64
 
 /* A block row times `count` <= PANEL_LANES columns from number c on. */
 typedef struct SPRY_FN(row_of_blocks) {
@@ -177,5 +174,3 @@ static void SPRY_FN(panel_chunks)(const spryi_run_args *args, int64_t begin, int
     }
     spryi_panels_done(stream);
 }
-
-#endif

@@ -39,6 +39,7 @@ spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args)
         .args = *args,
         .offsets = s->offsets,
         .offset_type = s->types.offset_type,
+        .index_type = s->types.index_type,
         .columns = s->columns,
         .values = s->values,
         .masks = spryi_bsr_masks(s),

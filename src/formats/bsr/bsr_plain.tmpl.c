@@ -14,14 +14,14 @@ static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, i
 }
 
 /* sum = block row I times x; masked: entries alone. */
-SPRYI_INLINE void SPRY_FN(sum_plain)(const spryi_bsr_job *job, int64_t I, const int r, const int masked, SPRY_V *sum)
+SPRYI_INLINE void SPRY_FN(sum_plain)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
+                                     const int masked, SPRY_V *sum)
 {
-    const SPRY_J *Aj = job->columns;
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     for (int i = 0; i < r; i++) sum[i] = 0;
     for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
         const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
-        const SPRY_V *x = SPRY_FN(x_of)(job, Aj[b], r, masked, copy);
+        const SPRY_V *x = SPRY_FN(x_of)(job, spryi_bsr_column(columns, b), r, masked, copy);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             for (int i = 0; i < r; i++)

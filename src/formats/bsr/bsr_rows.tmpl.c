@@ -18,11 +18,11 @@ static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, cons
 /* A block row again, of entries alone, where fill may have met Inf or NaN: in the order in which it was summed. */
 SELDOM SPRY_FN(sum_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
-    SPRY_FN(sum_row)(job, I, (int)job->block, 1, sum);
+    SPRY_FN(sum_row)(job, spryi_bsr_columns_of(job), I, (int)job->block, 1, sum);
 }
 SELDOM SPRY_FN(sum_plain_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
 {
-    SPRY_FN(sum_plain)(job, I, (int)job->block, 1, sum);
+    SPRY_FN(sum_plain)(job, spryi_bsr_columns_of(job), I, (int)job->block, 1, sum);
 }
 SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column, void *sum)
 {
@@ -31,16 +31,18 @@ SELDOM SPRY_FN(column_again)(const spryi_bsr_job *job, int64_t I, int64_t column
     (own.block > SPRYI_BSR_MOST_DETECTED ? SPRY_FN(sum_plain_again) : SPRY_FN(sum_again))(&own, I, sum);
 }
 
-/* Block rows by the level's sums, which have r as a constant, or (plain) by sum_plain. */
-SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const int plain)
+/* Block rows by the sums of the level, which have r as a constant, or (plain) by sum_plain. wide: 64-bit columns. */
+SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int r, const int plain,
+                                   const int wide)
 {
+    const spryi_bsr_columns columns = {job->columns, wide};
     for (int64_t I = begin; I < end; I++) {
         SPRY_V sum[SPRYI_BSR_MOST_BLOCK];
         int nan = 0;
         if (plain)
-            SPRY_FN(sum_plain)(job, I, r, 0, sum);
+            SPRY_FN(sum_plain)(job, columns, I, r, 0, sum);
         else
-            SPRY_FN(sum_row)(job, I, r, 0, sum);
+            SPRY_FN(sum_row)(job, columns, I, r, 0, sum);
         for (int i = 0; i < r; i++) nan |= sum[i] != sum[i];
         if (nan && job->masks) (plain ? SPRY_FN(sum_plain_again) : SPRY_FN(sum_again))(job, I, sum);
         SPRY_FN(put)(job, I, r, sum);
@@ -48,29 +50,43 @@ SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int6
 }
 
 /* Blocks of one entry, which have no fill: CSR. Rows are mostly short, so that more sums than one, or lanes, lose. */
-static void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end, const int wide)
 {
+    const spryi_bsr_columns columns = {job->columns, wide};
     for (int64_t I = begin; I < end; I++) {
         SPRY_V sum;
-        SPRY_FN(sum_plain)(job, I, 1, 0, &sum);
+        SPRY_FN(sum_plain)(job, columns, I, 1, 0, &sum);
         SPRY_FN(put)(job, I, 1, &sum);
     }
 }
 
+/*
+ * Blocks of a constant size r. BOTH_WIDTHS(r), of the level, is 1 if the width of columns is a constant, too: asking
+ * for it once a block would take several percent of the time of a matrix in the caches.
+ */
+#define ROWS_OF(r)                                                                                                     \
+    if (BOTH_WIDTHS(r) && wide)                                                                                        \
+        SPRY_FN(rows_of)(job, begin, end, r, 0, 1);                                                                    \
+    else                                                                                                               \
+        SPRY_FN(rows_of)(job, begin, end, r, 0, BOTH_WIDTHS(r) ? 0 : wide);
+
 static void SPRY_FN(rows)(const spryi_bsr_job *job, int64_t begin, int64_t end)
 {
+    const int wide = job->index_type == SPRY_I64;
     switch (job->block) {
-    case 1: SPRY_FN(rows_single)(job, begin, end); break;
-    case 2: SPRY_FN(rows_of)(job, begin, end, 2, 0); break;
-    case 3: SPRY_FN(rows_of)(job, begin, end, 3, 0); break;
-    case 4: SPRY_FN(rows_of)(job, begin, end, 4, 0); break;
-    case 5: SPRY_FN(rows_of)(job, begin, end, 5, 0); break;
-    case 6: SPRY_FN(rows_of)(job, begin, end, 6, 0); break;
-    case 7: SPRY_FN(rows_of)(job, begin, end, 7, 0); break;
-    case 8: SPRY_FN(rows_of)(job, begin, end, 8, 0); break;
-    default: SPRY_FN(rows_of)(job, begin, end, (int)job->block, 1); break;
+    case 1: SPRYI_BY_WIDTH(wide, SPRY_FN(rows_single), job, begin, end) break;
+    case 2: ROWS_OF(2) break;
+    case 3: ROWS_OF(3) break;
+    case 4: ROWS_OF(4) break;
+    case 5: ROWS_OF(5) break;
+    case 6: ROWS_OF(6) break;
+    case 7: ROWS_OF(7) break;
+    case 8: ROWS_OF(8) break;
+    default: SPRY_FN(rows_of)(job, begin, end, (int)job->block, 1, wide); break;
     }
 }
+
+#undef ROWS_OF
 
 static void SPRY_FN(chunks)(const spryi_run_args *args, int64_t begin, int64_t end)
 {

@@ -7,11 +7,11 @@
 static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr_job *job, int64_t I, int64_t first,
                                                                  SPRY_V *t, const SPRY_V *x)
 {
-    const SPRY_J *Aj = job->columns;
+    const spryi_bsr_columns columns = spryi_bsr_columns_of(job);
     const int r = (int)job->block;
     for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
         const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
-        SPRY_V *to = t + (Aj[b] - first) * r;
+        SPRY_V *to = t + (spryi_bsr_column(columns, b) - first) * r;
         for (int j = 0; j < r; j++) {
             const unsigned mask = spryi_bsr_mask(job->masks, r, b * r + j);
             SPRY_V sum = 0;
@@ -26,7 +26,7 @@ static __attribute__((noinline, cold)) void SPRY_FN(part_masked)(const spryi_bsr
 SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, SPRY_V *t,
                                    const int r)
 {
-    const SPRY_J *Aj = job->columns;
+    const spryi_bsr_columns columns = spryi_bsr_columns_of(job);
     for (int64_t I = begin; I < end; I++) {
         const int64_t left = job->rows - I * r;
         SPRY_V x[SPRYI_BSR_MOST_BLOCK] = {0};
@@ -41,7 +41,7 @@ SPRYI_INLINE void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int6
         }
         for (int64_t b = spryi_bsr_offset(job, I), last = spryi_bsr_offset(job, I + 1); b < last; b++) {
             const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
-            SPRY_V *to = t + (Aj[b] - first) * r;
+            SPRY_V *to = t + (spryi_bsr_column(columns, b) - first) * r;
             for (int j = 0; j < r; j++) {
                 SPRY_V sum = 0;
                 for (int i = 0; i < r; i++) sum += SPRY_VALUE(Ax[j * r + i]) * x[i];

@@ -24,6 +24,9 @@ typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *column
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
 
+#define SPRYI_TEMPLATE "formats/ell/ell_runs.tmpl.c"
+#include "core/instantiate_indices.h"
+
 /* Rows of a block. */
 static int64_t rows_of_block(int64_t rows, int64_t width)
 {
@@ -46,9 +49,11 @@ typedef struct ell_job {
 static void fill_blocks(void *job, int64_t begin, int64_t end)
 {
     ell_job *j = job;
-    for (int64_t b = begin; b < end; b++)
-        atomic_fetch_add(&j->nnz, j->fill(j->s, j->csr, b * j->s->block_rows,
-                                          spryi_block_end(b, j->s->block_rows, j->csr->rows)));
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = b * j->s->block_rows, last = spryi_block_end(b, j->s->block_rows, j->csr->rows);
+        atomic_fetch_add(&j->nnz, j->fill(j->s, j->csr, first, last));
+        SPRYI_BY_PAIR(j->csr, find_runs, j->s, j->csr, first, last);
+    }
 }
 
 static void take_rows(void *job, int64_t begin, int64_t end)

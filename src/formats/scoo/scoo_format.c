@@ -103,6 +103,12 @@ typedef struct sorting {
     int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
 
+static int64_t offset(const spryi_scoo *s, int64_t slice)
+{
+    return spryi_index_at(s->offsets, s->types.offset_type, slice);
+}
+
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
 #include "core/instantiate.h"
 
@@ -145,11 +151,6 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     const spryi_scoo_head h = head_of(request, &request->csr->a);
     cost_of(&h, cost);
     return SPRY_OK;
-}
-
-static int64_t offset(const spryi_scoo *s, int64_t slice)
-{
-    return spryi_index_at(s->offsets, s->types.offset_type, slice);
 }
 
 /* Scratch memory for the largest slice. */

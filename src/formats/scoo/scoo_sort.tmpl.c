@@ -55,11 +55,10 @@ static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t c
 static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *memory,
                           char *scratch)
 {
-    const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
     const SPRY_V *Ax = A->values;
     const int64_t begin = slice * s->head.height, end = spryi_block_end(slice, s->head.height, s->head.rows);
-    const int64_t first = Ap[begin], count = Ap[end] - first;
+    const int64_t first = spryi_offset_of(A, begin), count = spryi_offset_of(A, end) - first;
     int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch, *bucket = at[MOST_PASSES], low, high;
     const SPRY_FN(list) made = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
                         beside = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
@@ -71,8 +70,9 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
     memset(bucket, 0, (size_t)(how.buckets + 1) * sizeof *bucket);
     for (int64_t k = first; k < first + count; k++) bucket[((int64_t)Aj[k] - low) >> how.shift]++;
     SPRY_FN(begin_at)(bucket, how.buckets + 1);
+    int64_t k = first;
     for (int64_t i = begin; i < end; i++)
-        for (int64_t k = Ap[i]; k < Ap[i + 1]; k++) {
+        for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
             int64_t slot = bucket[((int64_t)Aj[k] - low) >> how.shift]++;
             spread.columns[slot] = Aj[k];
             spread.values[slot] = Ax[k];
@@ -92,15 +92,15 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
 /* The rows of one slice into CSR, sorted: entries of a row are met in the order of their columns. */
 static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t slice)
 {
-    const SPRY_P *Ap = s->offsets;
+    const int64_t first = offset(s, slice), last = offset(s, slice + 1);
     const uint16_t *Ai = s->rows;
     const int64_t begin = slice * s->head.height, rows = spryi_block_end(slice, s->head.height, s->head.rows) - begin;
     int64_t *at = c->offsets + begin + 1; /* where a row begins, then where it ends */
     for (int64_t i = 0; i < rows; i++) at[i] = 0;
-    for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) at[Ai[k]]++;
+    for (int64_t k = first; k < last; k++) at[Ai[k]]++;
     SPRY_FN(begin_at)(at, rows);
-    for (int64_t i = 0; i < rows; i++) at[i] += Ap[slice];
-    for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) {
+    for (int64_t i = 0; i < rows; i++) at[i] += first;
+    for (int64_t k = first; k < last; k++) {
         int64_t slot = at[Ai[k]]++;
         ((SPRY_J *)c->indices)[slot] = ((const SPRY_J *)s->columns)[k];
         ((SPRY_V *)c->values)[slot] = ((const SPRY_V *)s->values)[k];
@@ -110,13 +110,13 @@ static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t sl
 /* NULL, or what is wrong with a restored slice, whose offsets are known to rise. */
 static const char *SPRY_FN(fault)(const spryi_scoo *s, int64_t slice)
 {
-    const SPRY_P *Ap = s->offsets;
+    const int64_t first = offset(s, slice), last = offset(s, slice + 1);
     const SPRY_J *Aj = s->columns;
     const uint16_t *Ai = s->rows;
     const int64_t rows = spryi_block_end(slice, s->head.height, s->head.rows) - slice * s->head.height;
-    for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) {
+    for (int64_t k = first; k < last; k++) {
         if (Aj[k] < 0 || Aj[k] >= s->head.cols) return "a column is out of range";
-        if (k > Ap[slice] && Aj[k] < Aj[k - 1]) return "the columns of a slice fall";
+        if (k > first && Aj[k] < Aj[k - 1]) return "the columns of a slice fall";
         if (Ai[k] >= rows) return "a local row is out of range";
     }
     return NULL;

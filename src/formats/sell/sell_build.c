@@ -14,15 +14,28 @@
 #define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
 #include "core/instantiate.h"
 
-typedef void (*lengths_fn)(const spry_arrays *csr, int64_t begin, int64_t count, int32_t *lengths, int32_t *least,
-                           int32_t *most);
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
-typedef void (*block_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end);
 typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
-static const lengths_fn lengths_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(row_lengths);
 static const chunk_fn fill_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
-static const block_fn kinds_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
 static const take_fn take_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
+
+/* 1 if the lanes of a chunk are rows that follow each other; *one_length: of one length, not 0. */
+static int is_in_order(const spryi_sell *e, int64_t first, int *one_length)
+{
+    const int32_t *lengths = e->lengths + first;
+    int32_t differs = 0;
+    *one_length = 0;
+    if (first + e->c > e->a.rows) return 0;
+    for (int64_t l = 1; e->permutation && l < e->c; l++)
+        differs |= e->permutation[first + l] - e->permutation[first + l - 1] - 1;
+    if (differs) return 0;
+    for (int64_t l = 1; l < e->c; l++) differs |= lengths[l] ^ lengths[0];
+    *one_length = !differs && lengths[0] > 0;
+    return 1;
+}
+
+#define SPRYI_TEMPLATE "formats/sell/sell_kinds.tmpl.c"
+#include "core/instantiate_indices.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
@@ -90,11 +103,10 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
 }
 
 /* Permutation, lengths and, as the width of each chunk so far, offsets of the window from row begin on. */
-static void lay_window(scratch *t, spryi_sell *s, lengths_fn lengths_of, const spry_arrays *csr, int64_t begin,
-                       int64_t count)
+static void lay_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
 {
     int32_t least, most;
-    lengths_of(csr, begin, count, t->lengths, &least, &most);
+    SPRYI_BY_PAIR(csr, row_lengths, csr, begin, count, t->lengths, &least, &most);
     uint16_t *permutation = s->permutation ? s->permutation + begin : NULL;
     int32_t *lengths = s->lengths + begin;
     if (!permutation || least == most) {
@@ -117,7 +129,6 @@ static void lay_window(scratch *t, spryi_sell *s, lengths_fn lengths_of, const s
 typedef struct window_job {
     spryi_sell *s;
     const spry_arrays *csr;
-    lengths_fn lengths_of;
     int64_t rows; /* of a window */
     int32_t *lengths;
     uint16_t *orders;
@@ -130,7 +141,7 @@ static void lay_windows(void *job, int64_t first, int64_t last, int part)
     for (int64_t begin = first * rows; begin < last * rows && begin < all; begin += rows) {
         uint16_t *order = j->orders + 2 * part * rows;
         scratch t = {j->lengths + part * rows, order, order + rows};
-        lay_window(&t, j->s, j->lengths_of, j->csr, begin, begin + rows < all ? rows : all - begin);
+        lay_window(&t, j->s, j->csr, begin, begin + rows < all ? rows : all - begin);
     }
 }
 
@@ -139,7 +150,7 @@ spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_a
     spry_status status = SPRY_OK;
     const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
     const int threads = spryi_threads(context, csr->rows);
-    window_job j = {.s = s, .csr = csr, .lengths_of = SPRYI_INSTANCE(lengths_table, csr), .rows = rows};
+    window_job j = {.s = s, .csr = csr, .rows = rows};
     s->chunk_count = spryi_blocks_of(csr->rows, s->c);
     SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
@@ -159,7 +170,6 @@ typedef struct chunk_job {
     const spryi_sell *s;
     const spry_arrays *csr;
     chunk_fn fill;
-    block_fn find_kinds;
     take_fn take;
     const spryi_compressed *c;
 } chunk_job;
@@ -170,7 +180,7 @@ static void fill_blocks(void *job, int64_t first, int64_t last)
     for (int64_t b = first; b < last; b++) {
         const int64_t begin = spryi_sell_block_begin(j->s, b), end = spryi_sell_block_begin(j->s, b + 1);
         for (int64_t chunk = begin; chunk < end; chunk++) j->fill(j->s, j->csr, chunk);
-        j->find_kinds(j->s, j->csr, begin, end);
+        SPRYI_BY_PAIR(j->csr, find_kinds, j->s, j->csr, begin, end);
     }
 }
 
@@ -184,7 +194,6 @@ spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arr
 {
     spry_status status = SPRY_OK;
     chunk_job j = {.s = s, .csr = csr, .fill = SPRYI_INSTANCE(fill_table, csr)};
-    j.find_kinds = SPRYI_INSTANCE(kinds_table, csr);
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_sell_list, err));
     spryi_loop(context, spryi_threads(context, csr->rows + s->slots), spryi_sell_block_count(s), 1, fill_blocks, &j);
 done:

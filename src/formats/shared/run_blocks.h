@@ -50,4 +50,11 @@ static inline int64_t spryi_block_end(int64_t b, int64_t size, int64_t count)
     return (b + 1) * size < count ? (b + 1) * size : count;
 }
 
+/* function(..., wide) with wide, 0 or 1, as a constant. */
+#define SPRYI_BY_WIDTH(wide, function, ...)                                                                            \
+    if (wide)                                                                                                          \
+        function(__VA_ARGS__, 1);                                                                                      \
+    else                                                                                                               \
+        function(__VA_ARGS__, 0);
+
 #endif

@@ -230,6 +230,7 @@ static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t gr
     return sum;
 }
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/swept/swept_build.c" /* its second half */
 #include "core/instantiate.h"
@@ -524,7 +525,6 @@ static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, 
 static void SPRY_FN(pack)(const swept_build *made, int64_t b, packing *p)
 {
     const spryi_swept *s = made->s;
-    const SPRY_P *Ap = made->a->offsets;
     const SPRY_J *Aj = made->a->indices;
     spryi_swept_block *block = &s->blocks[b];
     const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
@@ -532,7 +532,8 @@ static void SPRY_FN(pack)(const swept_build *made, int64_t b, packing *p)
     for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
     memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
     for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
-        const int64_t from = Ap[i] > begin ? Ap[i] : begin, to = Ap[i + 1] < end ? Ap[i + 1] : end;
+        const int64_t first = spryi_offset_of(made->a, i), last = spryi_offset_of(made->a, i + 1);
+        const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
         const uint32_t sum = (uint32_t)(made->before[i] - made->before[block->first_row]);
         for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
         if (from < to) p->rows[sum].entries = (int32_t)(to - from);
