@@ -15,8 +15,7 @@
  * In place of turns and batches, bench_options.runs takes a short protocol: untimed runs, then so many timed one by
  * one, one case after the other.
  */
-#ifndef SPRY_BENCH_H
-#define SPRY_BENCH_H
+#pragma once
 
 #include "common/record.h"
 #include "common/text_list.h"
@@ -127,5 +126,3 @@ int bench_asks_for(const bench_options *options, const char *format);
 
 /* SPRY_OK even when cases fail; otherwise what stopped it. */
 spry_status bench_run(const bench_options *options, spry_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the benchmark's own files; nothing of it is seen outside. */
-#ifndef SPRY_BENCH_INTERNAL_H
-#define SPRY_BENCH_INTERNAL_H
+#pragma once
 
 #include "bench/bench.h"
 #include "bench/peer.h"
@@ -249,5 +248,3 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
 int spmv_wait(spmv_group *group, spmv_case *c);
 /* After timing: y must have the bits of the first product, or still be within the bound where bits may change. */
 void spmv_recheck(spmv_group *group, spmv_case *c);
-
-#endif

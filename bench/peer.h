@@ -8,8 +8,7 @@
  * and does not exit. prepare may copy, convert and tune; run must do nothing but the product. *state comes NULL; what
  * prepare puts there goes to destroy, also when prepare does not succeed.
  */
-#ifndef SPRY_BENCH_PEER_H
-#define SPRY_BENCH_PEER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -219,5 +218,4 @@ SPRY_PEER_EXPORT const spry_peer_module *spry_peer_get(spry_peer_error *error);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

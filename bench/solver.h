@@ -14,8 +14,7 @@
  *
  * A matrix that the method cannot take is skipped. The first solve is checked and not timed; then the cases take turns.
  */
-#ifndef SPRY_BENCH_SOLVER_H
-#define SPRY_BENCH_SOLVER_H
+#pragma once
 
 #include "bench/internal.h"
 
@@ -74,5 +73,3 @@ void solver_recheck(solver_group *group, solver_case *c, const solver_outcome *l
 
 /* Times all cases that passed, in turn. 0: out of memory. */
 int solver_measure(solver_group *group);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Stages are those of a turn's last run on the CPU, and on a GPU of one more run, which measures them and is not timed.
  */
-#ifndef SPRY_BENCH_SPGEMM_H
-#define SPRY_BENCH_SPGEMM_H
+#pragma once
 
 #include "bench/internal.h"
 
@@ -64,5 +63,3 @@ void spgemm_recheck(spgemm_group *group, spgemm_case *c);
 
 /* Times all cases that passed, in turn. 0: out of memory. */
 int spgemm_measure(spgemm_group *group);
-
-#endif

@@ -1,6 +1,5 @@
 /* The arguments of spry bench: what they are, and which of them go together. */
-#ifndef SPRY_CLI_BENCH_ARGUMENTS_H
-#define SPRY_CLI_BENCH_ARGUMENTS_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -28,5 +27,3 @@ extern const cli_option cli_bench_options[];
 /* Fills in what was left out and refuses what does not go together. CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_bench_take_defaults(cli_bench_arguments *a);
 void cli_bench_release_arguments(cli_bench_arguments *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* The names that spry bench is given. CLI_GO_ON, or an exit status after a message. */
-#ifndef SPRY_CLI_BENCH_NAMES_H
-#define SPRY_CLI_BENCH_NAMES_H
+#pragma once
 
 #include "bench/bench.h"
 
@@ -9,5 +8,3 @@ int cli_bench_check_formats(const bench_options *o);
 int cli_bench_check_parameters(const bench_options *o, spry_context *context);
 /* Of --kernels; those of peers only where they are wanted. */
 int cli_bench_check_kernels(const bench_options *o, spry_context *context, const bench_peers *peers, int want_peers);
-
-#endif

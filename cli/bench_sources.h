@@ -1,6 +1,5 @@
 /* Which matrices spry bench measures. CLI_GO_ON, or an exit status after a message. */
-#ifndef SPRY_CLI_BENCH_SOURCES_H
-#define SPRY_CLI_BENCH_SOURCES_H
+#pragma once
 
 #include "bench/bench.h"
 #include "cli/cli.h"
@@ -25,5 +24,3 @@ int cli_tell_sources_apart(cli_sources *sources);
 int cli_keep_only(cli_sources *sources, const text_list *names);
 /* Leaves every parts-th matrix, from the part-th on (1 .. parts). */
 void cli_keep_part(cli_sources *sources, int64_t part, int64_t parts);
-
-#endif

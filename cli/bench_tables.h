@@ -1,6 +1,5 @@
 /* Records of spry bench for people: a block for each matrix and type, and a summary over all of them. */
-#ifndef SPRY_CLI_BENCH_TABLES_H
-#define SPRY_CLI_BENCH_TABLES_H
+#pragma once
 
 #include "common/record.h"
 
@@ -11,5 +10,3 @@
 void cli_print_group(FILE *out, const record *records, int count, int sorted);
 /* Geometric means by class and over all, a performance profile, and what the columns mean. */
 void cli_print_summary(FILE *out, const record *records, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by all commands: options and help, messages, numbers for people, output files. */
-#ifndef SPRY_CLI_H
-#define SPRY_CLI_H
+#pragma once
 
 #include "common/text_list.h"
 #include "spry/io.h"
@@ -373,5 +372,3 @@ int cli_folder_of_matrices(const char *given, char *folder, size_t size);
 /* storage.c: what each format would take for A, and what "auto" picks. */
 void cli_print_storage(spry_context *context, const spry_matrix *A);
 int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *A); /* 0: out of memory */
-
-#endif

@@ -1,6 +1,5 @@
 /* Fields of JSON objects. Each adds one to `object` and returns 0 where memory is out, or was out for the object. */
-#ifndef SPRY_CLI_JSON_H
-#define SPRY_CLI_JSON_H
+#pragma once
 
 #include "common/record.h"
 
@@ -50,5 +49,3 @@ int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *f
 int cli_json_record(cJSON *object, const record *r);
 /* The same of a command other than the benchmark, whose name stands first. */
 int cli_json_command_record(cJSON *object, const record *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reports of benchmark runs: one HTML file, drawn by the Python program in report/, which may be missing. */
-#ifndef SPRY_CLI_REPORT_H
-#define SPRY_CLI_REPORT_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -19,5 +18,3 @@ int cli_report_write(const char *html, const char *records, const char *matrices
 
 /* The same of JSON lines in memory. */
 int cli_report_write_text(const char *html, const char *lines, const char *matrices);
-
-#endif

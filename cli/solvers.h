@@ -1,6 +1,5 @@
 /* Shared by the commands that iterate: solve and pagerank. */
-#ifndef SPRY_CLI_SOLVERS_H
-#define SPRY_CLI_SOLVERS_H
+#pragma once
 
 #include "cli/cli.h"
 #include "cli/json.h"
@@ -95,5 +94,3 @@ int cli_write_result(const cli_input *input, const cli_solver *solver, const spr
                      const char *value);
 /* 1: the report is to be printed: people read standard output, and x does not go there. */
 int cli_wants_report(const cli_solver *solver);
-
-#endif

@@ -2,8 +2,7 @@
  * A table for people: its columns are as wide as what stands in them, and where the line would be longer than the
  * terminal is wide (80 columns where there is none), those that matter least are left out and named below.
  */
-#ifndef SPRY_CLI_TABLE_H
-#define SPRY_CLI_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -43,5 +42,3 @@ void cli_print_line(FILE *out, const char *label, const char *format, ...) __att
  * where there is no terminal (nor COLUMNS): programs and grep read there.
  */
 void cli_print_wrapped(FILE *out, const char *first, const char *text);
-
-#endif

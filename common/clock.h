@@ -1,5 +1,4 @@
-#ifndef SPRY_COMMON_CLOCK_H
-#define SPRY_COMMON_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -17,5 +16,3 @@ static inline int by_value(const void *a, const void *b)
     const double p = *(const double *)a, q = *(const double *)b;
     return (p > q) - (p < q);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * The machine's copy bandwidth: a parallel copy with ordinary stores, read plus written bytes over time. Each of the
  * two arrays is 4 times the last-level cache, as far as 1 GB for both and half of the memory that is left allow.
  */
-#ifndef SPRY_COMMON_COPY_BANDWIDTH_H
-#define SPRY_COMMON_COPY_BANDWIDTH_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -31,5 +30,3 @@ void remember_device_copy(const spry_context *context, const copy_bandwidth *fou
 int64_t copy_array_bytes(int64_t cache, int64_t available, int brief);
 /* Bytes of a buffer that replaces all of the last-level cache: twice its size, or half of the memory that is left. */
 int64_t cache_flush_bytes(const spry_context *context);
-
-#endif

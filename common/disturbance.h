@@ -1,6 +1,5 @@
 /* Whether other programs took processors while something was timed: such times mean little, and are marked. */
-#ifndef SPRY_COMMON_DISTURBANCE_H
-#define SPRY_COMMON_DISTURBANCE_H
+#pragma once
 
 /* Seconds of all processors since the system started, and of this process. */
 typedef struct processor_time {
@@ -16,5 +15,3 @@ double others_since(processor_time before, double children);
 
 /* From this share on, times are marked as disturbed. */
 #define DISTURBED_SHARE 0.05
-
-#endif

@@ -1,6 +1,5 @@
 /* The inputs of products: matrices as CSR, vectors of random numbers, and memory for them. */
-#ifndef SPRY_COMMON_INPUT_H
-#define SPRY_COMMON_INPUT_H
+#pragma once
 
 #include "common/clock.h"
 #include "spry/io.h"
@@ -59,5 +58,3 @@ void fill_constant(void *data, int64_t length, spry_type type, double value, int
 void gather_column(void *to, const void *rows, int64_t length, int64_t columns, int64_t c, spry_type type, int threads);
 void scatter_column(void *rows, const void *from, int64_t length, int64_t columns, int64_t c, spry_type type,
                     int threads);
-
-#endif

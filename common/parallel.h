@@ -1,6 +1,5 @@
 /* Loops of the program on threads that sleep between loops, so that they disturb nothing that is measured. */
-#ifndef SPRY_COMMON_PARALLEL_H
-#define SPRY_COMMON_PARALLEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
  * call during another one runs on the calling thread.
  */
 void run_shares(int threads, int64_t items, void (*body)(void *job, int64_t begin, int64_t end), void *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* A record: what became of one kernel on one matrix. The fields are those of the JSON lines, in their order. */
-#ifndef SPRY_COMMON_RECORD_H
-#define SPRY_COMMON_RECORD_H
+#pragma once
 
 #include "spry/spry.h"
 #include "spry/tools.h"
@@ -95,5 +94,3 @@ bool record_is_rival(const record *r);
 
 /* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
 int64_t record_break_even(const record *r, const record *base);
-
-#endif

@@ -1,6 +1,5 @@
 /* A list of words. */
-#ifndef SPRY_COMMON_TEXT_LIST_H
-#define SPRY_COMMON_TEXT_LIST_H
+#pragma once
 
 #include <string.h>
 
@@ -30,5 +29,3 @@ static inline int text_list_names(const text_list *list, const char *name)
         if (text_is_named(list->items[i], name)) return 1;
     return 0;
 }
-
-#endif

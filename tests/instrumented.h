@@ -1,6 +1,5 @@
 /* How much of a long test runs: less under sanitizers and in ./check --quick, all of it only in ./check --full. */
-#ifndef TESTS_INSTRUMENTED_H
-#define TESTS_INSTRUMENTED_H
+#pragma once
 
 /* 1 under AddressSanitizer or ThreadSanitizer, where tests take turns with what they would else combine. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -38,5 +37,3 @@
 
 /* 1: the smallest sample. */
 #define SAMPLED (RACES_ALONE || TEST_QUICK || (INSTRUMENTED && !TEST_FULL))
-
-#endif

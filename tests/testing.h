@@ -1,6 +1,5 @@
 /* What every test includes: cmocka, the C library, the public interface, and contexts whose allocations can fail. */
-#ifndef TESTS_TESTING_H
-#define TESTS_TESTING_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,5 +104,3 @@ void multiply_f64(const spry_spmv_plan *plan, double *y, int64_t y_length, const
     } while (0)
 void check_error(spry_status got, const spry_error *err, spry_status wanted, const char *argument, const char *file,
                  int line);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds out if a matrix consists of small dense blocks, for peers that store blocks. */
-#ifndef SPRY_BENCH_PEERS_BLOCKS_H
-#define SPRY_BENCH_PEERS_BLOCKS_H
+#pragma once
 
 #include "bench/peer.h"
 
@@ -16,5 +15,3 @@ typedef struct peer_blocks {
  * values an entry. A matrix with indices 32/32. UNSUPPORTED, with the reason in error, where there is none.
  */
 int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_error *error);
-
-#endif

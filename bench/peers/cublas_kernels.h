@@ -1,6 +1,5 @@
 /* Kernels of a few lines for what cuBLAS lacks: scalars that stay on the GPU, and a number added to all entries. */
-#ifndef SPRY_BENCH_PEERS_CUBLAS_KERNELS_H
-#define SPRY_BENCH_PEERS_CUBLAS_KERNELS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -20,5 +19,4 @@ cudaError_t peer_add_rest(int is_f64, int64_t n, void *y, void *x, const void *l
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,8 +4,7 @@
  * the GPU has work while the host looks. Iterations that are made in vain then are left out of the number and of the
  * time that is told, as are the copies of b and x.
  */
-#ifndef SPRY_BENCH_PEERS_CUBLAS_METHOD_H
-#define SPRY_BENCH_PEERS_CUBLAS_METHOD_H
+#pragma once
 
 #include "bench/peers/cublas_kernels.h"
 #include "bench/peers/cublas_product.h"
@@ -59,5 +58,3 @@ cublasStatus_t peer_method_axpy(const peer_method *m, const void *alpha, const v
 cublasStatus_t peer_method_scal(const peer_method *m, const void *alpha, void *x);
 
 extern const spry_peer_solver peer_cublas_cg, peer_cublas_pagerank;
-
-#endif

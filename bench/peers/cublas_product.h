@@ -1,6 +1,5 @@
 /* cuSPARSE's product with a vector, for the methods of the module cublas: the fastest of some formats. */
-#ifndef SPRY_BENCH_PEERS_CUBLAS_PRODUCT_H
-#define SPRY_BENCH_PEERS_CUBLAS_PRODUCT_H
+#pragma once
 
 #include "bench/peers/cusparse_layouts.h"
 
@@ -22,5 +21,3 @@ int peer_product_make(peer_product *made, const spry_peer_matrix *a, int threads
 /* y = alpha*A*x in the default stream; x and y are in device memory. */
 cusparseStatus_t peer_product_run(const peer_product *product, double alpha, const void *x, void *y);
 void peer_product_destroy(peer_product *product);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the module cusparse share: A in the layouts of cuSPARSE on the GPU, and their kernels. */
-#ifndef SPRY_BENCH_PEERS_CUSPARSE_LAYOUTS_H
-#define SPRY_BENCH_PEERS_CUSPARSE_LAYOUTS_H
+#pragma once
 
 #include "bench/peer.h"
 
@@ -66,5 +65,3 @@ int peer_cusparse_csr_bf16(peer_cusparse_preparation *p);
 enum { PEER_CUSPARSE_SPMM = 8, PEER_CUSPARSE_SPGEMM = 3 };
 extern const spry_peer_kernel peer_cusparse_spmm[PEER_CUSPARSE_SPMM];
 extern const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM];
-
-#endif

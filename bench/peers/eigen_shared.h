@@ -1,6 +1,5 @@
 /* What the parts of the module eigen have in common. */
-#ifndef SPRY_BENCH_PEERS_EIGEN_SHARED_H
-#define SPRY_BENCH_PEERS_EIGEN_SHARED_H
+#pragma once
 
 #include "bench/peer.h"
 
@@ -51,5 +50,3 @@ int make(void **state, const spry_peer_matrix &m, const request_type &request, s
 
 extern const spry_peer_solver eigen_solvers[]; /* eigen_cg.cpp's, so many: */
 enum { EIGEN_SOLVERS = 1 };
-
-#endif

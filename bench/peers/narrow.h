@@ -1,6 +1,5 @@
 /* Values in a narrower type, for peers that store them so beside wider vectors. */
-#ifndef SPRY_BENCH_PEERS_NARROW_H
-#define SPRY_BENCH_PEERS_NARROW_H
+#pragma once
 
 #include "bench/peer.h"
 
@@ -18,5 +17,3 @@ extern const peer_narrow_type peer_f32, peer_f16, peer_bf16; /* f32 beside f64 v
  * they are of another type than its vectors or one of them is no number of it: it would be another matrix's product.
  */
 int peer_narrow(void **stored, const spry_peer_matrix *a, const peer_narrow_type *type, spry_peer_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the module process share: an interpreter in a process of its own, spoken to in lines. */
-#ifndef SPRY_BENCH_PEERS_PROCESS_H
-#define SPRY_BENCH_PEERS_PROCESS_H
+#pragma once
 
 #include "bench/peer.h"
 
@@ -41,5 +40,3 @@ int peer_process_share(process *p, size_t bytes, const char *command, const char
 
 extern const spry_peer_solver peer_process_solvers[]; /* process_solvers.c's, so many: */
 enum { PEER_PROCESS_SOLVERS = 2 };
-
-#endif

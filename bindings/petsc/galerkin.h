@@ -1,6 +1,5 @@
 /* What the two ways to P^T*A*P have in common: galerkin.c, by rows of C, and galerkin_runs.c, by runs of rows of P. */
-#ifndef SPRY_PETSC_GALERKIN_H
-#define SPRY_PETSC_GALERKIN_H
+#pragma once
 
 #include "spry_petsc.h"
 
@@ -56,5 +55,3 @@ PETSC_INTERN void SpryRunsDestroy(SpryRuns *runs); /* NULL is fine */
 PETSC_INTERN void SpryRunsResult(const SpryRuns *runs, spry_arrays *result, PetscBool *whole_diagonal);
 /* The values into `values`, in the order of C's structure. */
 PETSC_INTERN PetscErrorCode SpryRunsRun(SpryRuns *runs, PetscScalar *values);
-
-#endif

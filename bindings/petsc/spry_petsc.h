@@ -17,8 +17,7 @@
  * Public headers of PETSc alone are used, so that one source serves its versions. A function returns PETSc's error
  * code; what the library refuses becomes PETSc's error with the library's message.
  */
-#ifndef SPRY_PETSC_H
-#define SPRY_PETSC_H
+#pragma once
 
 #include <petscmat.h>
 #include <petscviewer.h>
@@ -185,5 +184,3 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJSpry(Mat); /* matmat.
 PETSC_INTERN PetscErrorCode SpryProductDrop(Mat C);
 PETSC_INTERN PetscErrorCode MatView_SeqAIJSpry(Mat, PetscViewer); /* view.c */
 PETSC_INTERN PetscErrorCode MatView_MPIAIJSpry(Mat, PetscViewer);
-
-#endif

@@ -2,8 +2,7 @@
  * What `spry fetch` has of libcurl and libarchive, in a module of its own: with their libraries the program would start
  * 12 ms later, whatever it is asked for (docs/decisions.md, 21).
  */
-#ifndef SPRY_FETCH_MODULE_H
-#define SPRY_FETCH_MODULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ typedef const fetch_module *(*fetch_module_fn)(void);
 
 fetch_result fetch_download(const fetch_source *source, const fetch_hook *hook, char *reason, size_t size);
 fetch_result fetch_unpack(int fd, const char *name, int out, const fetch_hook *hook, char *reason, size_t size);
-
-#endif

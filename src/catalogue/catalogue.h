@@ -2,8 +2,7 @@
  * The catalogue: every format and kernel that there is, of all families (families.h) and of devices. Whoever asks for
  * one by name, or goes over all of them, asks here.
  */
-#ifndef SPRYI_CATALOGUE_H
-#define SPRYI_CATALOGUE_H
+#pragma once
 
 #include "core/device.h"
 #include "core/kernel.h"
@@ -53,5 +52,3 @@ spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spr
 
 /* 1: a device of this context can run the kernel; otherwise 0, and *reason is a text that lives with the context. */
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);
-
-#endif

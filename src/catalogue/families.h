@@ -2,8 +2,7 @@
  * The families that there are. A new one is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME.
  * A format's kernels are listed from slow to fast, so the kernels of the studies (study/kernels/) come first.
  */
-#ifndef SPRYI_FAMILIES_H
-#define SPRYI_FAMILIES_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -34,5 +33,3 @@
 #define SPRYI_DECLARE_FAMILY(name) extern const spryi_family spryi_family_##name;
 SPRYI_FAMILIES(SPRYI_DECLARE_FAMILY)
 #undef SPRYI_DECLARE_FAMILY
-
-#endif

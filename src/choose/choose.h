@@ -1,6 +1,5 @@
 /* Which format "auto" takes for a matrix on a kind of device, which kernel of a format suits it, and why. */
-#ifndef SPRYI_CHOOSE_H
-#define SPRYI_CHOOSE_H
+#pragma once
 
 #include "choose/rank.h"
 #include "core/device.h"
@@ -74,5 +73,3 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
 
 /* Takes `format`, which never pads, in place of the format `refused`, which would take too much memory. */
 void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a product takes in each format: its work, by the features of a matrix, at the rates of a class of devices. */
-#ifndef SPRYI_COST_H
-#define SPRYI_COST_H
+#pragma once
 
 #include "choose/features.h"
 #include "core/rates.h"
@@ -53,5 +52,3 @@ enum { SPRYI_COMPARED_THREADS = 2 };
 /* Estimates of all that has rates, in the table's order, csr first; of a CPU by so many threads. */
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
                        int threads);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the choice knows of a matrix: its row lengths exactly, its columns by samples. */
-#ifndef SPRYI_FEATURES_H
-#define SPRYI_FEATURES_H
+#pragma once
 
 #include "core/columns.h"
 #include "core/kernel.h"
@@ -75,5 +74,3 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,
                                 const spryi_look *look, spry_error *err);
-
-#endif

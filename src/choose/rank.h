@@ -1,6 +1,5 @@
 /* Every format that has rates for a class of devices, by the time that products are predicted to take. */
-#ifndef SPRYI_CHOOSE_RANK_H
-#define SPRYI_CHOOSE_RANK_H
+#pragma once
 
 #include "choose/cost.h"
 
@@ -56,5 +55,3 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
  * caller releases it.
  */
 spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err);
-
-#endif

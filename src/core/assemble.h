@@ -5,8 +5,7 @@
  *
  * "Major" is the index that offsets run over (rows of CSR, columns of CSC), "minor" the other one.
  */
-#ifndef SPRYI_ASSEMBLE_H
-#define SPRYI_ASSEMBLE_H
+#pragma once
 
 #include "core/matrix.h"
 #include "spry/spry.h"
@@ -105,5 +104,3 @@ void spryi_scan(int64_t *offsets, int64_t count);
  */
 int64_t spryi_assembly_bytes(const spry_context *context, double entries, double lines, spry_index_type index_type,
                              size_t value_bytes);
-
-#endif

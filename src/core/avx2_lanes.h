@@ -3,8 +3,7 @@
  * f64 or 8 of f32. A mask is an integer with a bit a lane; where AVX2 wants a register for it, each lane of that is all
  * ones or all zeros.
  */
-#ifndef SPRYI_AVX2_LANES_H
-#define SPRYI_AVX2_LANES_H
+#pragma once
 
 #include "core/simd_x86.h"
 
@@ -56,5 +55,3 @@ static inline float spryi_sum_f32(__m256 v)
 #define GATHER_AT(x, at) SPRYI_TYPED(SPRYI_GATHER_AT)(x, at)
 #define SPRYI_GATHER_AT_f32(x, at) _mm256_set_m128(FOUR_AT(x, (at) + 4), FOUR_AT(x, at))
 #define SPRYI_GATHER_AT_f64(x, at) FOUR_AT(x, at)
-
-#endif

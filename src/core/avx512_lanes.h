@@ -3,8 +3,7 @@
  * of f32. GATHER_AT(x, at): the x at LANES indices of any type, by loads and inserts: faster than the gather
  * instruction where that is microcode.
  */
-#ifndef SPRYI_AVX512_LANES_H
-#define SPRYI_AVX512_LANES_H
+#pragma once
 
 #include "core/simd_x86.h"
 
@@ -85,5 +84,3 @@ static inline __m512 spryi_some_values_f16_f32(__mmask16 mask, const spryi_f16_n
 #define SPRYI_GATHER_AT_f32(x, at)                                                                                     \
     spryi_join_ps((const __m128[]){FOUR_AT(x, at), FOUR_AT(x, (at) + 4), FOUR_AT(x, (at) + 8), FOUR_AT(x, (at) + 12)})
 #define SPRYI_GATHER_AT_f64(x, at) spryi_join_pd((const __m256d[]){FOUR_AT(x, at), FOUR_AT(x, (at) + 4)})
-
-#endif

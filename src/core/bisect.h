@@ -1,6 +1,5 @@
 /* The one bisection of the library, for sorted arrays of any type and for any condition; plain C, also for nvcc. */
-#ifndef SPRYI_BISECT_H
-#define SPRYI_BISECT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@
         }                                                                                                              \
         (at) = spryi_from;                                                                                             \
     } while (0)
-
-#endif

@@ -2,8 +2,7 @@
  * What plans of policy "measure" took, as a context remembers it: in memory, and in a file where it was given one.
  * plan/measured.c asks and adds; io/choices.c reads and writes the file.
  */
-#ifndef SPRYI_CHOICES_H
-#define SPRYI_CHOICES_H
+#pragma once
 
 #include "spry/io.h"
 
@@ -40,5 +39,3 @@ int spryi_choice_find(spry_context *context, spry_choice_info *asked);
 
 /* Remembers a choice and writes it into the context's file, where it has one; it is remembered if that fails, too. */
 spry_status spryi_choice_keep(spry_context *context, const spry_choice_info *made, spry_error *err);
-
-#endif

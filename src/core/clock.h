@@ -1,6 +1,5 @@
 /* The monotonic clock in microseconds. Header-only, so that src/solve may use it. */
-#ifndef SPRYI_CLOCK_H
-#define SPRYI_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -10,5 +9,3 @@ static inline double spryi_now_us(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
-
-#endif

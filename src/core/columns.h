@@ -3,8 +3,7 @@
  * device a reader says which ranges it wants, as many as it can tell, and fetches them at once. The offsets are always
  * in host memory.
  */
-#ifndef SPRYI_COLUMNS_H
-#define SPRYI_COLUMNS_H
+#pragma once
 
 #include "core/element.h"
 #include "core/matrix.h"
@@ -69,5 +68,3 @@ static inline int64_t spryi_column_at(const spryi_column_reader *reader, int64_t
     const void *columns = reader->device ? (const void *)reader->ranges[range].base : reader->csr->indices;
     return spryi_index_at(columns, reader->csr->index_type, k);
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef SPRYI_CONTEXT_H
-#define SPRYI_CONTEXT_H
+#pragma once
 
 #include "core/choices.h"
 #include "core/cpu_features.h"
@@ -47,5 +46,3 @@ static inline void spryi_context_release(spry_context *context)
 {
     if (context && atomic_fetch_sub(&context->references, 1) == 1) context->close(context);
 }
-
-#endif

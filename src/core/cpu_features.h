@@ -1,6 +1,5 @@
 /* What the processor and the operating system offer. This file's code is built without ISA flags. */
-#ifndef SPRYI_CPU_FEATURES_H
-#define SPRYI_CPU_FEATURES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ int spryi_cpu_is_amd(void); /* 1: the processor says so of itself */
 const char *spryi_cpu_name(void);
 int64_t spryi_memory_bytes(void);     /* physical */
 int64_t spryi_cache_bytes(int level); /* data or unified cache; 0 where unknown */
-
-#endif

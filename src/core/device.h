@@ -6,8 +6,7 @@
  * Devices of a context are numbered as spry.h does: 0 is the CPU. A kind without a device that can be used has one
  * entry all the same, whose reason tells why.
  */
-#ifndef SPRYI_DEVICE_H
-#define SPRYI_DEVICE_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -231,5 +230,3 @@ const spryi_driver *spryi_driver_named(const char *name);
 
 /* The first device of a kind, maybe one that cannot be used. */
 const spryi_device *spryi_device_of_kind(const spry_context *context, const char *kind);
-
-#endif

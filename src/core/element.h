@@ -2,8 +2,7 @@
  * One element of an array whose type is known at run time, for code that need not be instantiated. Header-only, so that
  * src/solve may use it.
  */
-#ifndef SPRYI_ELEMENT_H
-#define SPRYI_ELEMENT_H
+#pragma once
 
 #include "core/types.h"
 
@@ -81,5 +80,3 @@ static inline double spryi_value_of(const spry_arrays *a, int64_t k)
 {
     return spryi_value_at(a->values, a->value_type, k);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Errors: one way to report, one way out of a function. */
-#ifndef SPRYI_ERROR_H
-#define SPRYI_ERROR_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -79,5 +78,3 @@ spry_status spryi_check_struct(const void *wanted, const char *name, spry_error 
 /* Fills the caller's struct as far as it goes, and clears what ours lacks of it. Its struct_size stays. */
 void spryi_give_struct(void *wanted, const void *ours, size_t our_size);
 #define SPRYI_GIVE(wanted, ours) spryi_give_struct((wanted), (ours), sizeof *(ours))
-
-#endif

@@ -3,8 +3,7 @@
  * whatever the caller's is: a function or a parallel region whose results must not depend on it begins with
  * SPRYI_DEFAULT_FLOATS, and the thread's environment is back, flags included, when that block is left.
  */
-#ifndef SPRYI_FLOAT_ENV_H
-#define SPRYI_FLOAT_ENV_H
+#pragma once
 
 #include <fenv.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ static inline void spryi_leave_floats(const spryi_float_controls *kept)
 #define SPRYI_FLOATS_OF(controls)                                                                                      \
     __attribute__((cleanup(spryi_leave_floats), unused))                                                               \
     const spryi_float_controls threads_floats = spryi_enter_floats(controls)
-
-#endif

@@ -7,8 +7,7 @@
  * point is restricted to + - * / and sqrt, which IEEE 754 fixes, and these files are compiled without fused
  * multiply-add (-ffp-contract=off).
  */
-#ifndef SPRYI_GENERATOR_H
-#define SPRYI_GENERATOR_H
+#pragma once
 
 #include "core/assemble.h"
 #include "core/random.h"
@@ -100,5 +99,3 @@ typedef struct spryi_kind {
     spryi_mirror mirror;
     const char *const *words; /* that the key `kind` may have, then NULL; NULL: there is no such key */
 } spryi_kind;
-
-#endif

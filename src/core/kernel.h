@@ -5,8 +5,7 @@
  *
  * A new kernel: one file in src/formats/<family>/ or src/spgemm/ and one line in its family's list.
  */
-#ifndef SPRYI_KERNEL_H
-#define SPRYI_KERNEL_H
+#pragma once
 
 #include "core/cpu_features.h"
 #include "core/matrix.h"
@@ -272,6 +271,4 @@ typedef struct spryi_family {
 #define SPRYI_X86(kernel) &kernel,
 #else
 #define SPRYI_X86(kernel)
-#endif
-
 #endif

@@ -1,5 +1,4 @@
-#ifndef SPRYI_MATRIX_H
-#define SPRYI_MATRIX_H
+#pragma once
 
 #include "core/element.h"
 
@@ -182,5 +181,3 @@ int64_t spryi_arrays_bytes(const spry_arrays *a);
 /* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
 spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
                                    int64_t cols, int64_t nnz, spry_error *err);
-
-#endif

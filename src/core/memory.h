@@ -1,6 +1,5 @@
 /* Memory: every byte the library keeps passes through the context's allocator and is counted. */
-#ifndef SPRYI_MEMORY_H
-#define SPRYI_MEMORY_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -118,5 +117,3 @@ int64_t spryi_block_cache_release(spry_context *context);
 
 /* How many bytes that would be. */
 int64_t spryi_block_cache_bytes(const spry_context *context);
-
-#endif

@@ -4,8 +4,7 @@
  * every floating-point environment. spryi_widen_TAG and spryi_narrow_TAG exist for all types of an element, so that
  * tables and templates name them alike.
  */
-#ifndef SPRYI_NARROW_H
-#define SPRYI_NARROW_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -102,5 +101,3 @@ SPRYI_ANYWHERE spryi_f16_number spryi_narrow_f16(double value)
     const spryi_f16_number number = {spryi_round_to_16_bits(value, 5, 10)};
     return number;
 }
-
-#endif

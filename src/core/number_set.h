@@ -2,8 +2,7 @@
  * A set of numbers from 0 to 2^40 - 1 that is emptied in no time: a slot has the set's mark above its number, or is
  * free. Samplers count with it what different columns or sectors some rows meet.
  */
-#ifndef SPRYI_NUMBER_SET_H
-#define SPRYI_NUMBER_SET_H
+#pragma once
 
 #include "core/memory.h"
 
@@ -51,5 +50,3 @@ static inline int spryi_number_set_add(spryi_number_set *set, int64_t number)
     set->count++;
     return 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The public handle of an ordering. reorder/reorder.c makes it. */
-#ifndef SPRYI_ORDERING_H
-#define SPRYI_ORDERING_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -23,5 +22,3 @@ static inline spry_ordering *spryi_ordering_retain(const spry_ordering *ordering
     if (kept) atomic_fetch_add(&kept->others, 1);
     return kept;
 }
-
-#endif

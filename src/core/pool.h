@@ -3,8 +3,7 @@
  * the tasks that no other thread takes, so it never waits for a thread that has not begun, and a system that starts no
  * threads only makes calls slower. Threads that wait spin for some microseconds and then sleep.
  */
-#ifndef SPRYI_POOL_H
-#define SPRYI_POOL_H
+#pragma once
 
 #include "core/float_env.h"
 #include "spry/spry.h"
@@ -123,5 +122,3 @@ int spryi_team(int threads);
 
 /* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
 int spryi_default_threads(void);
-
-#endif

@@ -2,8 +2,7 @@
  * Random numbers that are the same on every machine: splitmix64 (G. L. Steele, D. Lea, C. H. Flood, Fast Splittable
  * Pseudorandom Number Generators, OOPSLA 2014). Its n-th number needs none before it, so any thread can draw any one.
  */
-#ifndef SPRYI_RANDOM_H
-#define SPRYI_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ static inline double spryi_uniform(uint64_t seed, uint64_t count)
 {
     return (double)(spryi_random(seed, count) >> 11) * 0x1p-53;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * table for each class (choose/rates.c); a context may hold tables of its own, which count in their place
  * (spry_context_load_tuning, spry_rates_fit).
  */
-#ifndef SPRYI_CORE_RATES_H
-#define SPRYI_CORE_RATES_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -91,5 +90,3 @@ enum { SPRYI_MOST_OWN_CLASSES = 8 };
 spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
                                         spry_error *err);
 void spryi_context_release_classes(spry_context *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lengths of the rows of CSR arrays, and the order of their columns. */
-#ifndef SPRYI_ROW_LENGTHS_H
-#define SPRYI_ROW_LENGTHS_H
+#pragma once
 
 #include "core/matrix.h"
 
@@ -30,5 +29,3 @@ static inline int64_t spryi_range_of_rows(int64_t rows, int64_t n, int64_t range
 {
     return rows / ranges * n + rows % ranges * n / ranges;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The few vector steps that kernels for AVX2 and AVX-512 share, and names in code that is instantiated by type.
  */
-#ifndef SPRYI_SIMD_X86_H
-#define SPRYI_SIMD_X86_H
+#pragma once
 
 #include "core/type_row.h"
 
@@ -200,6 +199,4 @@ typedef __m512d eight_f64;
 #define EIGHT(name) SPRYI_TYPED(EIGHT)(name)
 #define EIGHT_f32(name) _mm256_##name##_ps
 #define EIGHT_f64(name) _mm512_##name##_pd
-#endif
-
 #endif

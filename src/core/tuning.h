@@ -2,8 +2,7 @@
  * What was fitted for a machine: sizes of csr2's and csr3's groups (formats/csrk/csrk_tuning.c says how they are used).
  * A context has one table, empty unless spry_context_load_tuning fills it.
  */
-#ifndef SPRYI_TUNING_H
-#define SPRYI_TUNING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ typedef struct spryi_tuning {
     spryi_size_formula ssrs, srs;
     int64_t step, most; /* both sizes are whole steps, from one up to `most`; 0: any up to SPRYI_MOST_GROUP */
 } spryi_tuning;
-
-#endif

@@ -3,8 +3,7 @@
  * SPRY_B (an integer of that width), SPRY_V (vectors) and SPRY_C (compute), the tags of the row and of its vectors,
  * SPRY_IS_F64 and SPRY_IS_MIXED for #if, and how a stored value is read.
  */
-#ifndef SPRYI_TYPE_ROW_H
-#define SPRYI_TYPE_ROW_H
+#pragma once
 
 #include "core/types.h"
 
@@ -48,5 +47,3 @@
 
 #define SPRYI_JOIN(a, b) SPRYI_JOIN_(a, b)
 #define SPRYI_JOIN_(a, b) a##_##b
-
-#endif

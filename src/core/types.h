@@ -3,8 +3,7 @@
  * that kernels are instantiated for. Sizes, names, limits, conversions (core/element.h), instances
  * (core/instantiate.h) and the tables of kernels follow them. Header-only, so that src/solve may use it.
  */
-#ifndef SPRYI_TYPES_H
-#define SPRYI_TYPES_H
+#pragma once
 
 #include "core/narrow.h"
 #include "spry/spry.h"
@@ -129,5 +128,3 @@ static inline spryi_limits spryi_limits_of(spry_type type)
 typedef union spryi_scalar {
     SPRYI_TYPES(SPRYI_TYPE_MEMBER)
 } spryi_scalar;
-
-#endif

@@ -1,6 +1,5 @@
 /* The devices of a context. The CPU is there from the start, the others are looked for at the first need. */
-#ifndef SPRYI_DEVICES_H
-#define SPRYI_DEVICES_H
+#pragma once
 
 #include "core/device.h"
 
@@ -45,5 +44,3 @@ void spryi_open_hooked_memory(spry_context *context, const spry_context_options 
 /* Gives back what the drivers keep: how many bytes. Devices that are not known are not looked for. */
 int64_t spryi_trim_devices(const spry_context *context);
 int64_t spryi_cached_device_bytes(const spry_context *context); /* which that would be */
-
-#endif

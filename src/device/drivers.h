@@ -1,6 +1,5 @@
 /* The kinds of devices that there are. A new one is a folder and a line: DRIVER(NAME) stands for spryi_driver_NAME. */
-#ifndef SPRYI_DRIVERS_H
-#define SPRYI_DRIVERS_H
+#pragma once
 
 #include "core/device.h"
 
@@ -16,5 +15,3 @@ SPRYI_DRIVERS(SPRYI_DECLARE_DRIVER)
 
 extern const spryi_driver *const spryi_drivers[]; /* the CPU's is the first */
 extern const int spryi_driver_count;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Plain C, also compiled by nvcc.
  */
-#ifndef SPRYI_ITERATION_H
-#define SPRYI_ITERATION_H
+#pragma once
 
 #include "spry/solve.h"
 #include "spry/spry.h"
@@ -293,5 +292,3 @@ SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums
     else if (s->iterations >= s->limit)
         s->stop = SPRYI_AT_LIMIT;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * nothing of CUDA; the plug-in, one shared library that is looked for at run time, supplies the functions. Both sides
  * are of one build: the loader refuses any other (build_id).
  */
-#ifndef SPRYI_PLUGIN_H
-#define SPRYI_PLUGIN_H
+#pragma once
 
 #include "core/device.h"
 
@@ -24,5 +23,3 @@ typedef struct spryi_plugin {
 /* The plug-in exports one function of this type under this name. */
 typedef const spryi_plugin *(*spryi_plugin_entry_fn)(void);
 #define SPRYI_PLUGIN_ENTRY "spryi_plugin_entry"
-
-#endif

@@ -9,8 +9,7 @@
  * Sums are taken in f64 over blocks that are cut by the length alone, and the blocks' sums are added in a fixed order:
  * the same bits for any number of threads.
  */
-#ifndef SPRYI_VECTOR_OPS_H
-#define SPRYI_VECTOR_OPS_H
+#pragma once
 
 #include "core/device.h"
 #include "device/iteration.h"
@@ -246,5 +245,3 @@ spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recor
 void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
-
-#endif

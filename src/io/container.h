@@ -23,8 +23,7 @@
  *
  * Indices in a file always count from 0. counts_from_0 states spry_matrix_index_base.
  */
-#ifndef SPRYI_CONTAINER_H
-#define SPRYI_CONTAINER_H
+#pragma once
 
 #include "core/kernel.h"
 #include "io/text.h"
@@ -109,5 +108,3 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
 /* container_write.c: A into a container. */
 spry_status spryi_container_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                   spry_error *err);
-
-#endif

@@ -6,8 +6,7 @@
  * Experience 51 (8), 2021). With more digits w and w + 1 mostly round alike;
  * where they do not, strtod decides, on text without a decimal point and so without a locale.
  */
-#ifndef SPRYI_DECIMAL_H
-#define SPRYI_DECIMAL_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -161,5 +160,3 @@ static inline int spryi_nearest_f32(uint64_t digits, int64_t exponent, int negat
     memcpy(value, &bits, sizeof *value);
     return sure;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * lines are skipped. The first other line may name the columns: if it names source and target, columns are found by
  * name, in any order, and those of other names are not read. How many nodes there are is known at the end.
  */
-#ifndef SPRYI_EDGES_H
-#define SPRYI_EDGES_H
+#pragma once
 
 #include "io/mtx.h"
 
@@ -45,5 +44,3 @@ spryi_line spryi_edges_line(const spryi_edges *edges, const char *p, const char 
 
 /* edges_read.c: a whole file. */
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
-
-#endif

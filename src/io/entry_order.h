@@ -1,6 +1,5 @@
 /* In which order the entries of a file stand, found block by block while it is read. */
-#ifndef SPRYI_ENTRY_ORDER_H
-#define SPRYI_ENTRY_ORDER_H
+#pragma once
 
 #include "core/element.h"
 
@@ -38,5 +37,3 @@ static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_or
     all->by_column &= block->by_column;
     spryi_order_add(all, before, beside, i, j);
 }
-
-#endif

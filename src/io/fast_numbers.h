@@ -2,8 +2,7 @@
  * Numbers in lines of text, as fast as they can be read: the first and second tier of io/mtx_entries.c, which says what
  * these are, for readers of other text too. Header-only, so that they become part of a reader's loop.
  */
-#ifndef SPRYI_FAST_NUMBERS_H
-#define SPRYI_FAST_NUMBERS_H
+#pragma once
 
 #include "io/decimal.h"
 #include "io/text.h"
@@ -252,5 +251,3 @@ static inline const char *last_line_start(const spryi_block *block, int64_t ahea
     while (end > block->text && end[-1] != '\n') end--;
     return end;
 }
-
-#endif

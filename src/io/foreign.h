@@ -1,6 +1,5 @@
 /* Recognises files of other kinds. The refusal names the kind and the remedy. */
-#ifndef SPRYI_FOREIGN_H
-#define SPRYI_FOREIGN_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -12,5 +11,3 @@ spry_status spryi_refuse_foreign(const char *name, const char *p, const char *en
 
 /* Returns the advice that follows a message if the first line of text looks like an edge; else "". */
 const char *spryi_edges_advice(const char *p, const char *end);
-
-#endif

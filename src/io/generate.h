@@ -1,6 +1,5 @@
 /* The kinds of generators in src/io, and how a matrix is made. core/generator.h tells what a generator is. */
-#ifndef SPRYI_GENERATE_H
-#define SPRYI_GENERATE_H
+#pragma once
 
 #include "core/generator.h"
 #include "spry/io.h"
@@ -15,5 +14,3 @@ spry_status spryi_generate(spryi_generation *g, spry_matrix **A, const spry_read
 
 /* rows = cols = a*b*c*d: SPRY_OUT_OF_MEMORY where that overflows. */
 spry_status spryi_square_shape(spryi_generation *g, int64_t a, int64_t b, int64_t c, int64_t d, spry_error *err);
-
-#endif

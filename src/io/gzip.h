@@ -1,6 +1,5 @@
 /* Reading and writing gzip by zlib with the memory of a context. */
-#ifndef SPRYI_GZIP_H
-#define SPRYI_GZIP_H
+#pragma once
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -31,5 +30,3 @@ static inline spry_status spryi_gzip_fail(int result, spry_error *err)
     if (result == Z_MEM_ERROR) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window");
     return spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
 }
-
-#endif

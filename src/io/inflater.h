@@ -1,6 +1,5 @@
 /* Sequential input of io/text.c: unpacks compressed data, and passes plain text on. */
-#ifndef SPRYI_INFLATER_H
-#define SPRYI_INFLATER_H
+#pragma once
 
 #include "io/text.h"
 
@@ -25,5 +24,3 @@ spry_status spryi_inflater_next(spryi_text *text, char *buffer, int64_t capacity
 
 /* The next call hands these bytes, at most a buffer of them, out first. */
 void spryi_inflater_put_back(spryi_inflater *inflater, const char *from, int64_t bytes);
-
-#endif

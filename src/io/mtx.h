@@ -10,8 +10,7 @@
  * In an array, which is dense by columns, every value that is not zero becomes an entry.
  * A number past the largest is infinite, as rounding to nearest says.
  */
-#ifndef SPRYI_MTX_H
-#define SPRYI_MTX_H
+#pragma once
 
 #include "core/matrix.h"
 #include "io/entry_order.h"
@@ -156,5 +155,3 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
 /* The type of the indices of an m x n matrix that options ask for; SPRY_BAD_FILE where it cannot hold them. */
 spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_options *options, spry_index_type *type,
                                       spry_error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * Threads work on numbered pieces at the same time and hand their results over in the order of the numbers. The
  * counter holds the number of the piece that is next.
  */
-#ifndef SPRYI_ORDERED_HANDOVER_H
-#define SPRYI_ORDERED_HANDOVER_H
+#pragma once
 
 #include "core/pool.h"
 
@@ -27,5 +26,3 @@ static inline void spryi_handover_done(_Atomic int64_t *next, int64_t number)
 {
     atomic_store_explicit(next, number + 1, memory_order_release);
 }
-
-#endif

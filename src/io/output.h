@@ -3,8 +3,7 @@
  * where the file system cannot do that.
  * A device, a FIFO and standard output are written directly.
  */
-#ifndef SPRYI_OUTPUT_H
-#define SPRYI_OUTPUT_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -45,5 +44,3 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
  * remains. Returns status, or what closing has come to.
  */
 spry_status spryi_output_close(spryi_output *output, spry_status status, spry_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a matrix keeps of the file that it was read from. */
-#ifndef SPRYI_SOURCE_H
-#define SPRYI_SOURCE_H
+#pragma once
 
 #include "core/matrix.h"
 
@@ -10,5 +9,3 @@
 #define SPRYI_EDGE_LIST "edge list"
 #define SPRYI_NPZ "SciPy npz"
 #define SPRYI_GENERATED "generated"
-
-#endif

@@ -9,8 +9,7 @@
  * A feed may never end. So nothing waits for its end: as much is read ahead as tells whether the text can be as long
  * as it claims, and what brings no entries (comments, blank lines, packed data without content) is limited.
  */
-#ifndef SPRYI_TEXT_H
-#define SPRYI_TEXT_H
+#pragma once
 
 #include "io/unpacker.h"
 #include "spry/spry.h"
@@ -127,5 +126,3 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
 
 /* Gives back what of the latest block lies from `from` on, a start of a line; numbers begin at 0 again. One thread. */
 void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from);
-
-#endif

@@ -2,8 +2,7 @@
  * Compressed input. zlib inflates gzip (inflater.c). libarchive reads bzip2, xz and Zstandard; it is loaded when the
  * first such file is read (docs/decisions.md, 25).
  */
-#ifndef SPRYI_UNPACKER_H
-#define SPRYI_UNPACKER_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -45,5 +44,3 @@ void spryi_unpacker_destroy(spry_context *context, spryi_unpacker *unpacker);
  */
 int64_t spryi_unpacker_read(spryi_unpacker *unpacker, char *to, int64_t most, spry_status *status, char *fault,
                             size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * Members of a zip archive, one at a time, by minizip (docs/decisions.md, 20). Whatever an archive claims is
  * compared with the bytes that it has before memory is asked for.
  */
-#ifndef SPRYI_ZIP_H
-#define SPRYI_ZIP_H
+#pragma once
 
 #include "io/text.h"
 
@@ -31,5 +30,3 @@ spry_status spryi_zip_read(spryi_zip *zip, void *to, int64_t bytes, spry_error *
 
 /* The member's check sum has to hold, once all of it was read. */
 spry_status spryi_zip_close_member(spryi_zip *zip, spry_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * fma), so that the error is near 2^-100 of the absolute sum, which is beside it, and the plain sum, which alone can
  * say which infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
  */
-#ifndef SPRYI_ROW_SUM_H
-#define SPRYI_ROW_SUM_H
+#pragma once
 
 #include "core/assemble.h"
 #include "core/matrix.h"
@@ -52,5 +51,3 @@ static inline spryi_row_sum spryi_sum_row(const spry_arrays *a, const void *x, s
     sum.entries = end - first;
     return sum;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside a plan of sparse times sparse. spry_spgemm makes one for a single run. */
-#ifndef SPRYI_SPGEMM_PLAN_H
-#define SPRYI_SPGEMM_PLAN_H
+#pragma once
 
 #include "core/device.h"
 #include "spgemm/spgemm.h"
@@ -101,5 +100,3 @@ int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan);
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
 /* Has pages that memory does not have yet made by all threads: when a page is first written to, its thread waits. */
 void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
-
-#endif

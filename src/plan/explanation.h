@@ -1,6 +1,5 @@
 /* What an explanation holds. */
-#ifndef SPRYI_EXPLANATION_H
-#define SPRYI_EXPLANATION_H
+#pragma once
 
 #include "choose/choose.h"
 #include "plan/measured.h"
@@ -19,5 +18,3 @@ struct spry_explanation {
     int candidates;
     const char *formats[SPRYI_MOST_CANDIDATES]; /* those of the ranking in its order, then the others */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The policy "measure": fingerprints of what is asked for, and trials of formats. */
-#ifndef SPRYI_PLAN_MEASURED_H
-#define SPRYI_PLAN_MEASURED_H
+#pragma once
 
 #include "choose/choose.h"
 #include "core/choices.h"
@@ -42,5 +41,3 @@ spry_status spryi_build_choice(spry_spmv_plan *plan, const spry_spmv_options *op
 
 /* Lets go of what that has made. */
 void spryi_discard_built(spry_spmv_plan *plan);
-
-#endif

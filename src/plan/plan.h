@@ -1,6 +1,5 @@
 /* A plan of sparse matrix times vector: the parts that making, updating and running it share. */
-#ifndef SPRYI_PLAN_H
-#define SPRYI_PLAN_H
+#pragma once
 
 #include "core/device.h"
 #include "core/kernel.h"
@@ -289,5 +288,3 @@ int spryi_changes_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
 
 /* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);
-
-#endif

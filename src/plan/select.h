@@ -2,8 +2,7 @@
  * The one way from a request to a device and a kernel, for every operation: names, where the operands are,
  * availability, determinism, and the refusals that say what does not fit.
  */
-#ifndef SPRYI_SELECT_H
-#define SPRYI_SELECT_H
+#pragma once
 
 #include "catalogue/catalogue.h"
 
@@ -39,5 +38,3 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
  */
 spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,
                                 const char *suitable, const spryi_selection_request *request, spry_error *err);
-
-#endif

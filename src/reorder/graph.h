@@ -7,8 +7,7 @@
  * every cache, so the graph is renumbered once, while it is walked for the first time (spryi_localise): neighbours lie
  * near each other from then on.
  */
-#ifndef SPRYI_REORDER_GRAPH_H
-#define SPRYI_REORDER_GRAPH_H
+#pragma once
 
 #include "core/assemble.h"
 #include "spry/spry.h"
@@ -59,5 +58,3 @@ typedef struct spryi_local {
 
 spry_status spryi_localise(spry_context *context, spryi_local *local, const spryi_pattern *pattern, spry_error *err);
 void spryi_local_clear(spry_context *context, spryi_local *local);
-
-#endif

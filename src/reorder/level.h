@@ -1,6 +1,5 @@
 /* One level of a breadth-first walk by several threads. Nodes come in the very order in which one thread finds them. */
-#ifndef SPRYI_REORDER_LEVEL_H
-#define SPRYI_REORDER_LEVEL_H
+#pragma once
 
 #include "spry/spry.h"
 
@@ -39,5 +38,3 @@ typedef struct spryi_level {
 typedef int32_t spryi_spread_fn(spryi_level *level, const spryi_level_work *work, const void *offsets,
                                 const void *indices);
 spryi_spread_fn spryi_spread_32_32, spryi_spread_64_32, spryi_spread_64_64;
-
-#endif

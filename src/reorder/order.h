@@ -1,6 +1,5 @@
 /* Orderings of a graph: position -> node. All are the same for any number of threads. */
-#ifndef SPRYI_REORDER_ORDER_H
-#define SPRYI_REORDER_ORDER_H
+#pragma once
 
 #include "core/ordering.h"
 #include "reorder/graph.h"
@@ -42,5 +41,3 @@ typedef struct spryi_bandk {
 spry_status spryi_bandk_make(spry_context *context, spryi_bandk *bandk, spryi_local *local,
                              const int64_t sizes[SPRYI_BANDK_LEVELS], spry_error *err);
 void spryi_bandk_clear(spry_context *context, spryi_bandk *bandk);
-
-#endif

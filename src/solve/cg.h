@@ -1,6 +1,5 @@
 /* Conjugate Gradient inside: a system made ready, its preconditioner, its scaling by powers of two. */
-#ifndef SPRYI_CG_H
-#define SPRYI_CG_H
+#pragma once
 
 #include "device/vector_ops.h"
 #include "solve/solve.h"
@@ -180,5 +179,3 @@ spry_status spryi_cg_scale_z(spry_cg_plan *s, const spryi_vector_work *w, const 
 
 /* cg_verdict.c: what a verdict means, as an error; SPRY_OK where it is converged. */
 spry_status spryi_cg_tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The matrix of a graph made ready for PageRank. */
-#ifndef SPRYI_PAGERANK_H
-#define SPRYI_PAGERANK_H
+#pragma once
 
 #include "device/vector_ops.h"
 #include "spry/solve.h"
@@ -38,5 +37,3 @@ spry_status spryi_links_weighted_length(spry_context *context, double *length, c
 spry_status spryi_links_make_there(const spryi_vector_work *w, spryi_links *links, const spry_arrays *given,
                                    spry_edges edges, int base, spry_error *err);
 void spryi_links_clear(spry_context *context, spryi_links *links);
-
-#endif

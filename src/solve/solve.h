@@ -1,6 +1,5 @@
 /* Common work of the methods, which stand on the public header, some headers of core and the passes of vectors. */
-#ifndef SPRYI_SOLVE_H
-#define SPRYI_SOLVE_H
+#pragma once
 
 #include "core/clock.h"
 #include "core/device.h"
@@ -63,5 +62,3 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  */
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
                                      spry_vector y, void *stream, double *us, spry_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * (core/kernel.h) of CPU kernels have these functions; those of a device with memory of its own are the driver's
  * (find_kernel).
  */
-#ifndef SPRYI_SPGEMM_H
-#define SPRYI_SPGEMM_H
+#pragma once
 
 #include "core/cpu_features.h"
 #include "core/device.h"
@@ -214,5 +213,3 @@ typedef struct spryi_spgemm_functions {
                               int64_t *nnz, void *workspace, void *stream, spry_error *err);
     int64_t (*drop_zeros_bytes)(spry_type type, int64_t rows, int64_t nnz);
 } spryi_spgemm_functions;
-
-#endif

@@ -7,8 +7,7 @@
  * smmp: two passes; a linked list threads the columns of the row through one array, so that nothing is looked through
  * or reset but what was met. SMMP leaves rows unsorted; here each is sorted at the end.
  */
-#ifndef SPRYI_SPGEMM_SEEDS_H
-#define SPRYI_SPGEMM_SEEDS_H
+#pragma once
 
 #include "spgemm/spgemm.h"
 
@@ -23,5 +22,3 @@ enum {
     SPRYI_SEED_SORT
 };
 enum { SPRYI_SEED_LEAST_LANES = 4, SPRYI_SEED_LEAST_SORT = 32 };
-
-#endif

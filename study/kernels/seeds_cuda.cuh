@@ -1,6 +1,5 @@
 /* What the kernels of seed 002 on a GPU share: the operands' rows, the count of products, and times of stages. */
-#ifndef SPRY_STUDY_SEEDS_CUDA_CUH
-#define SPRY_STUDY_SEEDS_CUDA_CUH
+#pragma once
 
 #include "device/cuda/convert.cuh"
 #include "spgemm/cuda/rows_cuda.cuh"
@@ -77,5 +76,3 @@ static inline double clock_us(const stage_clock *c, int from, int to)
     if (!c->marked[from] || !c->marked[to]) return -1;
     return cudaEventElapsedTime(&ms, c->marks[from], c->marks[to]) == cudaSuccess ? 1e3 * (double)ms : -1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The generators of the studies. The library has them if it is built with SPRY_STUDIES=ON. */
-#ifndef SPRYI_STUDY_GENERATORS_H
-#define SPRYI_STUDY_GENERATORS_H
+#pragma once
 
 #include "core/generator.h"
 
@@ -14,5 +13,3 @@ extern const spryi_kind spryi_kind_twin; /* generate_twin.c */
               twin,                                                                                                    \
               "stands for a real matrix: its rows, entries, longest row, per cent of mirrored entries and kind of "    \
               "structure")
-
-#endif

@@ -3,8 +3,7 @@
  * of the same format is faster wherever it was measured, so a plan uses these only by name. The library has them if it
  * is built with SPRY_STUDIES=ON.
  */
-#ifndef SPRYI_STUDY_KERNELS_H
-#define SPRYI_STUDY_KERNELS_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -36,5 +35,3 @@
 SPRYI_STUDY_KERNELS(SPRYI_DECLARE_CPU, SPRYI_DECLARE_CUDA)
 #undef SPRYI_DECLARE_CPU
 #undef SPRYI_DECLARE_CUDA
-
-#endif

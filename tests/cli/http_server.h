@@ -1,6 +1,5 @@
 /* A server of files on this machine, which goes wrong in the way that a path's first word asks for. */
-#ifndef SPRY_TESTS_CLI_HTTP_SERVER_H
-#define SPRY_TESTS_CLI_HTTP_SERVER_H
+#pragma once
 
 /*
  * Serves the files in `root` at http://127.0.0.1:PORT/MODE/..., in a process of its own, and returns PORT. MODE:
@@ -17,5 +16,3 @@
  */
 int start_server(const char *root, const char *log);
 void stop_server(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* JSON records of the benchmark, for tests. */
-#ifndef SPRY_TESTS_CLI_RECORDS_H
-#define SPRY_TESTS_CLI_RECORDS_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -15,5 +14,3 @@ double number_of(const cJSON *record, const char *name);    /* fails the test wh
 
 /* cmocka compares floats; these are doubles. */
 void assert_near(double value, double expected, double tolerance);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the program as a user would and keeps what it says. */
-#ifndef SPRY_TESTS_CLI_SPAWN_H
-#define SPRY_TESTS_CLI_SPAWN_H
+#pragma once
 
 #include "testing.h"
 #include <cjson/cJSON.h>
@@ -47,5 +46,3 @@ int count_lines(const char *text);
 
 /* Small matrices that most tests use: folder()/small.mtx (4 x 5, general) and sym.mtx (3 x 3, symmetric). */
 int make_matrices(void **state);
-
-#endif

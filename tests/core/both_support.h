@@ -1,6 +1,5 @@
 /* Plans of both directions, on the CPU or on a device's first. */
-#ifndef TESTS_CORE_BOTH_SUPPORT_H
-#define TESTS_CORE_BOTH_SUPPORT_H
+#pragma once
 
 #include "choices_support.h"
 
@@ -14,5 +13,3 @@ void both_ways(void **state);
 void one_storage_of_symmetric(void **state);
 void other_values(void **state);
 void limits_and_refusals(void **state);
-
-#endif

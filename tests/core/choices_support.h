@@ -1,6 +1,5 @@
 /* What the tests of the policy "measure" share: a folder with a file of choices, and plans whose product is checked. */
-#ifndef TESTS_CORE_CHOICES_SUPPORT_H
-#define TESTS_CORE_CHOICES_SUPPORT_H
+#pragma once
 
 #include "support.h"
 
@@ -38,5 +37,3 @@ void set_file(spry_context *context); /* path */
 spry_choice_info newest(const spry_context *context);
 void write_text(const char *text, size_t length); /* to path */
 char *read_text(void);                            /* of path, to be freed */
-
-#endif

@@ -1,6 +1,5 @@
 /* Assertions for functions that return 1 or 0, in children and threads that cmocka's would not come back from. */
-#ifndef TESTS_CORE_EXPECT_H
-#define TESTS_CORE_EXPECT_H
+#pragma once
 
 #include "testing.h"
 
@@ -14,5 +13,3 @@ static spry_error fault = SPRY_ERROR_INIT; /* that calls are given, for the mess
         }                                                                                                              \
     } while (0)
 #define OK(call) EXPECT((call) == SPRY_OK)
-
-#endif

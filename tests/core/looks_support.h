@@ -1,6 +1,5 @@
 /* Looks at one matrix twice: at its arrays in host memory, and at those in a device's. */
-#ifndef TESTS_CORE_LOOKS_SUPPORT_H
-#define TESTS_CORE_LOOKS_SUPPORT_H
+#pragma once
 
 #include "choices_support.h"
 #include "choose/rank.h"
@@ -27,5 +26,3 @@ spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort e
 
 /* All estimates are the same. */
 void check_same_look(const char *spec, const both_places *both, spryi_effort effort, spry_type type);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of the interface share: a counting, failing allocator and a small matrix in every layout. */
-#ifndef TESTS_CORE_SUPPORT_H
-#define TESTS_CORE_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -24,5 +23,3 @@ spry_matrix *sample_matrix(spry_context *context, const sample *s, int input);
 
 /* y is A*x exactly, of that input (a pattern's values are 1). */
 int is_product(const sample *s, int input, const double *y);
-
-#endif

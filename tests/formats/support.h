@@ -1,6 +1,5 @@
 /* Matrices under construction and plans for the tests of formats. */
-#ifndef TESTS_FORMATS_SUPPORT_H
-#define TESTS_FORMATS_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -32,5 +31,3 @@ int kernel_is_here(const char *name);
 /* Creates a plan with all threads of the context, whatever its size, and 1 GiB in place of the limit of padding. */
 spry_spmv_plan *plan_in(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                         spry_op op);
-
-#endif

@@ -1,6 +1,5 @@
 /* What every fuzz target gives the library: memory that is counted and ends soon, and a check that ends the run. */
-#ifndef TESTS_FUZZ_LIMITS_H
-#define TESTS_FUZZ_LIMITS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ static void require(int condition, const char *what)
     fprintf(stderr, "fuzzing: %s\n", what);
     abort();
 }
-
-#endif

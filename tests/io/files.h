@@ -1,6 +1,5 @@
 /* Helpers of the reader's and writer's tests: a temporary folder, contexts, reading from memory and from a file. */
-#ifndef TESTS_IO_FILES_H
-#define TESTS_IO_FILES_H
+#pragma once
 
 #include "testing.h"
 
@@ -27,5 +26,3 @@ double *dense_of(const spry_matrix *A);
 
 /* Fails the test unless both hold the same arrays, bit by bit. */
 void assert_same_matrix(const spry_matrix *A, const spry_matrix *B);
-
-#endif

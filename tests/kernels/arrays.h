@@ -1,6 +1,5 @@
 /* Memory that shows every access outside of it, and matrices and vectors in such memory. */
-#ifndef TESTS_KERNELS_ARRAYS_H
-#define TESTS_KERNELS_ARRAYS_H
+#pragma once
 
 #include "families.h"
 
@@ -56,5 +55,3 @@ double *random_numbers(int64_t count, spry_type type, uint64_t seed);
 extern const char *const pair_names[3];
 spry_index_type pair_offset_type(int pair);
 spry_index_type pair_index_type(int pair);
-
-#endif

@@ -1,6 +1,5 @@
 /* Several columns of x and y, multiplied in one run and judged one by one. */
-#ifndef TESTS_KERNELS_COLUMNS_H
-#define TESTS_KERNELS_COLUMNS_H
+#pragma once
 
 #include "trials.h"
 
@@ -18,5 +17,3 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
  */
 void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan *plan, const spry_spmv_plan *single,
                          const double *x_numbers, int apart);
-
-#endif

@@ -1,6 +1,5 @@
 /* For tests that ask CUDA's run-time itself how much device memory is free. */
-#ifndef SPRY_TESTS_CUDA_MEMORY_H
-#define SPRY_TESTS_CUDA_MEMORY_H
+#pragma once
 
 #include "testing.h"
 #include <cuda_runtime_api.h>
@@ -21,5 +20,3 @@ static inline int64_t free_memory(void)
     OK(cudaMemGetInfo(&now, &all));
     return (int64_t)now;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of plans on a GPU share: the device, a matrix whose products are exact, and plans of it. */
-#ifndef TESTS_KERNELS_CUDA_SUPPORT_H
-#define TESTS_KERNELS_CUDA_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -40,5 +39,3 @@ spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors);
 void gpu_order_plans(const char *ordering);
 
 int64_t workspace_of(const spry_spmv_plan *plan);
-
-#endif

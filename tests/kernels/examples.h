@@ -1,6 +1,5 @@
 /* The matrices that the tutorial and the lecture print, with a product each, for every kernel of a device. */
-#ifndef TESTS_KERNELS_EXAMPLES_H
-#define TESTS_KERNELS_EXAMPLES_H
+#pragma once
 
 #include "testing.h"
 
@@ -26,5 +25,3 @@ spry_matrix *example_matrix(spry_context *context, const example *e);
  * (beta 0, the lecture) and added to (beta 1, the tutorial). How many kernels these were.
  */
 int multiply_examples(spry_context *context, const char *device);
-
-#endif

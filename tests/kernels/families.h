@@ -1,6 +1,5 @@
 /* Families of matrices that kernels are tested on: structure only, 64-bit CSR. Values are drawn by arrays.h. */
-#ifndef TESTS_KERNELS_FAMILIES_H
-#define TESTS_KERNELS_FAMILIES_H
+#pragma once
 
 #include "testing.h"
 
@@ -25,5 +24,3 @@ void family_free(family *f);
 
 /* splitmix64 */
 uint64_t family_random(uint64_t *state);
-
-#endif

@@ -1,6 +1,5 @@
 /* Matrices of blocks, as several unknowns a node make them. */
-#ifndef TESTS_KERNELS_IN_BLOCKS_H
-#define TESTS_KERNELS_IN_BLOCKS_H
+#pragma once
 
 #include "testing.h"
 
@@ -9,5 +8,3 @@
  * `holes`: bit r*b + c leaves place (r, c) of every block without an entry. Fails the test when it cannot be made.
  */
 spry_matrix *matrix_in_blocks(spry_context *context, const char *spec, int b, unsigned holes, spry_type type);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tests that every kernel has to pass, of the product that tested_op names. */
-#ifndef TESTS_KERNELS_KERNEL_TESTS_H
-#define TESTS_KERNELS_KERNEL_TESTS_H
+#pragma once
 
 #include "testing.h"
 
@@ -18,5 +17,3 @@ void several_columns(void **state);
 void columns_row_by_row(void **state);
 void values_of_another_type(void **state);
 void every_simd_level(void **state);
-
-#endif

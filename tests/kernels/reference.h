@@ -1,6 +1,5 @@
 /* The product as it ought to be, and the judge of y. Knows nothing of src/ops/verify.c. */
-#ifndef TESTS_KERNELS_REFERENCE_H
-#define TESTS_KERNELS_REFERENCE_H
+#pragma once
 
 #include "families.h"
 
@@ -32,5 +31,3 @@ long double reference_bound(const reference *r, spry_type type, int64_t i, doubl
 double number_at(const void *data, spry_type type, int64_t i);
 /* Also of SPRY_BF16 and SPRY_F16, numbers that these hold, in the normal range. */
 void set_number(void *data, spry_type type, int64_t i, double value);
-
-#endif

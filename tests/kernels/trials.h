@@ -1,6 +1,5 @@
 /* One product tried: a kernel's plan of a family in one form, run with every alpha and beta, and judged. */
-#ifndef TESTS_KERNELS_TRIALS_H
-#define TESTS_KERNELS_TRIALS_H
+#pragma once
 
 #include "arrays.h"
 #include "families.h"
@@ -50,5 +49,3 @@ void fill_y(const guarded *y, spry_type type, const double *before, double beta)
 
 /* Every alpha and beta (two pairs when brief) from first_scaling on. */
 void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, int first_scaling, int brief);
-
-#endif

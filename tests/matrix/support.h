@@ -1,6 +1,5 @@
 /* What the tests of matrices share: a context whose n-th allocation fails, random arrays, hashes. */
-#ifndef TESTS_MATRIX_SUPPORT_H
-#define TESTS_MATRIX_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -47,5 +46,3 @@ double test_value(const spry_arrays *a, int64_t k);
 /* FNV-1a over 64-bit words: sizes, offsets and indices; the bits of the values as doubles. */
 uint64_t test_structure_hash(const spry_arrays *a);
 uint64_t test_value_hash(const spry_arrays *a);
-
-#endif

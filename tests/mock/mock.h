@@ -3,8 +3,7 @@
  * late as the interface allows; allocations fail on demand. Tests that are linked with this folder have it as device 1,
  * "mock"; drivers.c is their list of devices.
  */
-#ifndef TESTS_MOCK_H
-#define TESTS_MOCK_H
+#pragma once
 
 #include "core/device.h"
 
@@ -59,5 +58,3 @@ int mock_waits(void);
 
 /* Runs all that is waiting. */
 void mock_finish(void);
-
-#endif

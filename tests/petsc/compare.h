@@ -1,6 +1,5 @@
 /* What the programs of this folder make and compare: an aij matrix and one of ours, and what is done with both. */
-#ifndef SPRY_TESTS_PETSC_COMPARE_H
-#define SPRY_TESTS_PETSC_COMPARE_H
+#pragma once
 
 #include <petscmat.h>
 
@@ -160,5 +159,3 @@ static inline PetscErrorCode multiply(MatProductType type, Mat A, Mat B, MatReus
     }
     PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-#endif

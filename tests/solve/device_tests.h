@@ -2,8 +2,7 @@
  * The solvers on a GPU against the CPU: the same tests for a real one and for the mock device. Products there
  * are tested_kernel's, unless a test says so.
  */
-#ifndef TESTS_SOLVE_DEVICE_TESTS_H
-#define TESTS_SOLVE_DEVICE_TESTS_H
+#pragma once
 
 #include "support.h"
 
@@ -64,5 +63,3 @@ void ranks_with_data_there(void);
 spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *there);
 void free_matrix_there(const spry_arrays *there);
 void download(void *to, const spry_vector *v);
-
-#endif

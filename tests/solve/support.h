@@ -1,6 +1,5 @@
 /* What the tests of the solvers share: small dense matrices, solved directly, and the same as sparse ones. */
-#ifndef TESTS_SOLVE_SUPPORT_H
-#define TESTS_SOLVE_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -40,5 +39,3 @@ void expect_status(spry_status got, const spry_error *err, spry_status wanted, c
         double value_ = (value), bound_ = (bound);                                                                     \
         if (!(value_ <= bound_)) fail_msg("%s is %.17g, expected at most %.3g", #value, value_, bound_);               \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of sparse times sparse share: random matrices in any form, and a triple loop to compare with. */
-#ifndef TESTS_SPGEMM_SUPPORT_H
-#define TESTS_SPGEMM_SUPPORT_H
+#pragma once
 
 #include "testing.h"
 
@@ -72,5 +71,3 @@ void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char 
 int test_same_bits(const spry_matrix *C, const spry_matrix *D);
 
 int64_t test_index(const void *array, spry_index_type type, int64_t k);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the passes of Conjugate Gradient on a GPU share: the vectors of a column, and what follows from their sums. */
-#ifndef SPRY_CUDA_CG_PASSES_CUH
-#define SPRY_CUDA_CG_PASSES_CUH
+#pragma once
 
 #include "device/cuda/passes.cuh"
 
@@ -55,5 +54,3 @@ template <typename V> static __device__ __forceinline__ column<V> of_block(colum
     if (c.q) c.q += at;
     return c;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * So a warp reads and writes sectors of 32 bytes as whole as the layout allows. Where `lanes` threads do not have room
  * for all columns, or C columns are not all, there are several sets of columns.
  */
-#ifndef SPRY_CUDA_COLUMNS_CUH
-#define SPRY_CUDA_COLUMNS_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -115,5 +114,3 @@ static inline bool columns_fit(const spryi_run_args *args, int width, size_t byt
     return args->columns % width == 0 && args->x_stride % width == 0 && args->y_stride % width == 0 &&
            (uintptr_t)args->x % piece == 0 && (uintptr_t)args->y % piece == 0;
 }
-
-#endif

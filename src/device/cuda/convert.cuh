@@ -2,8 +2,7 @@
  * What conversions on the device share. They run in the default stream, wait at the end, and hold scratch memory in
  * objects that free it however a function is left.
  */
-#ifndef SPRY_CUDA_CONVERT_CUH
-#define SPRY_CUDA_CONVERT_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -151,5 +150,3 @@ template <typename P> static __device__ void owners_of_tile(const P *__restrict_
     if (threadIdx.x < 2) range[threadIdx.x] = owner_of(offsets, 0, count, threadIdx.x == 0 ? begin : end - 1);
     __syncthreads();
 }
-
-#endif

@@ -2,8 +2,7 @@
  * What every CUDA kernel of the plug-in stands on: C headers of the library, launches, scalars, small device functions.
  * CUDA C++ kept C-like: templates over value type V, offset type P, column type J and tile constants only.
  */
-#ifndef SPRY_CUDA_COMMON_CUH
-#define SPRY_CUDA_COMMON_CUH
+#pragma once
 
 extern "C" {
 #include "core/device.h"
@@ -269,5 +268,3 @@ template <typename F> static inline auto call_with_type(spry_index_type type, F 
 {
     return type == SPRY_I32 ? call(int32_t()) : call(int64_t());
 }
-
-#endif

@@ -2,8 +2,7 @@
  * What the plug-in has: kernels (each defined in its family's *_cuda.cu and described in its *_family.c), conversions
  * from CSR on the device (*_convert.cu), memory and passes over vectors. A new kernel or conversion is a line here.
  */
-#ifndef SPRY_CUDA_KERNELS_H
-#define SPRY_CUDA_KERNELS_H
+#pragma once
 
 #include "core/device.h"
 
@@ -85,5 +84,3 @@ void spry_cuda_free_host_block(void); /* with the last context */
 
 /* vector_map.cu: the plug-in's pass over a vector. */
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *request, spry_error *err);
-
-#endif

@@ -12,8 +12,7 @@
  * Cost: the bytes of the vectors; a pass takes some 2 us besides, which counts below some 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
-#ifndef SPRY_CUDA_PASSES_CUH
-#define SPRY_CUDA_PASSES_CUH
+#pragma once
 
 #include "device/cuda/reduce.cuh"
 
@@ -238,5 +237,3 @@ static inline double *partials_of(const spryi_vector_work *w)
 {
     return (double *)w->partials.data;
 }
-
-#endif

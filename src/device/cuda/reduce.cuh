@@ -1,6 +1,5 @@
 /* Sums and row products that several kernels share. */
-#ifndef SPRY_CUDA_REDUCE_CUH
-#define SPRY_CUDA_REDUCE_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -69,5 +68,3 @@ static __device__ int add_part(V *sum, int64_t part, int64_t parts, V *partial, 
     __syncthreads(); /* is_last may be written again */
     return last;
 }
-
-#endif

@@ -20,8 +20,7 @@
  * Invariants: offsets rise from 0 to the number of blocks; columns rise within a block row; fill is 0; mask bits past
  * the edges are 0; masks are there exactly where there is fill.
  */
-#ifndef SPRYI_BSR_H
-#define SPRYI_BSR_H
+#pragma once
 
 #include "formats/shared/owned_arrays.h"
 #include "formats/shared/run_blocks.h"
@@ -144,5 +143,3 @@ static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, un
     else
         ((uint16_t *)masks)[at] = (uint16_t)mask;
 }
-
-#endif

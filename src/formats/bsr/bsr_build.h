@@ -1,6 +1,5 @@
 /* The steps that make BSR of CSR. */
-#ifndef SPRYI_BSR_BUILD_H
-#define SPRYI_BSR_BUILD_H
+#pragma once
 
 #include "formats/bsr/bsr.h"
 
@@ -60,5 +59,3 @@ double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t block
 int64_t spryi_bsr_groups(int64_t rows);
 int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Block rows of more than BSR_LONG columns a lane are cut into pieces, blocks of threads of their own.
  */
-#ifndef SPRY_BSR_CUDA_CUH
-#define SPRY_BSR_CUDA_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -249,5 +248,3 @@ void spry_cuda_bsr_discard(const spryi_device *device, void *auxiliary);
      : (block) == 7 ? f<7>(__VA_ARGS__)                                                                                \
      : (block) == 8 ? f<8>(__VA_ARGS__)                                                                                \
                     : f<BSR_ANY>(__VA_ARGS__))
-
-#endif

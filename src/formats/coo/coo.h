@@ -12,8 +12,7 @@
  * the block before keeps that row's sum apart; those sums are added in order when all blocks are done.
  * Transposed: shared/column_windows.h, in parts of as many entries.
  */
-#ifndef SPRYI_COO_H
-#define SPRYI_COO_H
+#pragma once
 
 #include "core/kernel.h"
 #include "formats/shared/column_windows.h"
@@ -31,5 +30,3 @@ typedef struct spryi_coo {
 
 extern const spryi_format spryi_format_coo;
 extern const spryi_kernel spryi_coo_portable_cpu, spryi_coo_segmented_cuda;
-
-#endif

@@ -2,8 +2,7 @@
  * Products of COO arrays sorted by row, which coo's CUDA kernels and hyb's have in common. `a` names device arrays:
  * rows, nnz, row_indices, indices and values; columns of 32 bits.
  */
-#ifndef SPRY_COO_CUDA_CUH
-#define SPRY_COO_CUDA_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -26,5 +25,3 @@ template <typename V> spry_status spry_cuda_coo_segments(const void *splits, con
  */
 template <typename V>
 spry_status spry_cuda_coo_atomics(const spry_arrays *a, const spryi_run_args *args, int gather, spry_error *err);
-
-#endif

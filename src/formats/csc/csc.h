@@ -13,8 +13,7 @@
  * A CSC matrix is used where it lies; rows within a column may come in any order and repeat. Of other layouts the
  * storage owns a conversion, whose columns are in the order of the rows (entries at one position in stored order).
  */
-#ifndef SPRYI_CSC_H
-#define SPRYI_CSC_H
+#pragma once
 
 #include "formats/csr/csr.h"
 
@@ -30,5 +29,3 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
 
 /* *T = A^T as CSR of the same types, of A of any layout in host memory: of CSC the same arrays, else owned ones. */
 spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
-
-#endif

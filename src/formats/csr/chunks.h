@@ -14,8 +14,7 @@
  *
  * The matrix decides, never the number of threads, so the bits of y do not depend on it.
  */
-#ifndef SPRYI_CHUNKS_H
-#define SPRYI_CHUNKS_H
+#pragma once
 
 #include "formats/csr/runs.h"
 
@@ -48,5 +47,3 @@ spry_status spryi_csr_chunks_make(spry_context *context, spryi_csr_chunks *chunk
                                   const spryi_csr_blocks *blocks, const spryi_csr_runs *runs, spry_type vector_type,
                                   spry_error *err);
 void spryi_csr_chunks_release(spry_context *context, spryi_csr_chunks *chunks);
-
-#endif

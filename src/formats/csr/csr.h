@@ -12,8 +12,7 @@
  *
  * Format csc is the same struct with the arrays of A^T: its columns are rows here, and its products change places.
  */
-#ifndef SPRYI_CSR_H
-#define SPRYI_CSR_H
+#pragma once
 
 #include "core/kernel.h"
 #include "formats/csr/chunks.h"
@@ -79,5 +78,3 @@ int spryi_csr_device_sections(void *storage, spryi_section *sections);
  */
 extern const spryi_run_table spryi_csr_gather_portable, spryi_csr_gather_avx2, spryi_csr_gather_avx512;
 extern const spryi_run_table spryi_csr_scatter_portable, spryi_csr_scatter_avx2, spryi_csr_scatter_avx512;
-
-#endif

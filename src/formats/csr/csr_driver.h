@@ -2,8 +2,7 @@
  * Between csr's drivers and its kernels. A kernel is a set of loops, one for each kind of run and one for a piece of a
  * long row; a driver calls them for every block of rows on the threads of a product.
  */
-#ifndef SPRYI_CSR_DRIVER_H
-#define SPRYI_CSR_DRIVER_H
+#pragma once
 
 #include "formats/csr/csr.h"
 #include "formats/shared/panels.h"
@@ -134,5 +133,3 @@ SPRYI_INLINE void spryi_csr_fetch(const void *base, int64_t bytes)
     (void)base, (void)bytes;
 #endif
 }
-
-#endif

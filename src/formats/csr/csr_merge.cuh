@@ -2,8 +2,7 @@
  * How csr_merge_cuda cuts CSR: tiles of equal numbers of entries, whose rows a block of threads has, and pieces of long
  * rows. For its kernels of one column (csr_merge_cuda.cu) and of several (csr_panel_cuda.cu).
  */
-#ifndef SPRYI_CSR_MERGE_CUH
-#define SPRYI_CSR_MERGE_CUH
+#pragma once
 
 #include "device/cuda/reduce.cuh"
 
@@ -80,5 +79,3 @@ static inline unsigned *arrivals_of(const merge_splits *s, void *workspace)
 /* csr_panel_cuda.cu: several columns of x and y at once. */
 template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err);
-
-#endif

@@ -9,8 +9,7 @@
  * A block of threads for each: as many rows as have NNZ_PER_WG entries together, and as many rows at most; a row with
  * more than that has several blocks, one a part. An array of rows alone could not say so.
  */
-#ifndef SPRY_CSR_ROW_BLOCKS_CUH
-#define SPRY_CSR_ROW_BLOCKS_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -62,5 +61,3 @@ template <int THREADS> static __device__ __forceinline__ int lanes_for(int rows)
     while (lanes > 1 && lanes * rows > THREADS) lanes /= 2;
     return lanes;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* How neighbouring rows of CSR resemble each other, by a sample. */
-#ifndef SPRYI_RELATIONS_H
-#define SPRYI_RELATIONS_H
+#pragma once
 
 #include "core/columns.h"
 #include "core/kernel.h"
@@ -15,5 +14,3 @@ typedef struct spryi_row_relations {
 
 spry_status spryi_find_relations(spryi_row_relations *relations, spryi_column_reader *reader, spryi_effort effort,
                                  spry_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * the bits of y independent of it. A row too long for a block is cut into pieces, which are blocks of their own. Their
  * sums meet in a workspace and are added in order when all are done.
  */
-#ifndef SPRYI_ROW_BLOCKS_H
-#define SPRYI_ROW_BLOCKS_H
+#pragma once
 
 #include "core/matrix.h"
 #include "spry/spry.h"
@@ -52,5 +51,3 @@ static inline int64_t spryi_csr_entries(const spry_arrays *csr, int64_t begin, i
 {
     return spryi_offset_of(csr, end) - spryi_offset_of(csr, begin);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Runs are found by one reading of the columns. A block that would gain little keeps one general run.
  */
-#ifndef SPRYI_RUNS_H
-#define SPRYI_RUNS_H
+#pragma once
 
 #include "formats/csr/row_blocks.h"
 
@@ -45,5 +44,3 @@ spry_status spryi_csr_runs_find(spry_context *context, spryi_csr_runs *runs, spr
 /* One general run a block, for plans that will not live long enough to profit from more. */
 spry_status spryi_csr_runs_general(spry_context *context, spryi_csr_runs *runs, spryi_csr_blocks *blocks,
                                    spry_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * share their columns. General and shared runs (runs.h) whose columns lie close enough are multiplied by their spans
  * and read no columns: 8 bytes a span in place of 4 or 8 bytes an entry, and one load of x in place of one an entry.
  */
-#ifndef SPRYI_SPANS_H
-#define SPRYI_SPANS_H
+#pragma once
 
 #include "formats/csr/runs.h"
 
@@ -29,5 +28,3 @@ typedef struct spryi_csr_spans {
 spry_status spryi_csr_spans_find(spry_context *context, spryi_csr_spans *spans, spryi_csr_runs *runs,
                                  const spryi_csr_blocks *blocks, const spry_arrays *csr, spry_type vector_type,
                                  spry_error *err);
-
-#endif

@@ -19,8 +19,7 @@
  * On a GPU a super-super-row (csr2: a super-row) is a block of threads, and the sizes of the groups, unless given,
  * follow from the mean row length: csrk_tuning.c. Blocks and runs are the CPU's and are not made.
  */
-#ifndef SPRYI_CSRK_H
-#define SPRYI_CSRK_H
+#pragma once
 
 #include "core/tuning.h"
 #include "formats/csr/csr.h"
@@ -138,5 +137,3 @@ extern const spryi_kernel spryi_csr4_listing_portable_cpu;
 extern const spryi_kernel spryi_csr2_listing_avx2_cpu, spryi_csr3_listing_avx2_cpu, spryi_csr4_listing_avx2_cpu;
 extern const spryi_kernel spryi_csr2_listing_avx512_cpu, spryi_csr3_listing_avx512_cpu, spryi_csr4_listing_avx512_cpu;
 extern const spryi_kernel spryi_csr2_lanes_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;
-
-#endif

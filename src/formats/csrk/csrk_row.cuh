@@ -1,6 +1,5 @@
 /* The innermost loop of csr2's and csr3's kernels. */
-#ifndef SPRY_CSRK_ROW_CUDA_CUH
-#define SPRY_CSRK_ROW_CUDA_CUH
+#pragma once
 
 #include "device/cuda/reduce.cuh"
 
@@ -17,5 +16,3 @@ static __device__ __forceinline__ V row_product(int64_t k, int64_t end, const J 
     for (; k < end; k += STEP) sum += (Ax ? Ax[k] : V(1)) * x[Aj[k]];
     return sum;
 }
-
-#endif

@@ -17,8 +17,7 @@
  *           run's first row are enough, and x is loaded, not gathered. A run ends with its block.
  *   blocks  block_rows rows each, by the matrix alone: the unit that threads share.
  */
-#ifndef SPRYI_ELL_H
-#define SPRYI_ELL_H
+#pragma once
 
 #include "formats/shared/column_windows.h"
 #include "formats/shared/owned_arrays.h"
@@ -79,5 +78,3 @@ static inline int spryi_ell_next_is_strided(const spryi_ell *s, int64_t i, int64
     *to = n < slices ? i + n * SPRYI_ELL_SLICE : end;
     return strided;
 }
-
-#endif

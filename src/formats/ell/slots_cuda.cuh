@@ -1,6 +1,5 @@
 /* ELL's and SELL's CUDA kernels share these: the sum of one row's slots, and slices whose columns step. */
-#ifndef SPRY_SLOTS_CUDA_CUH
-#define SPRY_SLOTS_CUDA_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -47,5 +46,3 @@ template <typename J> static __device__ int slice_steps(const J *Aj, const int32
     }
     return length > 0;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * the rows; or, by default, the mean row length, rounded to the nearest number, halves up. A long row so costs no
  * padding elsewhere. What does not fit is COO in the order of the rows. 2*m*width + 3*rest words.
  */
-#ifndef SPRYI_HYB_H
-#define SPRYI_HYB_H
+#pragma once
 
 #include "formats/coo/coo.h"
 #include "formats/ell/ell.h"
@@ -64,5 +63,3 @@ spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const voi
 
 /* hyb_format.c: the sections of HYB. */
 int spryi_hyb_list(void *storage, spryi_section *list);
-
-#endif

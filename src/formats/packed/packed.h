@@ -47,8 +47,7 @@
  * host, packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
  * packed_format.c checks slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
  */
-#ifndef SPRYI_PACKED_H
-#define SPRYI_PACKED_H
+#pragma once
 
 #include "core/assemble.h"
 #include "core/kernel.h"
@@ -178,5 +177,3 @@ spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const 
                                  spry_error *err);
 /* packed_to_csr.c */
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-
-#endif

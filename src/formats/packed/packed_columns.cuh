@@ -12,8 +12,7 @@
  *       Deterministic; a row's entries are added in the order of its slots, whatever the number of columns.
  * Source: this library; slices as in packed_slices.cuh.
  */
-#ifndef SPRYI_PACKED_COLUMNS_CUH
-#define SPRYI_PACKED_COLUMNS_CUH
+#pragma once
 
 #include "device/cuda/columns.cuh"
 #include "formats/packed/packed_device.cuh"
@@ -358,5 +357,3 @@ template <typename S, typename V, int B> void spry_cuda_packed_columns(const spr
         launch_columns<S, V, B, column_shape<true, 1, B == 1 ? 3 : 1>>(args);
     }
 }
-
-#endif

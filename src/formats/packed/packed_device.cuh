@@ -1,6 +1,5 @@
 /* Loads of a slice's record, masks and offsets, for all CUDA kernels of packed. */
-#ifndef SPRYI_PACKED_DEVICE_CUH
-#define SPRYI_PACKED_DEVICE_CUH
+#pragma once
 
 #include "device/cuda/reduce.cuh"
 
@@ -29,5 +28,3 @@ static __device__ __forceinline__ unsigned load_mask(const uint8_t *masks, int w
     if (width <= 16) return __ldg((const uint16_t *)masks + lane);
     return __ldg((const unsigned *)masks + lane);
 }
-
-#endif

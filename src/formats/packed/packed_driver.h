@@ -1,6 +1,5 @@
 /* Shared by the CPU kernels of packed: threads, the sums of long rows, and the transposed product. */
-#ifndef SPRYI_PACKED_DRIVER_H
-#define SPRYI_PACKED_DRIVER_H
+#pragma once
 
 #include "formats/packed/packed_reader.h"
 #include "formats/shared/run_blocks.h"
@@ -39,5 +38,3 @@ static inline uint32_t spryi_packed_lanes_longer(const uint8_t *length, int k)
     for (int l = 0; l < SPRYI_PACKED_LANES; l++) mask |= (uint32_t)(length[l] > k) << l;
     return mask;
 }
-
-#endif

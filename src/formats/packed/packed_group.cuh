@@ -5,8 +5,7 @@
  *       locations). Blocks of b x b: a warp a block row.
  * Source: the decisions are packed_layout.h's, the same as the host's.
  */
-#ifndef SPRYI_PACKED_GROUP_CUH
-#define SPRYI_PACKED_GROUP_CUH
+#pragma once
 
 extern "C" {
 #include "formats/packed/packed_layout.h"
@@ -405,5 +404,3 @@ static __device__ void measure_group(packed_group *g, packed_rows<P> *a, int64_t
     if (warp_of_block() == 0) locate_slices(g);
     __syncthreads();
 }
-
-#endif

@@ -2,8 +2,7 @@
  * One group of rows from CSR to slices on the host, the same code in two passes: first its slices are chosen and
  * counted, then, when it is known where they go, stored. The two leave a plan between them.
  */
-#ifndef SPRYI_PACKED_GROUP_H
-#define SPRYI_PACKED_GROUP_H
+#pragma once
 
 #include "formats/packed/packed_layout.h"
 
@@ -95,5 +94,3 @@ typedef struct spryi_packed_pairs {
 void spryi_packed_count_pairs(const spry_arrays *csr, int64_t begin, int64_t end, spryi_packed_pairs *pairs);
 /* The share of the slices that have another's values: all of their rows have the same. */
 double spryi_packed_shared_slices(const spryi_packed_pairs *pairs);
-
-#endif

@@ -3,8 +3,7 @@
  * have their values and rows of x. Lanes come in order, so that a count for each slot tells the rank of its next entry.
  * What lanes have in common is listed once a slice: all of it for lanes that have all slots of DIAGONALS.
  */
-#ifndef SPRYI_PACKED_LANES_H
-#define SPRYI_PACKED_LANES_H
+#pragma once
 
 #include "core/element.h"
 #include "formats/packed/packed_reader.h"
@@ -115,5 +114,3 @@ static __attribute__((noinline)) void spryi_packed_take_lane(spryi_packed_lanes 
     else
         spryi_packed_lane_of_indices(r, l);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * A slice is drafted: its lanes with their lengths, then the kind of the fewest bytes (choose_diagonals, or else
  * choose_indices), then its location behind the slices before (locate), then its record of 16 bytes.
  */
-#ifndef SPRYI_PACKED_LAYOUT_H
-#define SPRYI_PACKED_LAYOUT_H
+#pragma once
 
 #include "formats/packed/packed.h"
 
@@ -199,5 +198,3 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
 enum { SPRYI_PACKED_ARRAYS = 9 };
 int spryi_packed_arrays(spryi_packed *s, spryi_section *list);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);
-
-#endif

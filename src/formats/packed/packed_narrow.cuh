@@ -15,8 +15,7 @@
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
-#ifndef SPRYI_PACKED_NARROW_CUH
-#define SPRYI_PACKED_NARROW_CUH
+#pragma once
 
 #include "formats/packed/packed_device.cuh"
 
@@ -256,5 +255,3 @@ __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS
         extra = next_extra;
     }
 }
-
-#endif

@@ -14,8 +14,7 @@
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
-#ifndef SPRYI_PACKED_PAIRS_CUH
-#define SPRYI_PACKED_PAIRS_CUH
+#pragma once
 
 #include "formats/packed/packed_device.cuh"
 
@@ -230,5 +229,3 @@ static __global__ void __launch_bounds__(PAIRS_WARPS *LANES, pairs_shape<V, SLOT
         if (k + 1 < count && i + LANES < s.a.rows) put(y, i + LANES, sum[1], a, b);
     }
 }
-
-#endif

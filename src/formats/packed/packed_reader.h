@@ -1,6 +1,5 @@
 /* Reading packed slices on the host: where a slice has its arrays, and its entries slot by slot. */
-#ifndef SPRYI_PACKED_READER_H
-#define SPRYI_PACKED_READER_H
+#pragma once
 
 #include "formats/packed/packed.h"
 
@@ -75,5 +74,3 @@ typedef struct spryi_packed_reader {
 /* Before the first slot; next is 0 after the last. s and the slice may be damaged. */
 void spryi_packed_open(spryi_packed_reader *reader, const spryi_packed *s, int64_t slice);
 int spryi_packed_next(spryi_packed_reader *reader);
-
-#endif

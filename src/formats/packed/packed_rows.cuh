@@ -1,6 +1,5 @@
 /* The choice of a kernel of packed where lanes are rows; a module defines the instances that it has. */
-#ifndef SPRYI_PACKED_ROWS_CUH
-#define SPRYI_PACKED_ROWS_CUH
+#pragma once
 
 #include "formats/packed/packed_narrow.cuh"
 #include "formats/packed/packed_pairs.cuh"
@@ -64,5 +63,3 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     else
         launch_narrow<S, V, ONES, MANY, false>(args);
 }
-
-#endif

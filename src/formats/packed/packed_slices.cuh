@@ -12,8 +12,7 @@
  * Cost: bytes of packed, x and y.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
  */
-#ifndef SPRYI_PACKED_SLICES_CUH
-#define SPRYI_PACKED_SLICES_CUH
+#pragma once
 
 #include "formats/packed/packed_device.cuh"
 
@@ -537,5 +536,3 @@ template <typename S, typename V, int B> void spry_cuda_packed_blocks(const spry
 {
     launch_slices<S, V, false, B>(args);
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are below the slice's height.
  */
-#ifndef SPRYI_SCOO_H
-#define SPRYI_SCOO_H
+#pragma once
 
 #include "formats/shared/owned_arrays.h"
 
@@ -51,5 +50,3 @@ enum { SPRYI_SCOO_LANES };
 extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;
-
-#endif

@@ -16,8 +16,7 @@
  *                r chunks (see ell.h), all rows of which follow each other
  *   blocks       chunks of about equal cost, found from the offsets; by the matrix alone. A run ends with its block.
  */
-#ifndef SPRYI_SELL_H
-#define SPRYI_SELL_H
+#pragma once
 
 #include "formats/ell/ell.h"
 
@@ -91,5 +90,3 @@ static inline int64_t spryi_sell_run(const spryi_sell *s, int64_t k, int64_t *fi
     *first = strided ? k : -1;
     return strided ? kind : 1;
 }
-
-#endif

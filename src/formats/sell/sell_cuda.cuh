@@ -1,6 +1,5 @@
 /* sell_chunks_cuda's two kernels share these: the one of a column (sell_chunks_cuda.cu) and the one of several. */
-#ifndef SPRY_SELL_CUDA_CUH
-#define SPRY_SELL_CUDA_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -15,5 +14,3 @@ static __device__ __forceinline__ int64_t row_of(const spryi_sell &s, int64_t l)
 
 /* sell_columns_cuda.cu: several columns of x and y at once, that lie row by row. */
 template <typename S, typename V> void spry_cuda_sell_columns(const spryi_run_args *args);
-
-#endif

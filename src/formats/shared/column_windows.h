@@ -7,8 +7,7 @@
  * Work: a thread takes a part at a time, then 2048 numbers of y at a time.
  * Cost: the windows are written and read once beside the matrix; on meshes they are little longer than y altogether.
  */
-#ifndef SPRYI_COLUMN_WINDOWS_H
-#define SPRYI_COLUMN_WINDOWS_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -36,5 +35,3 @@ typedef void (*spryi_window_fn)(const void *storage, const void *x, const spryi_
 /* y of n numbers = alpha * (sums of the windows) + beta*y, on args->threads threads. */
 spry_status spryi_run_windows(const spryi_run_args *args, const spryi_windows *windows, int64_t n, spryi_window_fn add,
                               spry_error *err);
-
-#endif

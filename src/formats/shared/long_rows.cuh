@@ -5,8 +5,7 @@
  * Work: a warp a piece, then a warp a row, which adds the pieces up in order; of several columns as many for each, up to
  *       LONG_ROW_COLUMNS in a launch. Deterministic.
  */
-#ifndef SPRYI_LONG_ROWS_CUH
-#define SPRYI_LONG_ROWS_CUH
+#pragma once
 
 #include "device/cuda/reduce.cuh"
 
@@ -85,5 +84,3 @@ template <typename F, typename S, typename V, bool ONES> static void launch_long
         v.y += LONG_ROW_COLUMNS * v.y_apart;
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Rows that lie apart as CSR in pieces, in formats of slices (packed, windowed). Their storages have the same members:
  * SPRYI_LONG_ROWS_OF(s) gathers them. long_rows.cuh multiplies them on a GPU.
  */
-#ifndef SPRYI_LONG_ROWS_H
-#define SPRYI_LONG_ROWS_H
+#pragma once
 
 #include "core/assemble.h"
 #include "spry/spry.h"
@@ -28,5 +27,3 @@ spry_status spryi_check_long_rows(const spryi_long_rows *r, const spry_arrays *a
 
 /* Their entries, into rows whose offsets are known; of a's types. */
 void spryi_copy_long_rows(const spryi_long_rows *r, const spry_arrays *a, const spryi_compressed *to);
-
-#endif

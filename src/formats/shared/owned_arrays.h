@@ -2,8 +2,7 @@
  * Formats whose storage owns its arrays share this: a format lists them once, in its `sections` (core/kernel.h), and is
  * allocated, released, counted, uploaded and kept in containers by that list.
  */
-#ifndef SPRYI_OWNED_ARRAYS_H
-#define SPRYI_OWNED_ARRAYS_H
+#pragma once
 
 #include "core/assemble.h"
 #include "core/kernel.h"
@@ -43,5 +42,3 @@ static inline int64_t spryi_size_product(int64_t a, int64_t b)
 spry_status spryi_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err);
 spry_status spryi_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,
                              spry_error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * A multiply-add is fused only where intrinsics say so (cmake/SpryCompiler.cmake). PANEL_FUSED stands where the product
  * with one column fuses. alpha*sum + beta*y is never fused.
  */
-#ifndef SPRYI_PANELS_H
-#define SPRYI_PANELS_H
+#pragma once
 
 #include "core/type_row.h"
 
@@ -93,5 +92,3 @@ SPRYI_INLINE void spryi_panels_done(int streamed)
     (void)streamed;
 #endif
 }
-
-#endif

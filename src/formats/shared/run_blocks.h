@@ -15,8 +15,7 @@
  *
  * A kernel that needs more than args makes them the first member of a struct of its own and casts.
  */
-#ifndef SPRYI_RUN_BLOCKS_H
-#define SPRYI_RUN_BLOCKS_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -56,5 +55,3 @@ static inline int64_t spryi_block_end(int64_t b, int64_t size, int64_t count)
         function(__VA_ARGS__, 1);                                                                                      \
     else                                                                                                               \
         function(__VA_ARGS__, 0);
-
-#endif

@@ -1,10 +1,7 @@
 /* Sizes that ELL, SELL and HYB share, whose entries lie in slots: slot after slot of rows side by side. */
-#ifndef SPRYI_SLOTS_H
-#define SPRYI_SLOTS_H
+#pragma once
 
 enum {
     SPRYI_SLOT_LANES = 16, /* rows that a kernel takes side by side */
     SPRYI_TILE_SLOTS = 8,  /* slots that are filled at a time */
 };
-
-#endif

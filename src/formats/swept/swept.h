@@ -35,8 +35,7 @@
  * Files: swept_layout.h decides about cuts and sums; swept_build.c makes the blocks on the host, swept_convert.cu on a
  * GPU; swept_to_csr.c goes back; swept_reference_cpu.c and swept_barrier_cuda.cu multiply.
  */
-#ifndef SPRYI_SWEPT_H
-#define SPRYI_SWEPT_H
+#pragma once
 
 #include "core/kernel.h"
 
@@ -141,5 +140,3 @@ spry_status spryi_swept_build(spry_context *context, void *storage, const spryi_
                               spry_error *err);
 spry_status spryi_swept_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                                 spry_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * Work: by entries (tiles of CONVERT_TILE), but for sums and groups: a block of threads a row block.
  * Source: this library.
  */
-#ifndef SPRY_SWEPT_GROUPS_CUH
-#define SPRY_SWEPT_GROUPS_CUH
+#pragma once
 
 extern "C" {
 #include "formats/swept/swept_layout.h"
@@ -389,5 +388,3 @@ template <typename P> static __global__ void __launch_bounds__(GROUP)
     }
     if (threadIdx.x == 0) w.blocks[b].batches = (int32_t)((group + unroll - 1) / unroll);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Rows are cut into blocks of at most some cost (end_of_block); the least such cost that gives no more blocks than
  * wanted is searched for (search_for, search_step). Rows get sums (first_limits, sums_of_row), then entries get slots.
  */
-#ifndef SPRYI_SWEPT_LAYOUT_H
-#define SPRYI_SWEPT_LAYOUT_H
+#pragma once
 
 #include "formats/swept/swept.h"
 
@@ -158,5 +157,3 @@ static inline int64_t spryi_swept_slots(const spryi_swept_sizes *h)
 {
     return h->batches * SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
 }
-
-#endif

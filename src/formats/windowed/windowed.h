@@ -48,8 +48,7 @@
  * slices: Monakov, Lokhmotov, Avetisyan 2010; cells: Voronoi cells of a graph (Erwig 2000); groups, runs, windows: this
  * library.
  */
-#ifndef SPRYI_WINDOWED_H
-#define SPRYI_WINDOWED_H
+#pragma once
 
 #include "core/assemble.h"
 #include "core/kernel.h"
@@ -126,5 +125,3 @@ spry_status spryi_windowed_build(spry_context *context, void *storage, const spr
                                  spry_error *err);
 spry_status spryi_windowed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                                    spry_error *err);
-
-#endif

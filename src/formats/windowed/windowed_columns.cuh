@@ -2,8 +2,7 @@
  * By a block of threads: the distinct columns of a window on the device. Few of them are collected in a hash table in
  * shared memory; those of a window of one slice, which may be more, are sorted as they come.
  */
-#ifndef SPRYI_WINDOWED_COLUMNS_CUH
-#define SPRYI_WINDOWED_COLUMNS_CUH
+#pragma once
 
 #include "formats/windowed/windowed_device.cuh"
 
@@ -252,5 +251,3 @@ template <typename P> static __device__ int list_columns(const windowing<P> &w, 
     __syncthreads();
     return sum;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the steps of the conversion to windowed on the device have in common; see windowed_layout.h for the steps. */
-#ifndef SPRYI_WINDOWED_DEVICE_CUH
-#define SPRYI_WINDOWED_DEVICE_CUH
+#pragma once
 
 #include "device/cuda/convert.cuh"
 #include "device/cuda/reduce.cuh"
@@ -49,5 +48,3 @@ struct windowed_order {
 
 /* The order of the rows of c->csr, and run, stride and cells of the storage, whose window is resolved. */
 spry_status spry_cuda_windowed_order(spryi_conversion *c, windowed_order *order, spry_error *err);
-
-#endif

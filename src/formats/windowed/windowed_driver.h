@@ -1,6 +1,5 @@
 /* Shared by the CPU kernels of windowed: threads, staged x, and long rows. */
-#ifndef SPRYI_WINDOWED_DRIVER_H
-#define SPRYI_WINDOWED_DRIVER_H
+#pragma once
 
 #include "formats/shared/run_blocks.h"
 #include "formats/windowed/windowed_reader.h"
@@ -13,5 +12,3 @@ spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn w
 
 /* Bytes: sums of pieces of long rows, then room for staged x of each part of the windows. */
 int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type);
-
-#endif

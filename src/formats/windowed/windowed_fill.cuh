@@ -2,8 +2,7 @@
  * Filling the arrays of windowed on the device, when it is known where everything goes: records and values by slices,
  * dictionaries and indices by windows.
  */
-#ifndef SPRYI_WINDOWED_FILL_CUH
-#define SPRYI_WINDOWED_FILL_CUH
+#pragma once
 
 #include "formats/windowed/windowed_columns.cuh"
 
@@ -264,5 +263,3 @@ template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
         __syncthreads(); /* columns may be written again */
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* An estimate of what windowed would be, by a sample of CSR. */
-#ifndef SPRYI_WINDOWED_GUESS_H
-#define SPRYI_WINDOWED_GUESS_H
+#pragma once
 
 #include "core/columns.h"
 #include "core/kernel.h"
@@ -20,5 +19,3 @@ typedef struct spryi_windowed_guess {
 
 spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, spryi_column_reader *reader,
                                     spryi_effort effort, spry_error *err);
-
-#endif

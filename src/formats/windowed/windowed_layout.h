@@ -23,8 +23,7 @@
  *      The size is nominal: where rows end before, a window has fewer.
  *   6  inside a window: rows by (falling length, order); dictionary; slices.
  */
-#ifndef SPRYI_WINDOWED_LAYOUT_H
-#define SPRYI_WINDOWED_LAYOUT_H
+#pragma once
 
 #include "formats/windowed/windowed.h"
 
@@ -206,5 +205,3 @@ void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
 /* The window that is asked for, or suits the matrix, in s->window. Parameters of the format in their order: */
 enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
 void spryi_windowed_resolve(spryi_windowed *s, const spryi_build_request *request);
-
-#endif

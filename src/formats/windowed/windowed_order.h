@@ -1,6 +1,5 @@
 /* The order in which rows come into windows, on the host: steps 1 to 4 of windowed_layout.h. */
-#ifndef SPRYI_WINDOWED_ORDER_H
-#define SPRYI_WINDOWED_ORDER_H
+#pragma once
 
 #include "formats/windowed/windowed_layout.h"
 
@@ -18,5 +17,3 @@ typedef struct spryi_windowed_order {
 spry_status spryi_windowed_find_order(spry_context *context, spryi_windowed_order *order, spryi_windowed *s,
                                       const spry_arrays *csr, int64_t asked, spry_error *err);
 void spryi_windowed_clear_order(spry_context *context, spryi_windowed_order *order);
-
-#endif

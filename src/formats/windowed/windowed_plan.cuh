@@ -1,6 +1,5 @@
 /* What windowed_staged_cuda knows of a matrix beside its storage, found when a plan is made. */
-#ifndef SPRYI_WINDOWED_PLAN_CUH
-#define SPRYI_WINDOWED_PLAN_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -13,5 +12,3 @@ typedef struct windowed_plan {
 spry_status spry_cuda_windowed_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                        spry_error *err);
 void spry_cuda_windowed_discard(const spryi_device *device, void *auxiliary);
-
-#endif

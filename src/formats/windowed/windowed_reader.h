@@ -1,6 +1,5 @@
 /* Reads slices of windowed: where their parts lie, and entry by entry. */
-#ifndef SPRYI_WINDOWED_READER_H
-#define SPRYI_WINDOWED_READER_H
+#pragma once
 
 #include "formats/windowed/windowed_layout.h"
 
@@ -110,5 +109,3 @@ static inline int64_t spryi_windowed_column(const spryi_windowed *s, const spryi
     return (int64_t)s->pages[page].high << SPRYI_WINDOWED_PAGE_BITS |
            s->dictionary[(int64_t)w->dictionary * SPRYI_WINDOWED_DICTIONARY + d];
 }
-
-#endif

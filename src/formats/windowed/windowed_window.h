@@ -2,8 +2,7 @@
  * One window of rows from CSR to slices on the host, the same code in two passes: first windows are cut and counted,
  * then, when it is known where they go, stored.
  */
-#ifndef SPRYI_WINDOWED_WINDOW_H
-#define SPRYI_WINDOWED_WINDOW_H
+#pragma once
 
 #include "formats/windowed/windowed_layout.h"
 #include "formats/windowed/windowed_order.h"
@@ -44,5 +43,3 @@ typedef struct spryi_windowed_pass {
  */
 void spryi_windowed_make(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
                          int64_t run, spryi_windowed_counts *at);
-
-#endif

@@ -2,8 +2,7 @@
  * The order of a row's columns by ranks. A rank is a column's place among the columns of the row: how many came before
  * its word of 64, and how many bits of the word are below its own.
  */
-#ifndef SPRYI_SPGEMM_COLUMN_RANKS_H
-#define SPRYI_SPGEMM_COLUMN_RANKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,6 +67,4 @@ static inline void spryi_emit_ranks(const spryi_column_ranks *r, int64_t low, in
     for (int64_t w = low; w < low + words; w++)
         for (uint64_t bits = r->mask[w]; bits; bits &= bits - 1) *columns++ = (int32_t)(64 * w + __builtin_ctzll(bits));
 }
-#endif
-
 #endif

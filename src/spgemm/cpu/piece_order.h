@@ -1,6 +1,5 @@
 /* In which order threads sum the pieces of C, and where each goes that was not counted before. */
-#ifndef SPRYI_SPGEMM_PIECE_ORDER_H
-#define SPRYI_SPGEMM_PIECE_ORDER_H
+#pragma once
 
 #include "spgemm/spgemm.h"
 
@@ -52,5 +51,3 @@ static inline void spryi_wait_a_little(void)
     enum { PAUSES = 128 };
     for (int k = 0; k < PAUSES; k++) _mm_pause();
 }
-
-#endif

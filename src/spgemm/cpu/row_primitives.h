@@ -1,6 +1,5 @@
 /* What rows are compared, looked through and copied with; plain loops, or 32 or 64 bytes at once. */
-#ifndef SPRYI_SPGEMM_ROW_PRIMITIVES_H
-#define SPRYI_SPGEMM_ROW_PRIMITIVES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -173,6 +172,4 @@ static __attribute__((noinline, unused)) void spryi_stream(void *to, const void 
     for (; k + SPRYI_BYTES <= bytes; k += SPRYI_BYTES) SPRYI_STREAM(t + k, f + k);
     memcpy(t + k, f + k, (size_t)(bytes - k));
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * Runs of rows that share one order of products (row_runs.tmpl.h). Columns and offsets are of 32 bits. A kernel asks
  * at each row whether a run begins; where its order is not known it fills the first row itself and hands it over.
  */
-#ifndef SPRYI_SPGEMM_ROW_RUNS_H
-#define SPRYI_SPGEMM_ROW_RUNS_H
+#pragma once
 
 #include "spgemm/spgemm.h"
 
@@ -126,5 +125,3 @@ static inline void spryi_finish_runs(const spryi_row_run *run)
 {
     if (run->streams && run->with) run->with->finish();
 }
-
-#endif

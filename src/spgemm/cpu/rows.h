@@ -13,8 +13,7 @@
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; the repeating rows: this library.
  */
-#ifndef SPRYI_SPGEMM_ROWS_H
-#define SPRYI_SPGEMM_ROWS_H
+#pragma once
 
 #include "spgemm/cpu/column_ranks.h"
 #include "spgemm/cpu/row_runs.h"
@@ -149,5 +148,3 @@ static inline int64_t spryi_rows_slots(int64_t products, int64_t cols)
     const int64_t most = products < cols ? products : cols;
     return most == 0 ? 0 : (int64_t)1 << (65 - __builtin_clzll((unsigned long long)most));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * registers. Comparing them with each one tells which meet a column first, and how many of those are smaller, which is
  * where its sum belongs: nothing is sorted, cleared or looked through, and no branch depends on columns.
  */
-#ifndef SPRYI_SPGEMM_SHORT_ROWS_H
-#define SPRYI_SPGEMM_SHORT_ROWS_H
+#pragma once
 
 #include "spgemm/cpu/row_primitives.h"
 
@@ -82,5 +81,3 @@ static inline int64_t spryi_short_positions(const int32_t *restrict list, int co
     for (int p = 0; p < count; p++) columns[positions[p]] = list[p];
     return n;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Vectors of 256 bits for code that is instantiated for f32 and f64, as value_vectors_avx512.h has them. */
-#ifndef SPRYI_SPGEMM_VALUE_VECTORS_H
-#define SPRYI_SPGEMM_VALUE_VECTORS_H
+#pragma once
 
 #include "core/simd_x86.h"
 #include "spgemm/cpu/row_primitives.h"
@@ -70,5 +69,3 @@ static inline void spryi_store_f32(int n, float *to, __m256 v)
     }
     if (n & 1) _mm_store_ss(to, part);
 }
-
-#endif

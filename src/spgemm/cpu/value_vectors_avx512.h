@@ -1,6 +1,5 @@
 /* Vectors of 512 bits for code that is instantiated for f32 and f64: VECTOR of LANES values, OF(operation) on them. */
-#ifndef SPRYI_SPGEMM_VALUE_VECTORS_H
-#define SPRYI_SPGEMM_VALUE_VECTORS_H
+#pragma once
 
 #include "core/types.h"
 #include "spgemm/cpu/row_primitives.h"
@@ -103,5 +102,3 @@ static inline void spryi_take_eight_f32(float *restrict to, float *restrict sums
     _mm256_storeu_ps(to, _mm256_maskz_compress_ps(here, _mm256_load_ps(sums)));
     _mm256_store_ps(sums, _mm256_setzero_ps());
 }
-
-#endif

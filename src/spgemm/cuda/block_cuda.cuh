@@ -2,8 +2,7 @@
  * What rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu) share: batches of the rows of B
  * that a row of A meets, masks of columns, and adding products in positions that a mask and its counts tell.
  */
-#ifndef SPRY_GPU_BLOCK_CUDA_CUH
-#define SPRY_GPU_BLOCK_CUDA_CUH
+#pragma once
 
 #include "core/bisect.h"
 #include "spgemm/cuda/steps_cuda.cuh"
@@ -239,5 +238,3 @@ template <typename V> static __device__ __forceinline__ void add_batch(const gpu
         }
     }
 }
-
-#endif

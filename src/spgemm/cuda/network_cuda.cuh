@@ -8,8 +8,7 @@
  * Cost: B's columns once for each entry of A, in counting and in computing, and its values; C written once.
  * Source: Batcher 1968; rows a thread each: this library.
  */
-#ifndef SPRY_GPU_NETWORK_CUDA_CUH
-#define SPRY_GPU_NETWORK_CUDA_CUH
+#pragma once
 
 #include "spgemm/cuda/steps_cuda.cuh"
 
@@ -126,5 +125,3 @@ template <typename V> static __device__ __forceinline__ void net_sums(const unsi
         }
     }
 }
-
-#endif

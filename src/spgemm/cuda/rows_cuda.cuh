@@ -13,8 +13,7 @@
  *
  * No value is added atomically, and the order of sums depends on the matrices alone: results are the same bit for bit.
  */
-#ifndef SPRY_GPU_ROWS_CUDA_CUH
-#define SPRY_GPU_ROWS_CUDA_CUH
+#pragma once
 
 #include "device/cuda/cuda_common.cuh"
 
@@ -163,5 +162,3 @@ static __device__ __forceinline__ int lanes_before(int v, int width, int *total)
     *total = __shfl_sync(ALL_LANES, sum, width - 1, width);
     return sum - v;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The steps of SpGEMM on the GPU, in the order in which the driver (driver_cuda.cu) takes them. */
-#ifndef SPRY_SPGEMM_STEPS_CUDA_H
-#define SPRY_SPGEMM_STEPS_CUDA_H
+#pragma once
 
 #include "device/cuda/convert.cuh"
 #include "spgemm/cuda/rows_cuda.cuh"
@@ -209,5 +208,3 @@ static __device__ __forceinline__ int gpu_groups_wanted(int64_t products, int64_
     while (groups > 2 && (int64_t)groups * entries > 2 * products) groups /= 2;
     return groups;
 }
-
-#endif

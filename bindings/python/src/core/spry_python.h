@@ -17,8 +17,7 @@
  * to the limited one; docs/decisions.md (23) has the reasons. Functions return NULL, or -1, with an
  * exception set, where nothing else is said.
  */
-#ifndef SPRY_PYTHON_H
-#define SPRY_PYTHON_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -196,5 +195,3 @@ extern PyMethodDef spry_python_plan_functions[], spry_python_spgemm_functions[],
         statement;                                                                                                     \
         PyEval_RestoreThread(state_);                                                                                  \
     } while (0)
-
-#endif
