@@ -2,6 +2,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/families.h"
 #include "core/error.h"
+#include "core/estimate.h"
 #include "device/drivers.h"
 #include "spry/tools.h"
 
@@ -21,7 +22,8 @@ enum { FAMILIES = sizeof families / sizeof *families };
 enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
 static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];
-static int format_count, kernel_count;
+static const spryi_format *estimated[SPRYI_MOST_ESTIMATED];
+static int format_count, kernel_count, estimated_count;
 static pthread_once_t listed = PTHREAD_ONCE_INIT;
 
 /* Adds the kernels before NULL, at most `most`. */
@@ -38,6 +40,8 @@ static void list_all(void)
             formats[format_count++] = list[n];
         add_kernels(families[f]->kernels, SPRYI_FAMILY_KERNELS);
     }
+    for (int f = 0; f < format_count && estimated_count < SPRYI_MOST_ESTIMATED; f++)
+        if (formats[f]->estimator) estimated[estimated_count++] = formats[f];
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->kernels) add_kernels(spryi_drivers[d]->kernels, INT_MAX);
 }
@@ -46,6 +50,19 @@ const spryi_format *spryi_format_at(int index)
 {
     (void)pthread_once(&listed, list_all);
     return index >= 0 && index < format_count ? formats[index] : NULL;
+}
+
+const spryi_format *spryi_estimated_at(int index)
+{
+    (void)pthread_once(&listed, list_all);
+    return index >= 0 && index < estimated_count ? estimated[index] : NULL;
+}
+
+int spryi_estimated_index(const char *format)
+{
+    for (int n = 0; spryi_estimated_at(n); n++)
+        if (strcmp(estimated[n]->name, format) == 0) return n;
+    return -1;
 }
 
 const spryi_kernel *spryi_kernel_at(int index)

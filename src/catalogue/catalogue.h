@@ -19,6 +19,11 @@ const spryi_format *spryi_format_at(int index);
 /* Within a format and device from slow to fast: the last that is available is the default. */
 const spryi_kernel *spryi_kernel_at(int index);
 
+/* Formats with an estimator, by index from 0; NULL past the last. The baseline, csr, is the first. */
+const spryi_format *spryi_estimated_at(int index);
+/* Returns the index of such a format; -1 if the format has no estimator. */
+int spryi_estimated_index(const char *format);
+
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such */
 const spryi_kernel *spryi_find_kernel(const char *name); /* parameters behind it do not count; NULL: no such */
 

@@ -14,7 +14,6 @@
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
-#include "formats/csrk/csrk.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -113,21 +112,31 @@ static int is_tree(const char *policy)
     return policy && strncmp(policy, "tree", 4) == 0;
 }
 
+/* Returns the name of the format that an answer of the tree chooses. */
+static const char *format_of(spryi_tree_answer answer)
+{
+    int f = 0;
+    while (!(spryi_format_at(f)->tree_answers & answer)) f++;
+    return spryi_format_at(f)->name;
+}
+
 static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
 {
     if (spryi_rows_are_uniform(rows)) {
         int near = rows->longest <= NEAR * rows->mean;
-        choose(choice, near ? "ell" : "hyb", SPRY_REASON_UNIFORM_ROWS,
-               "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
-               "%.0f, is %s %.2g times the mean %.1f",
-               rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
+        choose(choice, format_of(near ? SPRYI_TREE_UNIFORM : SPRYI_TREE_FEW_LONG), SPRY_REASON_UNIFORM_ROWS,
+                     "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+                     "%.0f, is %s %.2g times the mean %.1f",
+                     rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
     int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
-    choose(choice, sparse ? "coo" : "csr", sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
-           "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
-           "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
-           rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY, sparse ? "" : "not ");
+    choose(choice, format_of(sparse ? SPRYI_TREE_VERY_SPARSE : SPRYI_TREE_OTHER),
+                 sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
+                 "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+                 "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+                 rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
+                 sparse ? "" : "not ");
 }
 
 /* options->policy is one of the tree's. */
@@ -138,13 +147,16 @@ static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const
     spryi_row_profile rows;
     spry_status status = SPRY_OK;
     if (options->op == SPRY_TRANSPOSE)
-        choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+        choose(choice, format_of(SPRYI_TREE_COLUMNS), SPRY_REASON_TRANSPOSED,
+                     "the transposed product works by columns");
     else if (strcmp(options->policy, "tree:memory") == 0)
-        choose(choice, "csr", SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
+        choose(choice, format_of(SPRYI_TREE_MEMORY), SPRY_REASON_MEMORY,
+                     "memory is scarce, by the policy asked for");
     else if (strcmp(options->policy, "tree:unpredictable") == 0)
-        choose(choice, "hyb", SPRY_REASON_IRREGULAR_ROWS, "rows are unpredictable, by the policy asked for");
+        choose(choice, format_of(SPRYI_TREE_UNPREDICTABLE), SPRY_REASON_IRREGULAR_ROWS,
+                     "rows are unpredictable, by the policy asked for");
     else if (A->a.nnz == 0)
-        choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
     SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &structure->a, SPRYI_FULL, err));
@@ -206,14 +218,16 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 {
     const char *cost = cost_of_csr(A);
     if (has_few_calls(options) && !csr_will_not_do(options, device))
-        choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s", cost);
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS,
+                     "too few calls expected for each conversion to pay; %s", cost);
     else if (options->op == SPRY_TRANSPOSE)
-        choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+        choose(choice, format_of(SPRYI_TREE_COLUMNS), SPRY_REASON_TRANSPOSED,
+                     "the transposed product works by columns");
     else if (A->a.nnz == 0)
-        choose(choice, "csr", SPRY_REASON_EMPTY, "no entries; %s", cost);
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries; %s", cost);
     else
-        choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
-               options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
     if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
     const size_t used = strlen(choice->reason);
@@ -274,7 +288,8 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     if (!choice->format) choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "among the least predicted times");
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
-    if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
+    const spryi_estimator *e = taken->index >= 0 ? spryi_estimated_at(taken->index)->estimator : NULL;
+    if (e && e->set_parameters) e->set_parameters(choice->parameters, &ranking->features.guesses[taken->index]);
     choice->kernel = taken->kernel;
 }
 
@@ -332,19 +347,4 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused)
 {
     choose(choice, format, SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
-}
-
-/* ---- kernels ------------------------------------------------------------------------------------------- */
-
-/*
- * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. By
- * the longest row it is GPUSpMV-3.5 too where the rows cannot be looked at here.
- */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
-                                const spryi_driver *device)
-{
-    if (!device->massively_parallel || strcmp(format->name, "csr3") != 0) return NULL;
-    spryi_csrk_case which;
-    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_CSRK_CASE_2;
-    return which == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }

@@ -64,12 +64,5 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err);
 
-/*
- * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot
- * run here or lacks the product: the caller looks.
- */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const int64_t *parameters,
-                                const spryi_driver *device);
-
 /* Takes `format`, which never pads, in place of the format `refused`, which would take too much memory. */
 void spryi_choose_instead(spryi_choice *choice, const char *format, const char *refused);

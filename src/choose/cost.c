@@ -8,11 +8,10 @@
  */
 #include "choose/cost.h"
 
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
-#include "formats/windowed/windowed.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { SECTOR = 32 };
 
@@ -27,12 +26,42 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
+spryi_product spryi_product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
+                               bool vectorized)
+{
+    return (spryi_product){.features = f,
+                           .guess = &f->guesses[index],
+                           .kernel = kernel,
+                           .cache_bytes = c->cache_bytes,
+                           .on_gpu = !spryi_class_is_cpu(c),
+                           .vectorized = vectorized};
+}
+
+/* Returns whether the format is ranked on such devices. A user's table may have rates of other formats. */
+static bool is_ranked(int index, const spryi_device_class *c)
+{
+    return index >= 0 && spryi_estimated_at(index)->estimator->work[!spryi_class_is_cpu(c)];
+}
+
+/* The work of a format that is not ranked is replaced by the baseline's. */
 spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                          double threads)
 {
-    spryi_work w = spryi_class_is_cpu(c) ? spryi_work_on_cpu(r, f) : spryi_work_on_gpu(r, f, c->cache_bytes);
+    const int own = spryi_estimated_index(r->format), index = is_ranked(own, c) ? own : 0;
+    const spryi_product product = spryi_product_of(index, r->kernel, c, f, true);
+    spryi_work w = spryi_estimated_at(index)->estimator->work[product.on_gpu](&product);
     w.far *= far_factor(f, c->cache_bytes * threads);
     return w;
+}
+
+const char *spryi_why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
+                              bool vectorized)
+{
+    const int index = spryi_estimated_index(r->format);
+    if (!is_ranked(index, c)) return "it is not ranked on such a device";
+    const spryi_product product = spryi_product_of(index, r->kernel, c, f, vectorized);
+    const spryi_estimator *e = spryi_estimated_at(index)->estimator;
+    return e->why_not ? e->why_not(&product) : NULL;
 }
 
 /*
@@ -89,63 +118,6 @@ double spryi_setup_of(const spryi_format_rates *r, const spryi_features *f, doub
     return r->setup + 1e-6 * us / threads;
 }
 
-/* ---- what is not to be taken ---------------------------------------------------------------------------- */
-
-/* Slots an entry of a format that pads; 1 where it does not. The padding guard refuses 3 and more. */
-static double padding_of(const char *format, const spryi_features *f)
-{
-    if (strcmp(format, "ell") == 0) return (double)f->rows * f->lengths.longest / (double)f->nnz;
-    return strcmp(format, "sell") == 0 ? f->slots : 1;
-}
-
-static int is(const spryi_format_rates *r, const char *format)
-{
-    return strcmp(r->format, format) == 0;
-}
-
-static const char *why_refused_on_gpu(const spryi_format_rates *r, const spryi_features *f)
-{
-    enum { LEAST_WINDOWED = 1 << 19, LEAST_SWEPT = 3 << 19 /* entries */, LEAST_PACKED = 1 << 17 /* rows */ };
-    if (spryi_waits_for_rows(r, &f->lengths)) return "a row takes its lanes so many steps that the others wait";
-    if (is(r, "windowed") && f->lengths.longest > SPRYI_WINDOWED_LONG)
-        return "a row is longer than its windows take whole";
-    if (is(r, "packed") && f->rows < LEAST_PACKED) return "fewer than 131072 rows are too few slices";
-    if (is(r, "swept") && f->nnz < LEAST_SWEPT) return "fewer than 1572864 entries are too few blocks";
-    if (is(r, "swept") && !f->scattered) return "columns are not scattered";
-    return is(r, "windowed") && f->nnz < LEAST_WINDOWED ? "fewer than 524288 entries are too few windows" : NULL;
-}
-
-/* 1: the features tell the work of the format on such a device; a table of a user's may have rates of others. */
-static int is_ranked(const char *format, int on_gpu)
-{
-    static const char *const everywhere[] = {"csr", "sell", "bsr", "packed", "windowed"};
-    static const char *const on_cpus[] = {"ell", "hyb", "coo", "scoo"};
-    for (size_t n = 0; n < sizeof everywhere / sizeof *everywhere; n++)
-        if (strcmp(format, everywhere[n]) == 0) return 1;
-    if (on_gpu) return strcmp(format, "swept") == 0;
-    for (size_t n = 0; n < sizeof on_cpus / sizeof *on_cpus; n++)
-        if (strcmp(format, on_cpus[n]) == 0) return 1;
-    return 0;
-}
-
-/* Why a format is not to be taken; NULL: it may be, and times of such matrices are known. */
-static const char *why_refused(const spryi_format_rates *r, const spryi_features *f, int on_gpu)
-{
-    static const double PADDED = 2.5;
-    if (!is_ranked(r->format, on_gpu)) return "it is not ranked on such a device";
-    if (is(r, "bsr") && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
-    if (is(r, "windowed") && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
-    if (padding_of(r->format, f) > PADDED) return "over 2.5 slots an entry: padding";
-    return on_gpu ? why_refused_on_gpu(r, f) : NULL;
-}
-
-/* 0: the features do not tell its work. */
-static int has_work(const spryi_format_rates *r, const spryi_features *f)
-{
-    if (is(r, "bsr")) return f->blocks.block > 1;
-    return !is(r, "windowed") || f->windowed.columns > 0;
-}
-
 /* A time that can be compared, whatever a table says. */
 static double time_within_reason(double us)
 {
@@ -153,16 +125,20 @@ static double time_within_reason(double us)
     return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
-int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
+int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads,
+                       bool vectorized)
 {
     const int on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
     const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
     double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
-        list[k] = (spryi_estimate){.format = r->format, .kernel = r->kernel, .refused = why_refused(r, f, on_gpu)};
-        if (!has_work(r, f)) continue;
         const spryi_work w = spryi_work_of(r, c, f, compared);
+        list[k] = (spryi_estimate){.format = r->format,
+                                   .kernel = r->kernel,
+                                   .index = spryi_estimated_index(r->format),
+                                   .refused = spryi_why_refused(r, c, f, vectorized)};
+        if (w.unknown) continue;
         const double us = time_within_reason(spryi_product_us(r, &w, c, f, compared));
         if (k == 0 && !on_gpu && !alone) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
         list[k].us = share * us;

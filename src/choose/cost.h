@@ -4,22 +4,13 @@
 #include "choose/features.h"
 #include "core/rates.h"
 
-/* What a product does in a format: bytes streamed, sectors gathered, and the counts of the rates of the same names. */
-typedef struct spryi_work {
-    double bytes, sectors, near, far, steps, slices, blocks, ragged, columns, chain, uneven, holes, longest, heaviest;
-    int ahead;
-} spryi_work;
-
-/* cost_gpu.c, cost_cpu.c; of a format, and kernel, that has rates there. */
-spryi_work spryi_work_on_gpu(const spryi_format_rates *rates, const spryi_features *features, double cache_bytes);
-spryi_work spryi_work_on_cpu(const spryi_format_rates *rates, const spryi_features *features);
-
 /* The work of a row of the table of a device, threads of whose cache x may fill. */
 spryi_work spryi_work_of(const spryi_format_rates *rates, const spryi_device_class *device,
                          const spryi_features *features, double threads);
 
-/* 1: a GPU's kernel that gives each row to a few lanes would wait for its longest row. */
-int spryi_waits_for_rows(const spryi_format_rates *rates, const spryi_row_profile *rows);
+/* Returns why a format, with a kernel that has its own rates, is not suitable; NULL if it is. */
+const char *spryi_why_refused(const spryi_format_rates *rates, const spryi_device_class *device,
+                              const spryi_features *features, bool vectorized);
 
 /* By one row of a table, on so many threads. */
 double spryi_time_of(const spryi_format_rates *rates, const spryi_work *work, const spryi_device_class *device,
@@ -37,6 +28,7 @@ double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *fea
 
 typedef struct spryi_estimate {
     const char *format, *kernel; /* kernel: NULL where the format takes it by itself */
+    int index;                   /* of the format, spryi_estimated_index */
     double us;                   /* of a product */
     double setup_us;             /* of the conversion, on a GPU by itself and without the upload */
     double bytes;                /* that a product streams */
@@ -49,6 +41,13 @@ typedef struct spryi_estimate {
  */
 enum { SPRYI_COMPARED_THREADS = 2 };
 
-/* Estimates of all that has rates, in the table's order, csr first; of a CPU by so many threads. */
+/*
+ * Estimates all formats that have rates, in the table's order, csr first; on a CPU with this number of threads.
+ * vectorized: the CPU has AVX2. Returns the number of estimates.
+ */
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
-                       int threads);
+                       int threads, bool vectorized);
+
+/* The question to a format's estimator. index: of the format. */
+spryi_product spryi_product_of(int index, const char *kernel, const spryi_device_class *device,
+                               const spryi_features *features, bool vectorized);

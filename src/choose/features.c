@@ -1,6 +1,7 @@
 /* Features of a matrix for the choice of a format, by samples of its columns, whose parts run side by side. */
 #include "choose/features.h"
 
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/element.h"
@@ -8,25 +9,10 @@
 #include "core/memory.h"
 #include "core/number_set.h"
 #include "core/row_lengths.h"
+#include "formats/csr/relations.h"
 
 #include <math.h>
 #include <string.h>
-
-/*
- * *guess: the blocks that a sample of rows finds; block 1 and csr's bytes where so small a share of the entries is
- * adjacent that there are none. longest: of the rows.
- */
-static spry_status find_blocks(spryi_column_reader *reader, spry_context *context, spryi_bsr_guess *guess,
-                               double adjacent, int64_t longest, spryi_effort effort, spry_error *err)
-{
-    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5 and, with one place in eight empty, 0.43 */
-    const spry_arrays *csr = reader->csr;
-    const double entry_bytes = (double)spry_type_bytes(csr->value_type) +
-                               (double)spry_index_type_bytes(csr->index_type) +
-                               (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
-    *guess = (spryi_bsr_guess){.block = 1, .bytes = entry_bytes * (double)csr->nnz};
-    return adjacent < ADJACENT ? SPRY_OK : spryi_bsr_guess_of(context, guess, reader, longest, effort, err);
-}
 
 enum {
     SECTOR = 32, /* bytes */
@@ -255,26 +241,6 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
     return SPRY_OK;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------- */
-
-/* Blocks of the block row that has the longest row. */
-static spry_status find_longest_blocks(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader,
-                                       spry_error *err)
-{
-    const spry_arrays *csr = reader->csr;
-    const int64_t block = f->blocks.block, most = sizes_of(f->effort)->most_entries;
-    const int64_t first = f->lengths.longest_row / block * block;
-    const int64_t rows_end = first + block < csr->rows ? first + block : csr->rows;
-    const int64_t begin = spryi_offset_of(csr, first), all = spryi_offset_of(csr, rows_end) - begin;
-    const int64_t end = begin + (all < most ? all : most);
-    const int64_t range = spryi_want_entries(reader, begin, end);
-    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-    spryi_number_set_empty(set);
-    for (int64_t k = begin; k < end; k++)
-        f->longest_blocks += spryi_number_set_add(set, spryi_column_at(reader, range, k) / block);
-    return SPRY_OK;
-}
-
 /* ---- all of them ----------------------------------------------------------------------------------------- */
 
 /* What the parts of a look share; each writes members of f of its own. */
@@ -310,59 +276,61 @@ static spry_status look_at_tiles(const looker *l, spryi_column_reader *reader, s
     return status;
 }
 
-static spry_status look_at_packed(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status look_at_slots(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
+    (void)err;
     find_slots(l->f, reader->csr);
-    return spryi_packed_guess_of(&l->f->packed, reader, l->look->effort, err);
+    return SPRY_OK;
 }
 
-static spry_status look_at_blocks(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status look_at_relations(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
-    spryi_features *f = l->f;
-    spryi_number_set set;
-    SPRYI_OK_OR_RETURN(spryi_find_relations(&f->relations, reader, l->look->effort, err));
-    SPRYI_OK_OR_RETURN(find_blocks(reader, l->context, &f->blocks, f->relations.adjacent, (int64_t)f->lengths.longest,
-                                   l->look->effort, err));
-    if (f->blocks.block <= 1) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    const spry_status status = find_longest_blocks(f, &set, reader, err);
-    spryi_release(l->context, set.slots);
-    return status;
+    return spryi_find_relations(&l->f->relations, reader, l->look->effort, err);
 }
 
-static spry_status look_at_windows(const looker *l, spryi_column_reader *reader, spry_error *err)
+static spry_status guess(const looker *l, int index, spry_error *err)
 {
-    return spryi_windowed_guess_of(l->context, &l->f->windowed, reader, l->look->effort, err);
-}
-
-/* The longest first. */
-static const struct {
-    spry_status (*look)(const looker *l, spryi_column_reader *reader, spry_error *err);
-    int with_values;
-} parts[] = {{look_at_windows, 1}, {look_at_sectors, 0}, {look_at_packed, 0}, {look_at_blocks, 1}, {look_at_tiles, 0}};
-enum { PARTS = sizeof parts / sizeof *parts };
-
-typedef struct parts_job {
-    const looker *l;
-    spryi_memory_limit *limit; /* the caller's, for all threads */
-    spry_status status[PARTS];
-    spry_error why[PARTS];
-} parts_job;
-
-static spry_status look_at_part(const looker *l, int p, spry_error *err)
-{
-    spryi_column_reader reader = spryi_reader_on(l->device, parts[p].with_values ? &l->with_values : &l->csr);
-    const spry_status status = parts[p].look(l, &reader, err);
+    const spryi_estimator *e = spryi_estimated_at(index)->estimator;
+    spryi_column_reader reader = spryi_reader_on(l->device, e->guess_stores_ones ? &l->with_values : &l->csr);
+    const spry_status status = e->guess(l->context, &l->f->guesses[index], l->f, &reader, err);
     spryi_reader_close(&reader);
     return status;
 }
 
-static void run_part(void *argument, int p)
+/* Parts of an inspection, which threads process in parallel: first guesses of formats, then these. */
+static const struct {
+    spry_status (*look)(const looker *l, spryi_column_reader *reader, spry_error *err);
+    bool then_guesses; /* guesses that need relations follow */
+} parts[] = {{look_at_sectors, false}, {look_at_relations, true}, {look_at_slots, false}, {look_at_tiles, false}};
+enum { PARTS = sizeof parts / sizeof *parts, MOST_TASKS = PARTS + SPRYI_MOST_ESTIMATED };
+
+typedef struct parts_job {
+    const looker *l;
+    spryi_memory_limit *limit;         /* the caller's, for all threads */
+    int guesses[SPRYI_MOST_ESTIMATED]; /* indices of formats whose guesses are tasks */
+    int guess_count;
+    spry_status status[MOST_TASKS];
+    spry_error why[MOST_TASKS];
+} parts_job;
+
+static spry_status look_at_part(const looker *l, int p, spry_error *err)
+{
+    spryi_column_reader reader = spryi_reader_on(l->device, &l->csr);
+    spry_status status = parts[p].look(l, &reader, err);
+    spryi_reader_close(&reader);
+    for (int n = 0; parts[p].then_guesses && status == SPRY_OK && spryi_estimated_at(n); n++)
+        if (spryi_estimated_at(n)->estimator->guess && spryi_estimated_at(n)->estimator->guess_needs_relations)
+            status = guess(l, n, err);
+    return status;
+}
+
+static void run_task(void *argument, int t)
 {
     parts_job *job = argument;
     spryi_memory_limit *before = spryi_set_memory_limit(job->limit);
-    job->why[p] = (spry_error)SPRY_ERROR_INIT;
-    job->status[p] = look_at_part(job->l, p, &job->why[p]);
+    job->why[t] = (spry_error)SPRY_ERROR_INIT;
+    job->status[t] = t < job->guess_count ? guess(job->l, job->guesses[t], &job->why[t])
+                                          : look_at_part(job->l, t - job->guess_count, &job->why[t]);
     (void)spryi_set_memory_limit(before);
 }
 
@@ -389,8 +357,12 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
     *f = spryi_sizes_as_features(csr, look->vector_type);
     f->effort = look->effort;
     f->lengths = *lengths;
-    spryi_parallel(spryi_threads(context, csr->nnz) > 1 ? &context->pool : NULL, PARTS, run_part, &job);
-    for (int p = 0; p < PARTS; p++)
-        if (job.status[p] != SPRY_OK) return spryi_hand_on(err, &job.why[p]);
+    for (int n = 0; spryi_estimated_at(n); n++)
+        if (spryi_estimated_at(n)->estimator->guess && !spryi_estimated_at(n)->estimator->guess_needs_relations)
+            job.guesses[job.guess_count++] = n;
+    const int tasks = job.guess_count + PARTS;
+    spryi_parallel(spryi_threads(context, csr->nnz) > 1 ? &context->pool : NULL, tasks, run_task, &job);
+    for (int t = 0; t < tasks; t++)
+        if (job.status[t] != SPRY_OK) return spryi_hand_on(err, &job.why[t]);
     return SPRY_OK;
 }

@@ -178,8 +178,8 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
     *us = INFINITY;
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
-        if (strcmp(rates->format, "csr") != 0 || !rates->kernel) continue;
-        if (spryi_waits_for_rows(rates, &f->lengths)) continue;
+        if (strcmp(rates->format, SPRYI_BASELINE) != 0 || !rates->kernel) continue;
+        if (spryi_why_refused(rates, device, f, true)) continue;
         const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
@@ -270,96 +270,67 @@ static int is_of(const spryi_kernel *kernel, const spryi_estimate *e, const char
            (!e->kernel || strcmp(kernel->name, e->kernel) == 0);
 }
 
-/* How the kernels of an estimate on a kind of device take several columns at once. */
-typedef enum at_once { ONE_BY_ONE, BY_ROWS, EITHER_WAY } at_once;
-
-static at_once columns_taken(const spryi_estimate *e, const char *device, const spryi_features *f)
+static const spryi_estimator *estimator_of(const spryi_estimate *e)
 {
+    return spryi_estimated_at(e->index >= 0 ? e->index : 0)->estimator;
+}
+
+static spryi_product product_of(const spryi_estimate *e, const spryi_ranking *r)
+{
+    return spryi_product_of(e->index >= 0 ? e->index : 0, e->kernel, r->device, &r->features, true);
+}
+
+/* Returns how the kernels of an estimate multiply multiple vectors. */
+static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_ranking *r)
+{
+    const char *device = spryi_class_is_cpu(r->device) ? "cpu" : "cuda";
     const spryi_kernel *kernel;
-    at_once most = ONE_BY_ONE;
+    const spryi_product product = product_of(e, r);
+    spryi_vectors_way way = SPRYI_ONE_BY_ONE;
     for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++) {
         if (!is_of(kernel, e, device)) continue;
-        if ((kernel->several & SPRYI_OP_SPMV) != 0 && most == ONE_BY_ONE) most = BY_ROWS;
-        if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) most = EITHER_WAY;
+        if ((kernel->several & SPRYI_OP_SPMV) != 0 && way == SPRYI_ONE_BY_ONE) way = SPRYI_ROW_MAJOR;
+        if ((kernel->several_apart & SPRYI_OP_SPMV) != 0) way = SPRYI_ANY_LAYOUT;
     }
-    if (most < EITHER_WAY) return most;
-    if (strcmp(device, "cpu") == 0) /* csr, by its own rule (formats/csr/csr_apart.c) */
-        return f->scattered || f->lengths.mean > SPRYI_CSR_APART_MEAN ? BY_ROWS : most;
-    /* packed: rows that lie apart are read for each column, and where slices have indices it takes rows alone */
-    if (f->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)f->packed.block) return ONE_BY_ONE;
-    return f->packed.block <= 1 && f->packed.unmarked < 0.99 ? BY_ROWS : most;
+    return way == SPRYI_ANY_LAYOUT && estimator_of(e)->limit_way ? estimator_of(e)->limit_way(&product) : way;
 }
 
 /*
- * On a CPU: where the kernel takes columns at once the matrix is read once for all, or in place for each
- * SPRYI_CSR_APART columns. On two cores of a Zen 3 grids, finite elements and random geometric graphs of 8 columns took
- * 0.8 to 1.2 of the time of their bytes, 1.1 to 1.4 IN_PLACE, sell 1.3 to 1.7 times as long as csr, bsr 0.6 to 1.8
- * times and packed 1.7 to 3 times. With 2 to 16 columns row by row packed took 1.5 to 3.6 times as long as csr on one
- * thread of a Zen 3 and of a Xeon with AVX-512, few columns longer than one by one.
+ * Counts multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or once for each
+ * vectors_in_place column-major vectors. On two cores of a Zen 3, 8 vectors took 0.8 to 1.2 of the time of the bytes
+ * with csr on grids, finite elements and random geometric graphs, 1.1 to 1.4 IN_PLACE; sell took 1.3 to 1.7 times as
+ * long as csr, bsr 0.6 to 1.8 and packed 1.7 to 3 times. With 2 to 16 row-major vectors packed took 1.5 to 3.6 times
+ * as long as csr on one thread of a Zen 3 and of a Xeon with AVX-512.
  */
-static void count_on_cpu(spryi_estimate *e, at_once taken, const spryi_rank_request *q, double vectors, double moved)
+static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
+                         double moved)
 {
     static const double IN_PLACE = 1.35;
-    static const struct {
-        const char *format;
-        double beside;
-        int one_by_one; /* 1: rows, too, go one by one where that takes less */
-    } others[] = {{"sell", 1.5, 1}, {"bsr", 1.5, 1}, {"packed", 3, 0}};
+    const spryi_estimator *own = estimator_of(e);
     const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
-    const int in_place = taken == EITHER_WAY && !q->row_major;
-    const double passes = in_place ? ceil(columns / SPRYI_CSR_APART) : 1;
-    double beside = in_place ? IN_PLACE : 1;
-    int one_by_one = 1;
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (strcmp(e->format, others[k].format) == 0) {
-            beside = others[k].beside;
-            one_by_one = others[k].one_by_one || !q->row_major;
-        }
+    const int in_place = way == SPRYI_ANY_LAYOUT && !q->row_major;
+    const double passes = in_place ? ceil(columns / own->vectors_in_place) : 1;
+    const double factor = own->cpu_vectors_factor > 0 ? own->cpu_vectors_factor : in_place ? IN_PLACE : 1;
+    const int one_by_one = !own->always_together || !q->row_major;
     const double bytes = matrix * passes / columns + vectors;
-    const double us = e->us * (beside * bytes + moved) / (matrix + vectors);
+    const double us = e->us * (factor * bytes + moved) / (matrix + vectors);
     e->us = columns * (one_by_one ? fmin(e->us, us) : us);
     e->bytes = columns * (bytes + moved);
 }
 
 /*
- * Of products with several columns on an H200: what they take of the time to stream the matrix, for an entry and for a
- * row (1e-6 us), of the time to stream x and y, bytes of x a us that the first-level caches deliver, 1e-6 us a sector
- * of x where columns are scattered, and `odd`: times all of it where rows of x are not pieces of 16 bytes. Fitted to a
- * grid, finite elements, a random geometric graph and a road network with 2 to 64 columns, f32 and f64: measured times
- * are 0.8 to 1.4 of these, most 0.9 to 1.15.
+ * Counts multiple vectors on a GPU, for a kernel that multiplies them together. The rates were fitted to a grid, finite
+ * elements, a random geometric graph and a road network with 2 to 64 vectors, f32 and f64: measured times are 0.8 to
+ * 1.4 of these, most 0.9 to 1.15.
  */
-typedef struct columns_rates {
-    const char *format;
-    double matrix, entry, row, vectors, x, sector, odd;
-} columns_rates;
-
-static columns_rates rates_of_columns(const spryi_estimate *e, const spryi_features *f)
-{
-    static const columns_rates rates[] = {{"csr", 0, 6.7, 0, 1.05, 2.3e7, 5, 1.2},
-                                          {"sell", 1, 0, 4.9, 1.06, 2e7, 6.5, 1.25},
-                                          {"bsr", 1.2, 0, 4.9, 1, 1.4e7, 9, 1.5},
-                                          {"packed", 0.68, 0, 10.7, 0.97, 1.8e7, 7.5, 1.5}};
-    static const double INDEXED = 1.75, BLOCKS = 2.9e7, ODD_BLOCKS = 2.3; /* of packed, where it has such slices */
-    size_t k = 0;
-    while (k + 1 < sizeof rates / sizeof *rates && strcmp(e->format, rates[k].format) != 0) k++;
-    columns_rates own = rates[k];
-    if (strcmp(own.format, "packed") != 0) return own;
-    if (f->packed.block > 1) {
-        own.x = BLOCKS;
-        own.odd = ODD_BLOCKS;
-    } else {
-        own.entry = INDEXED * (1 - f->packed.unmarked);
-    }
-    return own;
-}
-
-/* On a GPU, by a kernel that takes columns at once. */
-static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_features *f, double vectors,
+static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_ranking *ranking, double vectors,
                          double moved)
 {
     static const double MEMORY = 4.1e6, CSR_THERE = 3.023e6; /* of a H200, bytes a us, copied and of csr */
-    static const double SECTOR = 32, A_STEP = 0.15;          /* bytes; us that an entry of a row takes its thread */
-    const columns_rates r = rates_of_columns(e, f);
+    static const double SECTOR = 32;                         /* bytes */
+    const spryi_features *f = &ranking->features;
+    const spryi_product product = product_of(e, ranking);
+    const spryi_vectors_rates r = estimator_of(e)->vectors_rates(&product);
     const double faster = q->device->rates[0].memory / CSR_THERE, columns = (double)q->columns;
     const double n = (double)f->nnz, x_bytes = columns * (double)f->number_bytes, matrix = fmax(e->bytes - vectors, 0);
     const int is_odd = q->columns != 2 && q->columns * f->number_bytes % 16 != 0;
@@ -368,8 +339,7 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
     if (f->scattered) near = fmax(near, 1e-6 * n * ceil(x_bytes / SECTOR) * r.sector);
     if (f->scattered) entries = hypot(entries, near) - near; /* they overlap there */
     const double us = entries + near + (r.vectors * vectors + moved) * columns / MEMORY;
-    const double chain = strcmp(e->format, "csr") == 0 ? 0 : A_STEP * f->lengths.longest;
-    e->us = fmax((is_odd ? r.odd : 1) * us, chain) / faster + q->device->rates[0].launch;
+    e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster + q->device->rates[0].launch;
     e->bytes = matrix + columns * (vectors + moved);
 }
 
@@ -387,17 +357,17 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
         if (!(e->us > 0)) continue; /* refused without a prediction */
-        const at_once taken = columns_taken(e, on_cpu ? "cpu" : "cuda", &r->features);
+        const spryi_vectors_way way = vectors_way(e, r);
         double moved = 0; /* vectors, beside x and y */
-        if (taken == ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
-        if (taken == BY_ROWS && !q->row_major) moved = INTO_ROWS * vectors;
-        if (taken == ONE_BY_ONE) {
+        if (way == SPRYI_ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
+        if (way == SPRYI_ROW_MAJOR && !q->row_major) moved = INTO_ROWS * vectors;
+        if (way == SPRYI_ONE_BY_ONE) {
             e->us = (double)q->columns * (e->us + moved / csr_rate);
             e->bytes = (double)q->columns * (e->bytes + moved);
         } else if (on_cpu) {
-            count_on_cpu(e, taken, q, vectors, moved);
+            count_on_cpu(e, way, q, vectors, moved);
         } else {
-            count_on_gpu(e, q, &r->features, vectors, moved);
+            count_on_gpu(e, q, r, vectors, moved);
         }
     }
 }
@@ -417,21 +387,12 @@ static void refuse_types(spryi_ranking *r, const spryi_rank_request *q)
     }
 }
 
-/* Rates of processors are those of kernels with vector registers; packed in plain C keeps its sums in memory. */
-static void refuse_plain_c(spryi_ranking *r, const spryi_rank_request *q)
-{
-    if (!spryi_class_is_cpu(q->device) || q->A->context->simd > SPRYI_PORTABLE) return;
-    for (int k = 0; k < r->count; k++)
-        if (strcmp(r->list[k].format, "packed") == 0 && !r->list[k].refused)
-            r->list[k].refused = "without AVX2 its kernel is slower than its rates tell";
-}
-
 static void find_least(spryi_ranking *r)
 {
     double least = INFINITY, least_csr = INFINITY;
     for (int k = 0; k < r->allowed; k++) {
         const double total = r->list[k].setup_us + (double)r->calls * r->list[k].us;
-        const int is_csr = strcmp(r->list[k].format, "csr") == 0;
+        const int is_csr = strcmp(r->list[k].format, SPRYI_BASELINE) == 0;
         if (is_csr && total < least_csr) r->csr = k;
         if (is_csr && total < least_csr) least_csr = total;
         if (total < least) r->taken = k;
@@ -456,10 +417,9 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
-    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
+    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads, A->context->simd > SPRYI_PORTABLE);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);
-    refuse_plain_c(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);

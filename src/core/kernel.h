@@ -30,6 +30,20 @@ typedef struct spryi_parameter {
 
 enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
+/* The format that others are compared with, and that replaces a format which does not fit in memory. */
+#define SPRYI_BASELINE "csr"
+
+/* Answers of the decision tree of Sparse Methods (choose/choose.c). Each chooses one format. */
+typedef enum spryi_tree_answer {
+    SPRYI_TREE_COLUMNS = 1 << 0,       /* column operations */
+    SPRYI_TREE_MEMORY = 1 << 1,        /* memory-constrained */
+    SPRYI_TREE_UNPREDICTABLE = 1 << 2, /* the caller says so */
+    SPRYI_TREE_UNIFORM = 1 << 3,       /* rows of one length */
+    SPRYI_TREE_FEW_LONG = 1 << 4,      /* rows of one length and a few long ones */
+    SPRYI_TREE_VERY_SPARSE = 1 << 5,
+    SPRYI_TREE_OTHER = 1 << 6
+} spryi_tree_answer;
+
 /* How large the samples are that a format's guesses rest on. */
 typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;
 
@@ -192,6 +206,10 @@ typedef struct spryi_format {
     int (*sections)(void *storage, spryi_section *sections);
     /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
     spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
+    unsigned tree_answers; /* SPRYI_TREE_ bits that choose this format */
+    /* Returns the default kernel on a GPU for this matrix. NULL: the last in the list. */
+    const char *(*gpu_kernel)(const spry_matrix *A, const int64_t *parameters);
+    const struct spryi_estimator *estimator; /* core/estimate.h; NULL: the format is never chosen by cost */
     int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
 } spryi_format;
 

@@ -17,7 +17,7 @@ typedef struct spryi_format_rates {
     double cached, memory;     /* bytes streamed from the last cache, and from memory */
     double gather, near;       /* bytes of sectors that warps, and that neighbouring rows together, gather, */
     double far;                /* and of the latter those far from the diagonal */
-    double step, slice, block; /* us of a step, of 32 rows or of one, and of a block: cost_gpu.c, cost_cpu.c */
+    double step, slice, block; /* us of a step, of 32 rows or of one, and of a block: <family>_work.c */
     double ragged, column;     /* us of a slot that not all rows of a slice have, and of a number of x staged */
     double chain;              /* us of an entry of the longest row */
     double uneven, holes;      /* shares added by the deviation of row lengths, and by blocks with holes */
@@ -27,6 +27,12 @@ typedef struct spryi_format_rates {
     double setup_row;          /* rows, */
     double setup_value;        /* and bytes of values */
 } spryi_format_rates;
+
+/* Rates of a format in a table of choose/rates.c. */
+typedef struct spryi_rates_row {
+    const char *table;
+    spryi_format_rates rates;
+} spryi_rates_row;
 
 enum { SPRYI_MOST_RATES = 20 };
 

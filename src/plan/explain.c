@@ -295,69 +295,45 @@ void spry_explanation_destroy(spry_explanation *e)
 
 /* ---- features of the ranking, by name ---- */
 
-typedef struct feature_text {
-    const char *name, *text;
-} feature_text;
+enum { GENERAL_FEATURES = 17, MOST_FEATURES = GENERAL_FEATURES + SPRYI_MOST_ESTIMATED * SPRYI_MOST_FAMILY_FEATURES };
 
-static const feature_text feature_texts[] =
-    {{"mean_row", "entries of the mean row"},
-     {"longest_row", "entries of the longest row"},
-     {"deviation", "deviation of row lengths, as a share of their mean"},
-     {"body_deviation", "the same without the longest hundredth of the rows"},
-     {"empty_rows", "share of the rows"},
-     {"variance", "of row lengths; regular: at most 10"},
-     {"median_row", "entries that half of the rows do not pass"},
-     {"row_90", "the same of nine tenths of the rows"},
-     {"row_99", "the same of 99 hundredths"},
-     {"ell_slots", "slots an entry of ell, all rows as long as the longest"},
-     {"hyb_rest", "share of entries beyond the mean row, which hyb keeps as coo"},
-     {"slots", "slots an entry, of slices of 32 rows sorted by length among 256"},
-     {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet"},
-     {"warp_sectors", "the same of 32 entries that follow each other"},
-     {"near_sectors", "the same of 128 rows that follow each other"},
-     {"far_sectors", "those of these over 512 KB of x from the diagonal"},
-     {"adjacent", "share of entries whose right neighbour is an entry too"},
-     {"repeated", "share of entries whose columns follow from the row before"},
-     {"block", "side of the blocks that a sample finds; 1: none that save bytes"},
-     {"block_bytes", "bytes an entry of bsr with them"},
-     {"packed_bytes", "bytes an entry of packed"},
-     {"packed_strided", "share of packed's slices that are of diagonals"},
-     {"window_columns", "numbers of x an entry that windows stage"},
-     {"window_group", "rows of one pattern, the median"},
-     {"scattered", "1: neighbouring entries gather x from all over"}};
-
-enum { FEATURES = sizeof feature_texts / sizeof *feature_texts };
-
-static double feature_value(const spryi_features *f, int index)
+static int list_general(spryi_feature_value *list, const spryi_features *f)
 {
-    const double nnz = f->nnz > 0 ? (double)f->nnz : 1;
     const spryi_row_profile *rows = &f->lengths;
-    const double values[FEATURES] = {rows->mean,
-                                     rows->longest,
-                                     rows->deviation,
-                                     rows->body_deviation,
-                                     rows->empty,
-                                     rows->variance,
-                                     rows->quantiles[0],
-                                     rows->quantiles[1],
-                                     rows->quantiles[2],
-                                     (double)f->rows * rows->longest / nnz,
-                                     rows->beyond_mean / nnz,
-                                     f->slots,
-                                     f->slot_sectors,
-                                     f->warp_sectors,
-                                     f->near_sectors,
-                                     f->far_sectors,
-                                     f->relations.adjacent,
-                                     f->relations.repeated,
-                                     (double)f->blocks.block,
-                                     f->blocks.bytes / nnz,
-                                     f->packed.bytes,
-                                     f->packed.strided,
-                                     f->windowed.columns,
-                                     (double)f->windowed.group,
-                                     f->scattered};
-    return values[index];
+    const spryi_feature_value general[] =
+        {{"mean_row", "entries of the mean row", rows->mean},
+         {"longest_row", "entries of the longest row", rows->longest},
+         {"deviation", "deviation of row lengths, as a share of their mean", rows->deviation},
+         {"body_deviation", "the same without the longest hundredth of the rows", rows->body_deviation},
+         {"empty_rows", "share of the rows", rows->empty},
+         {"variance", "of row lengths; regular: at most 10", rows->variance},
+         {"median_row", "entries that half of the rows do not pass", rows->quantiles[0]},
+         {"row_90", "the same of nine tenths of the rows", rows->quantiles[1]},
+         {"row_99", "the same of 99 hundredths", rows->quantiles[2]},
+         {"slots", "slots an entry, of slices of 32 rows sorted by length among 256", f->slots},
+         {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet", f->slot_sectors},
+         {"warp_sectors", "the same of 32 entries that follow each other", f->warp_sectors},
+         {"near_sectors", "the same of 128 rows that follow each other", f->near_sectors},
+         {"far_sectors", "those of these over 512 KB of x from the diagonal", f->far_sectors},
+         {"adjacent", "share of entries whose right neighbour is an entry too", f->relations.adjacent},
+         {"repeated", "share of entries whose columns follow from the row before", f->relations.repeated},
+         {"scattered", "1: neighbouring entries gather x from all over", f->scattered}};
+    _Static_assert(sizeof general / sizeof *general == GENERAL_FEATURES, "all of them");
+    memcpy(list, general, sizeof general);
+    return GENERAL_FEATURES;
+}
+
+/* Lists the features of the ranking, the families' last. Returns their number. */
+static int list_features(spryi_feature_value list[MOST_FEATURES], const spry_explanation *e)
+{
+    const spryi_features *f = &e->ranking.features;
+    if (e->ranking.count == 0) return 0;
+    int count = list_general(list, f);
+    for (int n = 0; spryi_estimated_at(n); n++) {
+        const spryi_estimator *own = spryi_estimated_at(n)->estimator;
+        if (own->report) count += own->report(&list[count], f, &f->guesses[n]);
+    }
+    return count;
 }
 
 /* ---- the functions ---- */
@@ -367,6 +343,7 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
     if (!e || !info) return spryi_fail_missing(err, !e ? "explanation" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_device_class *c = e->ranking.device;
+    spryi_feature_value list[MOST_FEATURES];
     const spry_explanation_info told = {.struct_size = sizeof told,
                                         .device_class = c->name,
                                         .fitted = c->fitted,
@@ -377,7 +354,7 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
                                         .threads = spryi_class_is_cpu(c) ? e->ranking.threads : 0,
                                         .candidates = e->candidates,
                                         .kernel = e->choice.kernel ? e->choice.kernel : "",
-                                        .features = e->ranking.count > 0 ? FEATURES : 0};
+                                        .features = list_features(list, e)};
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }
@@ -438,11 +415,12 @@ spry_status spry_explanation_get_feature(const spry_explanation *e, spry_feature
 {
     if (!e || !feature) return spryi_fail_missing(err, !e ? "explanation" : "feature");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(feature, err));
-    SPRYI_OK_OR_RETURN(check_index(index, e->ranking.count > 0 ? FEATURES : 0, err));
+    spryi_feature_value list[MOST_FEATURES];
+    SPRYI_OK_OR_RETURN(check_index(index, list_features(list, e), err));
     const spry_feature told = {.struct_size = sizeof told,
-                               .name = feature_texts[index].name,
-                               .text = feature_texts[index].text,
-                               .value = feature_value(&e->ranking.features, index)};
+                               .name = list[index].name,
+                               .text = list[index].text,
+                               .value = list[index].value};
     SPRYI_GIVE(feature, &told);
     return SPRY_OK;
 }

@@ -107,7 +107,8 @@ static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *
     const spryi_device *d = plan->device;
     const spryi_selection_request request = request_for(plan, o);
     const char *reason;
-    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, plan->parameters, d->driver);
+    if (!suits && plan->format->gpu_kernel && d->driver->massively_parallel)
+        suits = plan->format->gpu_kernel(plan->A, plan->parameters);
     spry_status status = spryi_select_kernel(d, &plan->kernel, plan->format, suits, &request, err);
     if (status == SPRY_OK) d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     return status;

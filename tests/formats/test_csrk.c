@@ -4,7 +4,6 @@
  */
 #include "support.h"
 
-#include "choose/choose.h"
 #include "core/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
@@ -257,12 +256,9 @@ static void test_choice_of_kernel(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
     assert_int_equal(80, A->a.nnz);
-    assert_string_equal("csr3_gpuspmv3_cuda",
-                        spryi_choose_kernel(A, &spryi_format_csr3, mean, spryi_driver_named("cuda")));
-    assert_string_equal("csr3_gpuspmv35_cuda",
-                        spryi_choose_kernel(B, &spryi_format_csr3, mean, spryi_driver_named("cuda")));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, mean, spryi_driver_named("cpu")));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, mean, spryi_driver_named("cuda")));
+    assert_string_equal("csr3_gpuspmv3_cuda", spryi_format_csr3.gpu_kernel(A, mean));
+    assert_string_equal("csr3_gpuspmv35_cuda", spryi_format_csr3.gpu_kernel(B, mean));
+    assert_null(spryi_format_csr2.gpu_kernel);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_context_destroy(context);
@@ -291,8 +287,7 @@ static void test_by_longest(void **state)
         spryi_csrk_case which;
         assert_int_equal(SPRY_OK, spryi_csrk_find_case(&which, SPRYI_CSRK_BY_LONGEST, &A->a, NULL));
         assert_int_equal(cases[c].which, which);
-        assert_string_equal(cases[c].kernel,
-                            spryi_choose_kernel(A, &spryi_format_csr3, by, spryi_driver_named("cuda")));
+        assert_string_equal(cases[c].kernel, spryi_format_csr3.gpu_kernel(A, by));
         spry_spmv_plan *plan = plan_in(context, A, "csr3:tuning=volta:by=longest", NULL, SPRY_NO_TRANSPOSE);
         spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);

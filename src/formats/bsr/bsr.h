@@ -54,6 +54,7 @@ typedef struct spryi_bsr {
 } spryi_bsr;
 
 extern const spryi_format spryi_format_bsr;
+extern const struct spryi_estimator spryi_bsr_estimator; /* bsr_work.c */
 extern const spryi_kernel spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
 extern const spryi_kernel spryi_bsr_blocks_cuda;
 

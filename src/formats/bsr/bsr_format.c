@@ -209,4 +209,5 @@ const spryi_format spryi_format_bsr = {
     .storage_size = sizeof(spryi_bsr),
     .sections = sections,
     .check = check,
+    .estimator = &spryi_bsr_estimator,
 };

@@ -29,4 +29,5 @@ typedef struct spryi_coo {
 } spryi_coo;
 
 extern const spryi_format spryi_format_coo;
+extern const struct spryi_estimator spryi_coo_estimator; /* coo_work.c */
 extern const spryi_kernel spryi_coo_portable_cpu, spryi_coo_segmented_cuda;

@@ -141,4 +141,6 @@ const spryi_format spryi_format_coo = {
     .arrays = arrays,
     .storage_size = sizeof(spryi_coo),
     .device_sections = device_sections,
+    .estimator = &spryi_coo_estimator,
+    .tree_answers = SPRYI_TREE_VERY_SPARSE,
 };

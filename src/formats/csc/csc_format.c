@@ -75,4 +75,5 @@ const spryi_format spryi_format_csc = {
     .arrays = spryi_csr_arrays,
     .storage_size = sizeof(spryi_csr),
     .device_sections = spryi_csr_device_sections,
+    .tree_answers = SPRYI_TREE_COLUMNS,
 };

@@ -46,6 +46,7 @@ typedef struct spryi_csr {
 } spryi_csr;
 
 extern const spryi_format spryi_format_csr;
+extern const struct spryi_estimator spryi_csr_estimator; /* csr_work.c */
 /* Parameters of kernels, by their places in the kernels' lists. */
 enum { SPRYI_CSR_LANES };                        /* of csr_vector_cuda */
 enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* of csr_adaptive_cuda and csr_adaptive_atomic_cuda */

@@ -202,4 +202,6 @@ const spryi_format spryi_format_csr = {
     .workspace_bytes = spryi_csr_workspace_bytes,
     .borrows_values = spryi_csr_borrows_values,
     .arrays = spryi_csr_arrays,
+    .estimator = &spryi_csr_estimator,
+    .tree_answers = SPRYI_TREE_MEMORY | SPRYI_TREE_OTHER,
 };

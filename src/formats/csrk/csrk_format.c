@@ -200,6 +200,17 @@ const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
 const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
 const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
 
+/*
+ * Returns the kernel that the paper's rule chooses: GPUSpMV-3 for up to 8 entries a row on average, else GPUSpMV-3.5.
+ * Parameters may ask for the longest row instead of the mean. If the rows are not in host memory, it is GPUSpMV-3.5.
+ */
+static const char *gpu_kernel(const spry_matrix *A, const int64_t *parameters)
+{
+    spryi_csrk_case which;
+    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_CSRK_CASE_2;
+    return which == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
+}
+
 const spryi_format spryi_format_csr2 = {
     .name = "csr2",
     .title = "CSR-2: super-rows over CSR",
@@ -227,6 +238,7 @@ const spryi_format spryi_format_csr3 = {
     .predict = predict_3,
     .build = build_3,
     SHARED,
+    .gpu_kernel = gpu_kernel,
 };
 
 const spryi_format spryi_format_csr4 = {

@@ -44,6 +44,7 @@ typedef struct spryi_ell {
 } spryi_ell;
 
 extern const spryi_format spryi_format_ell;
+extern const struct spryi_estimator spryi_ell_estimator; /* ell_work.c */
 extern const spryi_kernel spryi_ell_portable_cpu, spryi_ell_avx2_cpu, spryi_ell_avx512_cpu;
 extern const spryi_kernel spryi_ell_slots_cuda;
 

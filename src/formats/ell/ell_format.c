@@ -147,4 +147,6 @@ const spryi_format spryi_format_ell = {
     .transposed_apart = 1,
     .sections = spryi_ell_list,
     .check = check,
+    .estimator = &spryi_ell_estimator,
+    .tree_answers = SPRYI_TREE_UNIFORM,
 };

@@ -24,6 +24,7 @@ typedef struct spryi_hyb {
 } spryi_hyb;
 
 extern const spryi_format spryi_format_hyb;
+extern const struct spryi_estimator spryi_hyb_estimator; /* hyb_work.c */
 extern const spryi_kernel spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
 extern const spryi_kernel spryi_hyb_segmented_cuda;
 

@@ -139,4 +139,6 @@ const spryi_format spryi_format_hyb = {
     .transposed_apart = 1,
     .sections = spryi_hyb_list,
     .check = check,
+    .estimator = &spryi_hyb_estimator,
+    .tree_answers = SPRYI_TREE_UNPREDICTABLE | SPRYI_TREE_FEW_LONG,
 };

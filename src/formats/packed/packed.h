@@ -111,6 +111,7 @@ typedef struct spryi_packed {
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;
+extern const struct spryi_estimator spryi_packed_estimator; /* packed_work.c */
 extern const spryi_kernel spryi_packed_portable_cpu, spryi_packed_slices_cuda;
 extern const spryi_kernel spryi_packed_avx2_cpu, spryi_packed_avx512_cpu;
 

@@ -202,4 +202,5 @@ const spryi_format spryi_format_packed = {
     .transposed_apart = 1,
     .sections = sections,
     .check = check,
+    .estimator = &spryi_packed_estimator,
 };

@@ -48,5 +48,6 @@ typedef struct spryi_scoo {
 enum { SPRYI_SCOO_LANES };
 
 extern const spryi_format spryi_format_scoo;
+extern const struct spryi_estimator spryi_scoo_estimator; /* scoo_work.c */
 extern const spryi_kernel spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;

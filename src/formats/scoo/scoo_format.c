@@ -308,4 +308,5 @@ const spryi_format spryi_format_scoo = {
     .storage_size = sizeof(spryi_scoo),
     .sections = sections,
     .check = check,
+    .estimator = &spryi_scoo_estimator,
 };

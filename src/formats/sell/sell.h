@@ -50,6 +50,7 @@ typedef struct spryi_sell {
 } spryi_sell;
 
 extern const spryi_format spryi_format_sell;
+extern const struct spryi_estimator spryi_sell_estimator; /* sell_work.c */
 extern const spryi_kernel spryi_sell_portable_cpu, spryi_sell_avx2_cpu, spryi_sell_avx512_cpu;
 extern const spryi_kernel spryi_sell_chunks_cuda;
 

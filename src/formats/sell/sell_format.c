@@ -199,4 +199,5 @@ const spryi_format spryi_format_sell = {
     .transposed_apart = 1,
     .sections = spryi_sell_list,
     .check = check,
+    .estimator = &spryi_sell_estimator,
 };

@@ -102,6 +102,7 @@ typedef struct spryi_swept {
 #endif
 
 extern const spryi_format spryi_format_swept;
+extern const struct spryi_estimator spryi_swept_estimator; /* swept_work.c */
 extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
 /* Groups of a batch, and slots of a thread in it, 16 bytes of values or of indices; and of a type, as a constant. */

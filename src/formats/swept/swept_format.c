@@ -30,4 +30,5 @@ const spryi_format spryi_format_swept = {
     .to_csr = spryi_swept_to_csr,
     .storage_size = sizeof(spryi_swept),
     .device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
+    .estimator = &spryi_swept_estimator,
 };

@@ -117,6 +117,7 @@ typedef struct spryi_windowed {
 } spryi_windowed;
 
 extern const spryi_format spryi_format_windowed;
+extern const struct spryi_estimator spryi_windowed_estimator; /* windowed_work.c */
 extern const spryi_kernel spryi_windowed_portable_cpu, spryi_windowed_staged_cuda;
 extern const spryi_kernel spryi_windowed_avx2_cpu, spryi_windowed_avx512_cpu;
 

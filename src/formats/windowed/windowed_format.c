@@ -302,4 +302,5 @@ const spryi_format spryi_format_windowed = {
     .device_sections = device_sections,
     .sections = sections,
     .check = check,
+    .estimator = &spryi_windowed_estimator,
 };

@@ -1,0 +1,161 @@
+/*
+ * How the choice among formats predicts the time of a product.
+ *
+ * The choice inspects a matrix and computes its features. A family of formats computes from the features the work of a
+ * product in its format (spryi_estimator, defined in <family>_work.c). The choice computes the time of the work from
+ * the rates of a class of devices (choose/cost.c). A format without an estimator is never chosen by cost.
+ */
+#ifndef SPRYI_ESTIMATE_H
+#define SPRYI_ESTIMATE_H
+
+#include "core/columns.h"
+#include "core/kernel.h"
+#include "core/rates.h"
+
+#include <stdbool.h>
+
+/* Lengths of the rows of a matrix. */
+typedef struct spryi_row_profile {
+    double mean, longest;  /* entries */
+    int64_t longest_row;   /* index of a row of that length */
+    double deviation;      /* standard deviation over mean */
+    double body_deviation; /* deviation without the longest hundredth of the rows */
+    double empty;          /* share of rows without entries */
+    double long_rows;      /* number of rows over SPRYI_LONG_ROW times the mean */
+    double excess;         /* entries of these rows beyond that length */
+    double beyond_mean;    /* entries of all rows beyond the rounded mean */
+    double variance;
+    double quantiles[3]; /* median, 90th and 99th percentile */
+} spryi_row_profile;
+
+#define SPRYI_VECTORS_STEP_US 0.15 /* us per entry of the longest row, in kernels with a thread per row and vector */
+#define SPRYI_LONG_ROW 8           /* times the mean */
+#define SPRYI_UNIFORM 0.5          /* largest body_deviation of uniform rows */
+
+/* Similarity of neighbouring rows: shares of all entries. */
+typedef struct spryi_row_relations {
+    double adjacent; /* entries whose right neighbour is an entry */
+    double repeated; /* entries of rows with the columns of the row before, or all columns one further */
+    double moved;    /* entries of rows with all columns one further */
+} spryi_row_relations;
+
+enum { SPRYI_MOST_ESTIMATED = 12, SPRYI_GUESS_BYTES = 128 };
+
+/* Result of a format's guess: a struct of the family. */
+typedef union spryi_guess {
+    double align;
+    char bytes[SPRYI_GUESS_BYTES];
+} spryi_guess;
+
+/* Features of a CSR matrix. A sector is 32 bytes of x. */
+typedef struct spryi_features {
+    spryi_effort effort;
+    int64_t rows, cols, nnz;
+    int value_bytes;  /* 0: the matrix is a pattern */
+    int stored_bytes; /* of a value in formats that store the ones of a pattern */
+    int number_bytes; /* of an element of x and y */
+    int index_bytes, offset_bytes;
+    spryi_row_profile lengths;
+    spryi_row_relations relations;
+    double slots;        /* per entry, in slices of 32 rows sorted by length within 256 rows */
+    double ragged;       /* share of these slots that some rows of the slice lack */
+    double slot_sectors; /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
+    double warp_sectors; /* per entry: distinct sectors that 32 consecutive entries read */
+    double near_sectors; /* per entry: distinct sectors that 128 consecutive rows read */
+    double far_sectors;  /* those of near_sectors over 512 KB of x from the diagonal */
+    bool scattered;      /* neighbouring entries read sectors all over x */
+    spryi_guess guesses[SPRYI_MOST_ESTIMATED]; /* by the format's index, spryi_estimated_index */
+} spryi_features;
+
+/* Bytes of x and y. */
+static inline double spryi_vector_bytes(const spryi_features *f)
+{
+    return (double)(f->rows + f->cols) * f->number_bytes;
+}
+
+/* Work of one product: bytes streamed, sectors gathered, and the counts that the rates of the same names multiply. */
+typedef struct spryi_work {
+    double bytes, sectors, near, far, steps, slices, blocks, ragged, columns, chain, uneven, holes, longest, heaviest;
+    bool ahead;   /* prefetching hides a part of the streaming */
+    bool unknown; /* the features do not determine the work; the members are a substitute for fits */
+} spryi_work;
+
+/* Returns why a format with so many slots per entry is refused; the padding guard refuses 3 and more. */
+static inline const char *spryi_why_padded(double slots)
+{
+    return slots > 2.5 ? "over 2.5 slots an entry: padding" : NULL;
+}
+
+/* Work that all GPU kernels by rows have. */
+static inline spryi_work spryi_gpu_row_work(const spryi_features *f)
+{
+    enum { LANES = 32 };
+    const double n = (double)f->nnz;
+    return (spryi_work){.near = f->near_sectors * n,
+                        .steps = n / LANES,
+                        .slices = (double)f->rows / LANES,
+                        .uneven = f->lengths.body_deviation};
+}
+
+/* A product in a format, which an estimator answers questions about. */
+typedef struct spryi_product {
+    const spryi_features *features;
+    const void *guess;  /* what the format's guess wrote; zeros if it has none */
+    const char *kernel; /* NULL: the format's default kernel */
+    double cache_bytes; /* of the device's last cache */
+    bool on_gpu;
+    bool vectorized; /* the CPU has AVX2 */
+} spryi_product;
+
+/* How a kernel multiplies multiple vectors. */
+typedef enum spryi_vectors_way {
+    SPRYI_ONE_BY_ONE, /* a product per vector */
+    SPRYI_ROW_MAJOR,  /* together, if they are stored row-major */
+    SPRYI_ANY_LAYOUT  /* together, in any layout */
+} spryi_vectors_way;
+
+/* Rates of a GPU product with multiple vectors, fitted to an H200. */
+typedef struct spryi_vectors_rates {
+    double matrix;     /* times the time to stream the matrix */
+    double entry, row; /* 1e-6 us per entry and per row */
+    double vectors;    /* times the time to stream x and y */
+    double x;          /* bytes of x per us that first-level caches deliver */
+    double sector;     /* 1e-6 us per sector of x, if columns are scattered */
+    double odd;        /* times the total, if rows of x are no multiple of 16 bytes */
+    double step;       /* us per entry of the longest row */
+} spryi_vectors_rates;
+
+/* A feature that explain reports. */
+typedef struct spryi_feature_value {
+    const char *name, *text;
+    double value;
+} spryi_feature_value;
+
+enum { SPRYI_CPU, SPRYI_GPU, SPRYI_DEVICE_KINDS, SPRYI_MOST_FAMILY_FEATURES = 4 };
+
+/* What a family contributes to the choice, for one format. */
+typedef struct spryi_estimator {
+    const spryi_rates_row *rates; /* the last row has the table NULL */
+    /* Computes the work of a product. NULL: the format is not ranked on that kind of device. */
+    spryi_work (*work[SPRYI_DEVICE_KINDS])(const spryi_product *product);
+    /* Returns why the format is not suitable, for people; NULL if it is suitable. NULL: it always is. */
+    const char *(*why_not)(const spryi_product *product);
+    /* Inspects a sample of the matrix and writes the family's struct to guess, which is zero. NULL: none. */
+    spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
+                         spryi_column_reader *reader, spry_error *err);
+    bool guess_stores_ones;     /* the reader's matrix has the value type of a pattern's ones */
+    bool guess_needs_relations; /* features->relations must be known before the guess */
+    /* Writes the format's parameters that the guess found. NULL: the format decides. */
+    void (*set_parameters)(int64_t *parameters, const void *guess);
+    /* Writes at most SPRYI_MOST_FAMILY_FEATURES features and returns their number. NULL: none. */
+    int (*report)(spryi_feature_value *list, const spryi_features *features, const void *guess);
+
+    /* Products with multiple vectors. */
+    spryi_vectors_way (*limit_way)(const spryi_product *product); /* restricts SPRYI_ANY_LAYOUT; NULL: no restriction */
+    int vectors_in_place;      /* column-major vectors that a CPU kernel multiplies together; 0: none */
+    double cpu_vectors_factor; /* CPU time over the time of the bytes; 0: 1 */
+    bool always_together;      /* CPU kernels never multiply row-major vectors one by one */
+    spryi_vectors_rates (*vectors_rates)(const spryi_product *product); /* GPU; NULL: no kernel multiplies together */
+} spryi_estimator;
+
+#endif

@@ -1,0 +1,252 @@
+/* The work of csr's products, by kernel, and their rates. */
+#include "core/estimate.h"
+#include "formats/csr/csr.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * The chain of csr_merge_cuda was set by hand, from a matrix of 400 000 rows of which 600 have entries: a fit gives
+ * little weight to a kernel that is five times slower than others.
+ */
+static const spryi_rates_row rates[] = {
+    {"hopper",
+     {.format = "csr",
+      .kernel = "csr_merge_cuda",
+      .launch = 2.89,
+      .sharp = 1.982,
+      .cached = 3.15e6,
+      .memory = 3.023e6,
+      .gather = 1.502e7,
+      .near = 4.48e6,
+      .step = 2.071e-6,
+      .slice = 3.508e-6,
+      .chain = 0.35,
+      .uneven = 0.05059,
+      .setup = 42,
+      .setup_entry = 5,
+      .setup_value = 0.1906}},
+    {"hopper",
+     {.format = "csr",
+      .kernel = "csr_adaptive_cuda",
+      .launch = 3.98,
+      .sharp = 1.627,
+      .cached = 2.882e6,
+      .memory = 3.213e6,
+      .gather = 1.942e7,
+      .near = 4.273e6,
+      .step = 2.075e-6,
+      .slice = 3.588e-6,
+      .uneven = 0.2195,
+      .setup = 35,
+      .setup_entry = 58.76,
+      .setup_row = 743.2}},
+    {"hopper",
+     {.format = "csr",
+      .kernel = "csr_vector_cuda",
+      .launch = 3.259,
+      .sharp = 1.112,
+      .cached = 1.001e7,
+      .memory = 3.658e6,
+      .gather = 1.361e7,
+      .near = 1.019e7,
+      .step = 2.343e-6,
+      .slice = 7.54e-5,
+      .chain = 0.04734,
+      .uneven = 0.2724,
+      .setup = 4,
+      .setup_entry = 0.8073,
+      .setup_row = 0.002399,
+      .setup_value = 0.1531}},
+    {"hopper",
+     {.format = "csr",
+      .kernel = "csr_scalar_cuda",
+      .launch = 3.299,
+      .sharp = 1.271,
+      .cached = 8.217e6,
+      .memory = 3.119e6,
+      .gather = 1.545e7,
+      .near = 4.901e6,
+      .step = 2.115e-6,
+      .slice = 3.539e-6,
+      .column = 1.636e-6,
+      .chain = 0.04594,
+      .uneven = 0.7201,
+      .setup = 6,
+      .setup_entry = 0.3221,
+      .setup_row = 0.0004355,
+      .setup_value = 0.05358}},
+    {"avx512",
+     {.format = "csr",
+      .launch = 1.198,
+      .sharp = 1.084,
+      .cached = 2.004e4,
+      .memory = 3.9e4,
+      .gather = 1.551e5,
+      .near = 1.293e5,
+      .far = 1.95e4,
+      .step = 0.000462,
+      .slice = 0.001324,
+      .block = 0.0002987,
+      .column = 7.21e-6,
+      .setup = 6.57,
+      .setup_entry = 1267,
+      .setup_row = 9241,
+      .setup_value = 9.059}},
+    {"avx2",
+     {.format = "csr",
+      .launch = 0.9626,
+      .sharp = 1.252,
+      .cached = 1.029e4,
+      .memory = 1.659e4,
+      .gather = 5.771e5,
+      .near = 3.597e5,
+      .far = 6188,
+      .step = 0.001952,
+      .slice = 0.005016,
+      .block = 0.002309,
+      .column = 1.309e-5,
+      .setup = 33.83,
+      .setup_entry = 17.88,
+      .setup_row = 1517,
+      .setup_value = 1.852}},
+    {"avx512_amd",
+     {.format = "csr",
+      .launch = 1.158,
+      .sharp = 1.129,
+      .cached = 5.486e4,
+      .memory = 3.008e4,
+      .gather = 6.228e5,
+      .near = 9.205e4,
+      .far = 3.987e4,
+      .step = 0.0002734,
+      .slice = 0.001324,
+      .block = 0.0004107,
+      .column = 7.339e-6,
+      .setup = 128.7,
+      .setup_entry = 274,
+      .setup_row = 2598,
+      .setup_value = 9.059}},
+    {"avx2_amd",
+     {.format = "csr",
+      .launch = 0.4899,
+      .sharp = 1.339,
+      .cached = 8114,
+      .memory = 8218,
+      .gather = 5.476e5,
+      .near = 6.38e4,
+      .far = 1.331e4,
+      .step = 0.001846,
+      .slice = 0.004619,
+      .block = 0.005296,
+      .column = 1.896e-5,
+      .setup = 43.97,
+      .setup_entry = 19.51,
+      .setup_row = 3484,
+      .setup_value = 2.021}},
+    {NULL, {NULL}},
+};
+
+enum { LANES = 32 };
+
+/* Columns of a row that repeat those of the row before, or are one further, are not read. */
+static spryi_work cpu_work(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    const double n = (double)f->nnz, own = 1 - f->relations.repeated;
+    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * own) + (double)f->rows * f->offset_bytes +
+                                 spryi_vector_bytes(f),
+                        .sectors = f->slot_sectors * n * own,
+                        .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
+                        .steps = n * own * (1 - f->relations.adjacent),
+                        .columns = n,
+                        .slices = (double)f->rows,
+                        .blocks = (double)f->rows * f->lengths.body_deviation};
+}
+
+/* Lanes of a row in csr_vector_cuda: enough for the mean row. */
+static double lanes_of(const spryi_row_profile *rows)
+{
+    double lanes = 2;
+    while (lanes < LANES && lanes < rows->mean) lanes *= 2;
+    return lanes;
+}
+
+/* A row has a few lanes. Half of the lanes are idle in its last step, on average. */
+static void add_vector(spryi_work *w, const spryi_features *f)
+{
+    const double lanes = lanes_of(&f->lengths);
+    w->steps = (double)f->rows * (f->lengths.mean + lanes / 2) / LANES;
+    w->slices = (double)f->rows * lanes / LANES;
+    w->chain = f->lengths.longest / lanes;
+}
+
+/*
+ * A row has one thread. If the rows of all threads of a multiprocessor exceed its first-level cache, sectors are read
+ * more than once; f64 four times as often as f32, as measured.
+ */
+static void add_scalar(spryi_work *w, const spryi_features *f)
+{
+    static const double THREADS = 2048, FITS = 200 << 10 /* bytes */, F64_FACTOR = 4;
+    const double rows = THREADS * f->lengths.mean * (f->value_bytes + f->index_bytes);
+    w->sectors = f->slot_sectors * (double)f->nnz;
+    w->columns = (double)f->nnz * fmin(fmax(rows / FITS - 1, 0), 1) * (f->value_bytes > 4 ? F64_FACTOR : 1);
+    w->chain = f->lengths.longest;
+}
+
+/* A block has a fixed number of entries and all of their rows. If most rows are empty, its threads loop over rows. */
+static void add_merge(spryi_work *w, const spryi_features *f)
+{
+    static const double ENTRIES = 4, HIDDEN = 2; /* entries of a thread; rounds that other blocks hide */
+    w->chain = fmax(ENTRIES / f->lengths.mean - HIDDEN, 0);
+}
+
+static bool is_kernel(const spryi_product *p, const char *name)
+{
+    return p->kernel && strcmp(p->kernel, name) == 0;
+}
+
+static spryi_work gpu_work(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    spryi_work w = spryi_gpu_row_work(f);
+    w.bytes = (double)f->nnz * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes +
+              spryi_vector_bytes(f);
+    w.sectors = f->warp_sectors * (double)f->nnz;
+    if (is_kernel(p, "csr_vector_cuda")) add_vector(&w, f);
+    if (is_kernel(p, "csr_scalar_cuda")) add_scalar(&w, f);
+    if (is_kernel(p, "csr_merge_cuda")) add_merge(&w, f);
+    return w;
+}
+
+static const char *why_not(const spryi_product *p)
+{
+    enum { MOST_STEPS = 192, MOST_ALONE = 64 };
+    const spryi_row_profile *rows = &p->features->lengths;
+    const bool waits = (is_kernel(p, "csr_scalar_cuda") && rows->longest > MOST_ALONE) ||
+                       (is_kernel(p, "csr_vector_cuda") && rows->longest > MOST_STEPS * lanes_of(rows));
+    return waits ? "a row takes its lanes so many steps that the others wait" : NULL;
+}
+
+/* csr_apart.c multiplies column-major vectors together only under these conditions. */
+static spryi_vectors_way limit_way(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    return f->scattered || f->lengths.mean > SPRYI_CSR_APART_MEAN ? SPRYI_ROW_MAJOR : SPRYI_ANY_LAYOUT;
+}
+
+static spryi_vectors_rates vectors_rates(const spryi_product *p)
+{
+    (void)p;
+    return (spryi_vectors_rates){.entry = 6.7, .vectors = 1.05, .x = 2.3e7, .sector = 5, .odd = 1.2};
+}
+
+const spryi_estimator spryi_csr_estimator = {
+    .rates = rates,
+    .work = {cpu_work, gpu_work},
+    .why_not = why_not,
+    .limit_way = limit_way,
+    .vectors_in_place = SPRYI_CSR_APART,
+    .vectors_rates = vectors_rates,
+};

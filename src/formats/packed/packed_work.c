@@ -1,0 +1,194 @@
+/* The work of packed's products and their rates. */
+#include "core/estimate.h"
+#include "formats/packed/packed.h"
+
+#include <math.h>
+
+/* The launch of avx512_amd is csr's. The fit found 3.9 us, but products of small matrices take 2.4 us in all. */
+static const spryi_rates_row rates[] = {
+    {"hopper",
+     {.format = "packed",
+      .launch = 3.005,
+      .sharp = 3.077,
+      .cached = 4.638e6,
+      .memory = 3.396e6,
+      .gather = 1.177e7,
+      .near = 4.089e6,
+      .step = 1.154e-5,
+      .slice = 2.05e-6,
+      .chain = 0.174,
+      .uneven = 0.07773,
+      .holes = 2.43,
+      .setup = 230,
+      .setup_entry = 28.5,
+      .setup_value = 7.473}},
+    {"avx512",
+     {.format = "packed",
+      .launch = 23.88,
+      .sharp = 1.371,
+      .cached = 2.102e4,
+      .memory = 2.571e4,
+      .gather = 6.771e4,
+      .near = 5.717e4,
+      .far = 1.656e4,
+      .step = 1.129e-5,
+      .slice = 0.0006083,
+      .block = 0.0003201,
+      .column = 2.248e-6,
+      .setup = 133,
+      .setup_entry = 3207,
+      .setup_row = 3.875e4,
+      .setup_value = 235.5}},
+    {"avx2",
+     {.format = "packed",
+      .launch = 2.246,
+      .sharp = 1.045,
+      .cached = 1.395e4,
+      .memory = 1.55e4,
+      .gather = 3.913e4,
+      .near = 9.66e4,
+      .far = 9312,
+      .step = 1.517e-5,
+      .slice = 0.0006479,
+      .block = 0.001873,
+      .column = 8.317e-6,
+      .setup = 56.62,
+      .setup_entry = 5744,
+      .setup_row = 5.572e4,
+      .setup_value = 155.1}},
+    {"avx512_amd",
+     {.format = "packed",
+      .launch = 1.158,
+      .sharp = 1.482,
+      .cached = 6.292e4,
+      .memory = 2.636e4,
+      .gather = 6.464e4,
+      .near = 1.119e5,
+      .far = 2.494e4,
+      .step = 1.163e-5,
+      .slice = 0.0009462,
+      .block = 0.0001811,
+      .column = 2.064e-6,
+      .setup = 66.07,
+      .setup_entry = 1459,
+      .setup_row = 2.292e4,
+      .setup_value = 293}},
+    {"avx2_amd",
+     {.format = "packed",
+      .launch = 3.361,
+      .sharp = 1.049,
+      .cached = 1.644e4,
+      .memory = 1.247e4,
+      .gather = 2.094e4,
+      .near = 1.557e5,
+      .far = 6921,
+      .step = 7.779e-6,
+      .slice = 0.002992,
+      .block = 0.0008999,
+      .column = 5.903e-6,
+      .setup = 36.56,
+      .setup_entry = 6843,
+      .setup_row = 7.906e4,
+      .setup_value = 229.8}},
+    {NULL, {NULL}},
+};
+
+_Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds it");
+
+static spry_status guess_slices(spry_context *context, void *guess, const spryi_features *f,
+                                spryi_column_reader *reader, spry_error *err)
+{
+    (void)context;
+    return spryi_packed_guess_of(guess, reader, f->effort, err);
+}
+
+static int report(spryi_feature_value *list, const spryi_features *f, const void *guess)
+{
+    const spryi_packed_guess *g = guess;
+    (void)f;
+    list[0] = (spryi_feature_value){"packed_bytes", "bytes an entry of packed", g->bytes};
+    list[1] = (spryi_feature_value){"packed_strided", "share of packed's slices that are of diagonals", g->strided};
+    return 2;
+}
+
+static spryi_work cpu_work(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    const spryi_packed_guess *g = p->guess;
+    const double n = (double)f->nnz, b = (double)g->block, gathered = 1 - g->strided;
+    return (spryi_work){.bytes = n * (g->bytes - g->shared) + spryi_vector_bytes(f),
+                        .sectors = f->slot_sectors * n * gathered / b,
+                        .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
+                        .steps = n * f->slots * gathered / b,
+                        .columns = n * f->slots,
+                        .slices = (double)f->rows,
+                        .blocks = n * f->slots * (b - 1) / b};
+}
+
+/* Warps that process a slice together. */
+static double warps_of(double slices)
+{
+    static const double ALL = 8448; /* slices: the number of warps that an H200 runs at a time */
+    return slices >= ALL ? 1 : slices >= ALL / 2 ? 2 : slices >= ALL / 4 ? 4 : 8;
+}
+
+static spryi_work gpu_work(const spryi_product *p)
+{
+    static const double STRIDED = 0.3; /* of the gathers, in slices of diagonals, whose lanes read neighbours */
+    const spryi_features *f = p->features;
+    const spryi_packed_guess *g = p->guess;
+    const double share = 1 - (1 - STRIDED) * g->strided;
+    const double longest = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * f->lengths.mean); /* in a slice */
+    spryi_work w = spryi_gpu_row_work(f);
+    w.bytes = (double)f->nnz * g->bytes + spryi_vector_bytes(f);
+    w.sectors = share * f->slot_sectors * (double)f->nnz / (double)g->block;
+    w.near *= share;
+    w.steps *= f->slots;
+    w.slices = g->slices;
+    w.chain = (1 - g->strided) * fmin(f->lengths.longest, longest) / warps_of(g->slices);
+    w.holes = f->lengths.empty;
+    return w;
+}
+
+static const char *why_not(const spryi_product *p)
+{
+    enum { LEAST_ROWS = 1 << 17 };
+    if (!p->on_gpu) return p->vectorized ? NULL : "without AVX2 its kernel is slower than its rates tell";
+    return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
+}
+
+/* Long rows are read once for each vector. Slices with indices multiply only row-major vectors together. */
+static spryi_vectors_way limit_way(const spryi_product *p)
+{
+    const spryi_packed_guess *g = p->guess;
+    if (p->features->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)g->block) return SPRYI_ONE_BY_ONE;
+    return g->block <= 1 && g->unmarked < 0.99 ? SPRYI_ROW_MAJOR : SPRYI_ANY_LAYOUT;
+}
+
+static spryi_vectors_rates vectors_rates(const spryi_product *p)
+{
+    static const double INDEXED = 1.75; /* 1e-6 us per entry of a slice with indices */
+    const spryi_packed_guess *g = p->guess;
+    spryi_vectors_rates r = {.matrix = 0.68, .row = 10.7, .vectors = 0.97, .x = 1.8e7, .sector = 7.5, .odd = 1.5};
+    r.step = SPRYI_VECTORS_STEP_US;
+    if (g->block > 1) {
+        r.x = 2.9e7;
+        r.odd = 2.3;
+    } else {
+        r.entry = INDEXED * (1 - g->unmarked);
+    }
+    return r;
+}
+
+const spryi_estimator spryi_packed_estimator = {
+    .rates = rates,
+    .work = {cpu_work, gpu_work},
+    .why_not = why_not,
+    .guess = guess_slices,
+    .report = report,
+    .limit_way = limit_way,
+    .cpu_vectors_factor = 3,
+    .always_together = true,
+    .vectors_rates = vectors_rates,
+};

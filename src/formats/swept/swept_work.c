@@ -1,0 +1,46 @@
+/* The work of swept's products and their rates. */
+#include "core/estimate.h"
+#include "formats/swept/swept.h"
+
+static const spryi_rates_row rates[] = {
+    {"hopper",
+     {.format = "swept",
+      .launch = 9.456,
+      .sharp = 3.708,
+      .cached = 2.535e6,
+      .memory = 2.913e6,
+      .gather = 6.088e6,
+      .step = 8.266e-6,
+      .slice = 9.36e-6,
+      .setup = 486.8,
+      .setup_entry = 222.9,
+      .setup_row = 109.1,
+      .setup_value = 5.676}},
+    {NULL, {NULL}},
+};
+
+static spryi_work gpu_work(const spryi_product *p)
+{
+    enum { LANES = 32 };
+    static const double INDEX = 5.2; /* bytes an entry */
+    const spryi_features *f = p->features;
+    const double n = (double)f->nnz;
+    spryi_work w = spryi_gpu_row_work(f);
+    w.bytes = n * (f->stored_bytes + INDEX) + (double)f->rows * f->offset_bytes + spryi_vector_bytes(f);
+    w.sectors = n / LANES;
+    w.near = 0;
+    return w;
+}
+
+static const char *why_not(const spryi_product *p)
+{
+    enum { LEAST_ENTRIES = 3 << 19 };
+    if (p->features->nnz < LEAST_ENTRIES) return "fewer than 1572864 entries are too few blocks";
+    return p->features->scattered ? NULL : "columns are not scattered";
+}
+
+const spryi_estimator spryi_swept_estimator = {
+    .rates = rates,
+    .work = {[SPRYI_GPU] = gpu_work},
+    .why_not = why_not,
+};

@@ -1,0 +1,186 @@
+/* The work of windowed's products and their rates. */
+#include "core/estimate.h"
+#include "formats/windowed/windowed.h"
+#include "formats/windowed/windowed_guess.h"
+
+#include <math.h>
+
+static const spryi_rates_row rates[] = {
+    {"hopper",
+     {.format = "windowed",
+      .launch = 3.863,
+      .sharp = 1.464,
+      .cached = 4.203e6,
+      .memory = 2.956e6,
+      .gather = 4.606e6,
+      .step = 2.788e-5,
+      .slice = 6.307e-5,
+      .block = 6.456e-6,
+      .ragged = 0.0001549,
+      .column = 2.03e-6,
+      .longest = 0.02731,
+      .heaviest = 0.9946,
+      .ahead = 0.2634,
+      .setup = 450,
+      .setup_entry = 15.86,
+      .setup_row = 795.7,
+      .setup_value = 4.945}},
+    {"avx512",
+     {.format = "windowed",
+      .launch = 2.119,
+      .sharp = 1,
+      .cached = 4.954e4,
+      .memory = 6.717e4,
+      .gather = 3.538e4,
+      .step = 0.0005574,
+      .slice = 0.00207,
+      .block = 0.0004574,
+      .column = 0.0002746,
+      .setup = 0.06967,
+      .setup_entry = 1892,
+      .setup_row = 7.691e5,
+      .setup_value = 2186}},
+    {"avx2",
+     {.format = "windowed",
+      .launch = 9.446,
+      .sharp = 1,
+      .cached = 6.378e4,
+      .memory = 3.564e4,
+      .gather = 1.629e4,
+      .near = 1e12,
+      .far = 1e12,
+      .step = 0.0009414,
+      .slice = 0.002862,
+      .block = 0.0003023,
+      .column = 0.0008343,
+      .setup = 0.09058,
+      .setup_entry = 3.463e4,
+      .setup_row = 5.589e5,
+      .setup_value = 1154}},
+    {"avx512_amd",
+     {.format = "windowed",
+      .launch = 3.502,
+      .sharp = 1,
+      .cached = 1.373e5,
+      .memory = 6.617e4,
+      .gather = 6.579e4,
+      .step = 0.0002394,
+      .slice = 0.001993,
+      .block = 0.0002031,
+      .column = 0.0002621,
+      .setup_entry = 2065,
+      .setup_row = 4.169e5,
+      .setup_value = 1185}},
+    {"avx2_amd",
+     {.format = "windowed",
+      .launch = 18.2,
+      .sharp = 1,
+      .cached = 1.111e4,
+      .memory = 9149,
+      .gather = 1.793e4,
+      .near = 1e12,
+      .far = 1e12,
+      .step = 5.081e-5,
+      .slice = 0.0054,
+      .block = 0.0002889,
+      .column = 0.001447,
+      .setup = 0.002618,
+      .setup_entry = 5.363e4,
+      .setup_row = 4.692e5,
+      .setup_value = 2770}},
+    {NULL, {NULL}},
+};
+
+_Static_assert(sizeof(spryi_windowed_guess) <= sizeof(spryi_guess), "a guess holds it");
+
+static spry_status guess_windows(spry_context *context, void *guess, const spryi_features *f,
+                                 spryi_column_reader *reader, spry_error *err)
+{
+    return spryi_windowed_guess_of(context, guess, reader, f->effort, err);
+}
+
+static int report(spryi_feature_value *list, const spryi_features *f, const void *guess)
+{
+    const spryi_windowed_guess *g = guess;
+    (void)f;
+    list[0] = (spryi_feature_value){"window_columns", "numbers of x an entry that windows stage", g->columns};
+    list[1] = (spryi_feature_value){"window_group", "rows of one pattern, the median", (double)g->group};
+    return 2;
+}
+
+/* Columns and sectors of windows of cells of rows, over those of the balls of rows that the guess samples. */
+static const double CELL_COLUMNS = 1.45, CELL_SECTORS = 1.42;
+static const double MOST_STAGED = 4096; /* elements of x of a window */
+static const double ROW_BYTES = 4.7;
+
+/* Windows that stage too much are cut: the number of parts in two dimensions. */
+static double parts_of(const spryi_windowed_guess *g)
+{
+    return fmax(1, (g->cells ? CELL_COLUMNS : 1) * g->staged / MOST_STAGED);
+}
+
+/* Work that CPUs and GPUs share; each window's edge grows by the square root of the parts. */
+static spryi_work work_of(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    const spryi_windowed_guess *g = p->guess;
+    const double n = (double)f->nnz, run = (double)g->run, cut = sqrt(parts_of(g));
+    const double columns = (g->cells ? CELL_COLUMNS : 1) * g->columns * cut;
+    const double index = run > 1 ? 2 / (run * (double)g->group) : 1.5 / (double)g->group;
+    return (spryi_work){.bytes = n * (f->value_bytes + index + 2 * columns / run) + ROW_BYTES * (double)f->rows +
+                                 spryi_vector_bytes(f),
+                        .sectors = (g->cells ? CELL_SECTORS : 1) * g->sectors * n * cut,
+                        .columns = columns * n,
+                        .unknown = g->columns <= 0};
+}
+
+static spryi_work cpu_work(const spryi_product *p)
+{
+    const spryi_features *f = p->features;
+    const spryi_windowed_guess *g = p->guess;
+    spryi_work w = work_of(p);
+    w.steps = (double)f->nnz;
+    w.slices = (double)f->rows;
+    w.blocks = 32 * g->ragged * (double)f->nnz;
+    return w;
+}
+
+static spryi_work gpu_work(const spryi_product *p)
+{
+    enum { LANES = 32 };
+    static const double AT_ONCE = 528; /* windows that a GPU processes at a time */
+    const spryi_features *f = p->features;
+    const spryi_windowed_guess *g = p->guess;
+    const double n = (double)f->nnz, windows = g->windows * parts_of(g), rounds = fmax(1, windows / AT_ONCE);
+    const double idle = fmax(1, AT_ONCE / windows); /* if there are fewer windows than room for them */
+    spryi_work w = work_of(p);
+    w.steps = g->steps * n * idle;
+    w.slices = (double)f->rows / LANES * idle;
+    w.ragged = g->ragged * n * idle;
+    w.columns *= idle;
+    w.holes = f->lengths.empty;
+    w.longest = (g->longest - 1) / rounds;
+    w.heaviest = (g->heaviest - 1) / rounds;
+    w.ahead = w.bytes >= p->cache_bytes / 3 && w.bytes <= p->cache_bytes * 15 / 16;
+    return w;
+}
+
+static const char *why_not(const spryi_product *p)
+{
+    enum { LEAST_ENTRIES = 1 << 19 };
+    const spryi_features *f = p->features;
+    const spryi_windowed_guess *g = p->guess;
+    if (g->columns <= 0) return "its windows cannot be told by a sample";
+    if (!p->on_gpu) return NULL;
+    if (f->lengths.longest > SPRYI_WINDOWED_LONG) return "a row is longer than its windows take whole";
+    return f->nnz < LEAST_ENTRIES ? "fewer than 524288 entries are too few windows" : NULL;
+}
+
+const spryi_estimator spryi_windowed_estimator = {
+    .rates = rates,
+    .work = {cpu_work, gpu_work},
+    .why_not = why_not,
+    .guess = guess_windows,
+    .guess_stores_ones = true,
+    .report = report,
+};
