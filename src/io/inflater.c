@@ -32,7 +32,7 @@ struct spryi_inflater {
     char carry[CARRY_BYTES];
 };
 
-static int64_t packed_bytes(void *user, const char **data);
+static int64_t compressed_bytes(void *user, const char **data);
 
 spry_status spryi_inflater_create(spryi_text *text, spryi_inflater **inflater, spry_error *err)
 {
@@ -49,7 +49,8 @@ spry_status spryi_inflater_create(spryi_text *text, spryi_inflater **inflater, s
         const int result = inflateInit2(&made->z, 15 + 16); /* the largest window, gzip head and check sum */
         if (result != Z_OK) status = spryi_gzip_fail(result, err);
     } else if (made->packing != SPRYI_PLAIN) {
-        status = spryi_unpacker_create(context, &made->unpacker, made->packing, text->name, packed_bytes, made, err);
+        status =
+            spryi_unpacker_create(context, &made->unpacker, made->packing, text->name, compressed_bytes, made, err);
     }
     if (status == SPRY_OK)
         *inflater = made;
@@ -205,7 +206,7 @@ static int64_t inflate_up_to(spryi_text *text, spryi_inflater *in, char *buffer,
 }
 
 /* The next bytes of the input for the unpacker. */
-static int64_t packed_bytes(void *user, const char **data)
+static int64_t compressed_bytes(void *user, const char **data)
 {
     spryi_inflater *in = user;
     refill(in->text, in);

@@ -28,7 +28,7 @@ enum { PIECE_ENTRIES = 32768, MOST_LINE = 20 + 1 + 20 + 1 + SPRYI_NUMBER_CHARS +
 typedef struct press {
     char *text;
     unsigned char *packed; /* NULL: plain text is written */
-    size_t packed_bytes;
+    size_t compressed_bytes;
     z_stream z;
 } press;
 
@@ -242,7 +242,7 @@ static size_t pack(press *p, const char *text, size_t bytes)
     p->z.next_in = (Bytef *)(uintptr_t)text; /* only read; older headers lack the const */
     p->z.avail_in = (uInt)bytes;
     p->z.next_out = p->packed;
-    p->z.avail_out = (uInt)p->packed_bytes;
+    p->z.avail_out = (uInt)p->compressed_bytes;
     (void)deflate(&p->z, Z_FINISH);
     return (size_t)(p->z.next_out - p->packed);
 }
@@ -300,8 +300,8 @@ static spry_status create_press(spry_context *context, press *p, size_t bytes, i
     spryi_gzip_allocate_with(&p->z, context);
     int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
     if (result != Z_OK) SPRYI_TRY(spryi_gzip_fail(result, err));
-    p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
-    status = SPRYI_NEW(context, &p->packed, (int64_t)p->packed_bytes, "gzip to write", err);
+    p->compressed_bytes = deflateBound(&p->z, (uLong)bytes);
+    status = SPRYI_NEW(context, &p->packed, (int64_t)p->compressed_bytes, "gzip to write", err);
     if (status != SPRY_OK) (void)deflateEnd(&p->z);
 done:
     if (status != SPRY_OK) {

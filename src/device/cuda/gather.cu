@@ -24,7 +24,7 @@ static size_t list_bytes(const spryi_gather *r)
     return (size_t)r->count * sizeof *r->pieces;
 }
 
-static size_t packed_bytes(const spryi_gather *r)
+static size_t gathered_bytes(const spryi_gather *r)
 {
     return (size_t)r->count * SPRYI_PIECE_BYTES;
 }
@@ -43,11 +43,11 @@ static cudaError_t gather_few(const spryi_gather *r)
     void *block = NULL;
     cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&block);
     if (code != cudaSuccess) return code;
-    char *packed = (char *)block, *list = packed + packed_bytes(r);
+    char *packed = (char *)block, *list = packed + gathered_bytes(r);
     memcpy(list, r->pieces, list_bytes(r));
     code = start(r, packed, (const int64_t *)list);
     if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
-    if (code == cudaSuccess) memcpy(r->to, packed, packed_bytes(r));
+    if (code == cudaSuccess) memcpy(r->to, packed, gathered_bytes(r));
     spry_cuda_give_host_block();
     return code;
 }
@@ -55,16 +55,16 @@ static cudaError_t gather_few(const spryi_gather *r)
 /* packed: device memory, with room for the list behind the pieces. */
 static cudaError_t gather_many(const spryi_gather *r, char *packed)
 {
-    int64_t *list = (int64_t *)(packed + packed_bytes(r));
+    int64_t *list = (int64_t *)(packed + gathered_bytes(r));
     cudaError_t code = cudaMemcpyAsync(list, r->pieces, list_bytes(r), cudaMemcpyHostToDevice, 0);
     if (code == cudaSuccess) code = start(r, packed, list);
-    return code == cudaSuccess ? cudaMemcpy(r->to, packed, packed_bytes(r), cudaMemcpyDeviceToHost) : code;
+    return code == cudaSuccess ? cudaMemcpy(r->to, packed, gathered_bytes(r), cudaMemcpyDeviceToHost) : code;
 }
 
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err)
 {
     device_scope scope(device->ordinal);
-    const int64_t bytes = (int64_t)(packed_bytes(request) + list_bytes(request));
+    const int64_t bytes = (int64_t)(gathered_bytes(request) + list_bytes(request));
     const char *what = "pieces of an array";
     char *packed = NULL;
     cudaError_t code = scope.code;

@@ -147,7 +147,7 @@ template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
         __syncthreads();
         for (int e = threadIdx.x; e < groups * found; e += threads) values[e] = 0;
         __syncthreads();
-        const packed_positions positions = {mask, before, first};
+        const mask_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += threads) {
             meet_batch<true>(r, &batch, k, end, whole, first, last);
             add_batch(r, &batch, positions, values + (int64_t)group * found, group, groups, lanes);

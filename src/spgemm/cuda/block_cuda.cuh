@@ -159,7 +159,7 @@ static __device__ __forceinline__ void group_barrier(int group, int lanes)
 }
 
 /* Where a column's value lies. */
-struct packed_positions {
+struct mask_positions {
     const unsigned *mask;
     const uint16_t *before;
     int64_t first;
@@ -212,7 +212,7 @@ fetch_pieces(batch_pieces<V> *p, const gpu_rows &r, const met_batch<V> *b, int m
  * next pieces are on their way while these are added.
  */
 template <typename V> static __device__ __forceinline__ void add_batch(const gpu_rows &r, const met_batch<V> *b,
-                                                                       const packed_positions &positions, V *values,
+                                                                       const mask_positions &positions, V *values,
                                                                        int group, int groups, int lanes)
 {
     const int lane = threadIdx.x % lanes, met = b->met;

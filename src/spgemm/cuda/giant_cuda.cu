@@ -90,7 +90,7 @@ template <typename V> static __device__ __forceinline__ void compute_window(cons
         }
         for (int e = threadIdx.x; e < found; e += blockDim.x) values[e] = 0;
         const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)here * 32;
-        const packed_positions positions = {mask, before, first};
+        const mask_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += blockDim.x) {
             meet_batch<true>(r, &batch, k, end, false, first, last);
             add_batch(r, &batch, positions, values, 0, 1, (int)blockDim.x);
