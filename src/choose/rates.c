@@ -13,51 +13,20 @@ static struct {
     const char *table;
     spryi_device_class c;
 } classes[] = {
-    {"hopper",
-     {.name = "h200",
-      .title = "NVIDIA H200",
-      .fitted = "to an NVIDIA H100, 2026-11-25, with the H200's memory",
-      .driver = "cuda",
-      .cache_bytes = 62.9e6,
-      .most_memory = 1e9,
-      .copy = 4.13e6,
-      .faster_memory = 1.41}},
-    {"hopper",
-     {.name = "h100",
-      .title = "NVIDIA H100",
-      .fitted = "to an NVIDIA H100, 2026-11-25",
-      .driver = "cuda",
-      .cache_bytes = 52.4e6,
-      .most_memory = 1e9,
-      .copy = 2.92e6}},
-    {"avx512",
-     {.name = "avx512",
-      .title = "Intel processors with AVX-512",
-      .fitted = "to two threads of an Intel Xeon (Sapphire Rapids), 2026-11-25",
-      .driver = "cpu",
-      .cache_bytes = 2.4e7,
-      .most_memory = 2.4e5}},
-    {"avx2",
-     {.name = "avx2",
-      .title = "Intel processors with AVX2 or less",
-      .fitted = "to one thread of an Intel Xeon without AVX-512, 2026-11-27",
-      .driver = "cpu",
-      .cache_bytes = 2.4e7,
-      .most_memory = 2.4e5}},
-    {"avx512_amd",
-     {.name = "avx512-amd",
-      .title = "AMD processors with AVX-512",
-      .fitted = "to two threads of an AMD EPYC (Zen 4), 2026-11-25",
-      .driver = "cpu",
-      .cache_bytes = 1.6e7,
-      .most_memory = 1e5}},
-    {"avx2_amd",
-     {.name = "avx2-amd",
-      .title = "AMD processors with AVX2 or less",
-      .fitted = "to one thread of an AMD EPYC with AVX2, 2026-11-27",
-      .driver = "cpu",
-      .cache_bytes = 1.6e7,
-      .most_memory = 1e5}},
+    /* clang-format off */
+    /* table, name, title, fitted, driver, cache_bytes, most_memory, copy, faster_memory; then rates and their number */
+    {"hopper", {"h200", "NVIDIA H200", "to an NVIDIA H100, 2026-11-25, with the H200's memory",
+                "cuda", 62.9e6, 1e9, 4.13e6, 1.41, NULL, 0}},
+    {"hopper", {"h100", "NVIDIA H100", "to an NVIDIA H100, 2026-11-25", "cuda", 52.4e6, 1e9, 2.92e6, 0, NULL, 0}},
+    {"avx512", {"avx512", "Intel processors with AVX-512",
+                "to two threads of an Intel Xeon (Sapphire Rapids), 2026-11-25", "cpu", 2.4e7, 2.4e5, 0, 0, NULL, 0}},
+    {"avx2", {"avx2", "Intel processors with AVX2 or less",
+              "to one thread of an Intel Xeon without AVX-512, 2026-11-27", "cpu", 2.4e7, 2.4e5, 0, 0, NULL, 0}},
+    {"avx512_amd", {"avx512-amd", "AMD processors with AVX-512",
+                    "to two threads of an AMD EPYC (Zen 4), 2026-11-25", "cpu", 1.6e7, 1e5, 0, 0, NULL, 0}},
+    {"avx2_amd", {"avx2-amd", "AMD processors with AVX2 or less",
+                  "to one thread of an AMD EPYC with AVX2, 2026-11-27", "cpu", 1.6e7, 1e5, 0, 0, NULL, 0}},
+    /* clang-format on */
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
@@ -72,8 +41,10 @@ static void collect_rates(void)
         c->rates = tables[n];
         for (int f = 0; spryi_estimated_at(f); f++)
             for (const spryi_rates_row *row = spryi_estimated_at(f)->estimator->rates; row->table; row++)
-                if (strcmp(row->table, classes[n].table) == 0 && c->formats < SPRYI_MOST_RATES)
-                    tables[n][c->formats++] = row->rates;
+                if (strcmp(row->table, classes[n].table) == 0 && c->formats < SPRYI_MOST_RATES) {
+                    tables[n][c->formats] = row->rates;
+                    tables[n][c->formats++].format = spryi_estimated_at(f)->name;
+                }
     }
 }
 

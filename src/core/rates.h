@@ -28,7 +28,7 @@ typedef struct spryi_format_rates {
     double setup_value;        /* and bytes of values */
 } spryi_format_rates;
 
-/* Rates of a format in a table of choose/rates.c. */
+/* Rates of a format in a table of choose/rates.c, which sets rates.format. */
 typedef struct spryi_rates_row {
     const char *table;
     spryi_format_rates rates;

@@ -16,5 +16,6 @@ found=$(grep -nE "\b($names)|(spryi|SPRYI)_($names|${names^^})" "${sources[@]}" 
     sed -E 's|/\*.*\*/||; s|/\*.*||' | grep -vE '^[^:]*:[0-9]*:[[:space:]]*\*' |
     grep -E "\"[^\"]*\b($names)\b[^\"]*\"|\b(spryi_|SPRYI_)?($names|${names^^})_" | grep -vE "^($exceptions):")
 [ -n "$found" ] || exit 0
-printf '%s\n%s\n' "$found" 'only a family and the catalogue name its formats: use spryi_format_at or spryi_estimated_at' >&2
+printf '%s\n' "$found" \
+    'only a family and the catalogue name its formats: use spryi_format_at or spryi_estimated_at' >&2
 exit 1

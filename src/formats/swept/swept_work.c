@@ -2,22 +2,15 @@
 #include "core/estimate.h"
 #include "formats/swept/swept.h"
 
+/* clang-format off */
 static const spryi_rates_row rates[] = {
-    {"hopper",
-     {.format = "swept",
-      .launch = 9.456,
-      .sharp = 3.708,
-      .cached = 2.535e6,
-      .memory = 2.913e6,
-      .gather = 6.088e6,
-      .step = 8.266e-6,
-      .slice = 9.36e-6,
-      .setup = 486.8,
-      .setup_entry = 222.9,
-      .setup_row = 109.1,
-      .setup_value = 5.676}},
+    /*                      launch sharp  cached   memory   gather   near far step      slice    block
+        ragged column chain uneven holes longest heaviest ahead setup  entry  row    value */
+    {"hopper", {NULL, NULL, 9.456, 3.708, 2.535e6, 2.913e6, 6.088e6, 0,   0,  8.266e-6, 9.36e-6, 0,
+        0,     0,     0,    0,     0,    0,      0,       0,    486.8, 222.9, 109.1, 5.676}},
     {NULL, {NULL}},
 };
+/* clang-format on */
 
 static spryi_work gpu_work(const spryi_product *p)
 {
