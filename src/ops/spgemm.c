@@ -17,102 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the device ---------------------------------------------------------------------------------------- */
-
-/*
- * Device "auto" of a sparse product with operands in host memory, and a result that is to be there: the first GPU or
- * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids;
- * no more than the turning point has to be right, where both take as long.
- */
-
-/* What is launched and waited for on a GPU, whatever the product. */
-static const double launch_us = 120;
-
-/* Whether A's rows span little of B, so that the rows of B they read are near each other: by a look at a few. */
-static int is_local(const spry_arrays *a, int narrow)
-{
-    enum { ROWS = 64 };
-    double span = 0, seen = 0;
-    for (int64_t r = 0; r < ROWS; r++) {
-        const int64_t i = a->rows / ROWS * r + a->rows % ROWS * r / ROWS;
-        if (i >= a->rows) continue;
-        const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i);
-        const int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
-        if (end - begin < 2) continue;
-        span += fabs((double)(spryi_index_at(a->indices, a->index_type, end - 1) -
-                              spryi_index_at(a->indices, a->index_type, begin)));
-        seen++;
-    }
-    return seen > 0 && span * narrow < seen * (double)a->cols;
-}
-
-/* Entries of C as long as products meet by chance, and their bytes. */
-static double entries_of_result(const spryi_spgemm_job *job)
-{
-    const double products = (double)job->products, positions = (double)job->a.rows * (double)job->b.cols;
-    return products > 0 ? -positions * expm1(-products / positions) : 0;
-}
-
-static double bytes_of_result(const spryi_spgemm_job *job)
-{
-    return entries_of_result(job) * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
-}
-
-/*
- * A thread's pace is a matter of the caches: rows of B that are local, or all in the second level, or neither; products
- * that are all there with C; and rows of C that are summed in the first level, where entries count and not products.
- */
-static double on_cpu(const spry_spgemm_plan *plan)
-{
-    const spryi_spgemm_job *job = &plan->job;
-    const double products = (double)job->products, threads = spryi_spgemm_threads(plan);
-    const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 40; /* of B, read for an entry of A */
-    const int small = (double)plan->input_bytes + bytes_of_result(job) < 2 << 20;
-    const int narrow = job->b.cols * (int64_t)spry_type_bytes(job->type) <= 32 << 10;
-    const double rows_ns = is_local(&job->a, small ? 4 : 16) ? 0 : row_ns * (double)job->a.nnz;
-    const double products_ns = small || rows_ns == 0 ? 4 * products
-                               : narrow              ? products + 8 * entries_of_result(job)
-                                                     : 15 * products;
-    const double work = 1e-3 * (5 * (double)job->a.rows + products_ns + rows_ns);
-    return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
-}
-
-/* The bus both ways, 5 GB/s up to a megabyte, 10 up to 64 and 14 from there on; the kernels. */
-static double on_gpu(const spry_spgemm_plan *plan)
-{
-    const spryi_spgemm_job *job = &plan->job;
-    const double bytes = (double)plan->input_bytes + bytes_of_result(job);
-    const double bus = bytes / 14e3 + fmin(bytes, 64e6) / 35e3 + fmin(bytes, 1e6) / 10e3;
-    return launch_us + bus + 6e-5 * (double)job->products + 5e-4 * (double)job->a.rows;
-}
-
-/*
- * 1: the first device that is no CPU is there, and predicted to be faster with operands and result on
- * the host, its start included. *device is that one then, *why tells the reason either way.
- */
-static int choose_device(const spry_spgemm_plan *plan, const spryi_device **device, const char **why)
-{
-    const spryi_spgemm_job *job = &plan->job;
-    /* the first kind of device that is no CPU, and has sparse products where it is there */
-    const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
-    *why = "predicted to be the faster one";
-    /* A thread at its slowest is done before a GPU has begun: not even A is looked at. */
-    if (1e-3 * (5 * (double)job->a.rows + 80 * (double)job->a.nnz + 14 * (double)job->products) < launch_us) return 0;
-    const double cpu = on_cpu(plan), gpu = on_gpu(plan);
-    if (job->a.cols > INT32_MAX || job->b.cols > INT32_MAX || gpu >= cpu) return 0;
-    *why = "there is no GPU to choose";
-    if (!kind) return 0;
-    /* a plan is for many products, which pay for it; whether the device has been started already does not matter */
-    *why = "a GPU, were there one, would take longer to start than it saves";
-    if (plan->single_run && cpu - gpu < kind->start_us) return 0;
-    *why = "there is no GPU to choose";
-    const spryi_device *first = spryi_device_of_kind(plan->context, kind->name);
-    if (!first->ops || !first->ops->spgemm) return 0;
-    *device = first;
-    *why = "predicted to be the faster one";
-    return 1;
-}
-
 /* ---- validation ---------------------------------------------------------------------------------- */
 
 static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
@@ -171,21 +75,120 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
     return SPRY_OK;
 }
 
-/* ---- device and kernel --------------------------------------------------------------------------------- */
+/* ---- the route ------------------------------------------------------------------------------------------ */
+
+/* Where a product is computed, and why. */
+typedef struct route {
+    const spryi_device *device;
+    const char *why; /* NULL: the device was asked for, or A, B or C is on it */
+    bool chosen;     /* the device is a GPU that the prediction chose; if it fails, the CPU computes */
+} route;
+
+/* Sizes of a product that the prediction uses. */
+typedef struct product_sizes {
+    spry_type type;
+    int64_t rows, cols, entries; /* of C; entries: of A */
+    int64_t products, input_bytes;
+    int threads;
+    const spry_arrays *a;
+} product_sizes;
+
+/* Launches and waiting on a GPU, for any product, in microseconds. */
+static const double launch_us = 120;
+
+/* Returns whether rows of A (columns of CSC) span little, so that they read neighbouring rows of B. Samples 64 rows. */
+static bool is_local(const spry_arrays *a, int narrow)
+{
+    enum { ROWS = 64 };
+    const int64_t rows = a->layout == SPRY_CSC ? a->cols : a->rows, cols = a->layout == SPRY_CSC ? a->rows : a->cols;
+    double span = 0, seen = 0;
+    if (a->layout == SPRY_COO) return false;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const int64_t i = rows / ROWS * r + rows % ROWS * r / ROWS;
+        if (i >= rows) continue;
+        const int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
+        if (end - begin < 2) continue;
+        span += fabs((double)(spryi_index_at(a->indices, a->index_type, end - 1) -
+                              spryi_index_at(a->indices, a->index_type, begin)));
+        seen++;
+    }
+    return seen > 0 && span * narrow < seen * (double)cols;
+}
+
+/* Returns the entries of C if products meet by chance. */
+static double entries_of_result(const product_sizes *s)
+{
+    const double products = (double)s->products, positions = (double)s->rows * (double)s->cols;
+    return products > 0 ? -positions * expm1(-products / positions) : 0;
+}
+
+static double bytes_of_result(const product_sizes *s)
+{
+    return entries_of_result(s) * (4 + (double)spry_type_bytes(s->type)) + 8 * (double)s->rows;
+}
+
+/*
+ * Predicts microseconds on the CPU. The caches decide: rows of B are local, or fit in the second level, or neither; all
+ * products fit there with C; rows of C are summed in the first level, so that entries count and not products. Rates are
+ * fitted to products of random matrices and grids. Only the turning point has to be right.
+ */
+static double on_cpu(const product_sizes *s)
+{
+    const double products = (double)s->products, threads = s->threads;
+    const double row_ns = s->input_bytes < 2 << 20 ? 20 : 40; /* to read a row of B, per entry of A */
+    const bool small = (double)s->input_bytes + bytes_of_result(s) < 2 << 20;
+    const bool narrow = s->cols * (int64_t)spry_type_bytes(s->type) <= 32 << 10;
+    const double rows_ns = is_local(s->a, small ? 4 : 16) ? 0 : row_ns * (double)s->entries;
+    const double products_ns = small || rows_ns == 0 ? 4 * products
+                               : narrow              ? products + 8 * entries_of_result(s)
+                                                     : 15 * products;
+    const double work = 1e-3 * (5 * (double)s->rows + products_ns + rows_ns);
+    return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
+}
+
+/* Predicts microseconds on a GPU: the bus at 5 GB/s up to 1 MB, 10 up to 64 MB, then 14; and the kernels. */
+static double on_gpu(const product_sizes *s)
+{
+    const double bytes = (double)s->input_bytes + bytes_of_result(s);
+    const double bus = bytes / 14e3 + fmin(bytes, 64e6) / 35e3 + fmin(bytes, 1e6) / 10e3;
+    return launch_us + bus + 6e-5 * (double)s->products + 5e-4 * (double)s->rows;
+}
+
+/*
+ * Chooses the first GPU if operands and result are in host memory and the GPU, its start included, is predicted to be
+ * faster than the CPU.
+ */
+static void choose_gpu(route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
+{
+    const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
+    r->why = "predicted to be the faster one";
+    /* One thread at its slowest finishes before a GPU starts. A is not sampled. */
+    if (1e-3 * (5 * (double)s->rows + 80 * (double)s->entries + 14 * (double)s->products) < launch_us) return;
+    const double cpu = on_cpu(s), gpu = on_gpu(s);
+    if (s->a->cols > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
+    r->why = "there is no GPU to choose";
+    if (!kind) return;
+    /* A plan is for many products, which repay the start of the GPU. */
+    r->why = "a GPU, were there one, would take longer to start than it saves";
+    if (starts_for_one_run && cpu - gpu < kind->start_us) return;
+    r->why = "there is no GPU to choose";
+    const spryi_device *first = spryi_device_of_kind(context, kind->name);
+    if (!first->ops || !first->ops->spgemm) return;
+    *r = (route){.device = first, .why = "predicted to be the faster one", .chosen = true};
+}
 
 static int is_auto(const spry_spgemm_options *o)
 {
     return o->device == SPRY_DEVICE_AUTO;
 }
 
-static spryi_selection_request request_for(const spry_spgemm_plan *plan, const spry_spgemm_options *o)
+static spryi_selection_request request_for(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
 {
-    const int a = plan->a.given->a.device, b = plan->b.given->a.device;
     return (spryi_selection_request){
         .operation = SPRYI_OP_SPGEMM,
         .device = is_auto(o) ? SPRY_DEVICE_DEFAULT : o->device,
         .kernel = o->kernel,
-        .operand_device = a > 0 ? a : b,
+        .operand_device = A->a.device > 0 ? A->a.device : B->a.device,
         .result_device = o->result_device,
         .operand = "spgemm: a matrix",
         .result_argument = "result_device",
@@ -194,29 +197,47 @@ static spryi_selection_request request_for(const spry_spgemm_plan *plan, const s
     };
 }
 
-/* plan->device: the one named, else where A, B or C is, else the kernel's. */
-static spry_status select_device(spry_spgemm_plan *plan, const spry_spgemm_options *o, spry_error *err)
+/* Finds the device: the one named, else where A, B or C is, else the kernel's. */
+static spry_status select_device(const spryi_device **device, spry_context *context, const spry_matrix *A,
+                                 const spry_matrix *B, const spry_spgemm_options *o, spry_error *err)
 {
-    const int a = plan->a.given->a.device, b = plan->b.given->a.device;
-    spryi_selection_request request = request_for(plan, o);
+    const int a = A->a.device, b = B->a.device;
+    spryi_selection_request request = request_for(A, B, o);
     if (o->result_device > 0) {
-        const spryi_device *there = spryi_device_at(plan->context, o->result_device);
-        if (!there) return spryi_device_usable(plan->context, NULL, o->result_device, err);
-        if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = there->number;
+        const spryi_device *of_result = spryi_device_at(context, o->result_device);
+        if (!of_result) return spryi_device_usable(context, NULL, o->result_device, err);
+        if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = of_result->number;
     }
     if (request.operand_device > 0) request.kernel = NULL;
-    spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
+    spry_status status = spryi_select_device(context, device, &request, err);
     if (status == SPRY_OK && a > 0 && b > 0 && a != b)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, plan->device->number,
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, (*device)->number,
                                 "spgemm: a matrix is in memory of device %d, the product was asked for on %s", b,
-                                plan->device->name);
+                                (*device)->name);
     return status;
 }
 
-/* why: the device was chosen; NULL: it was not. */
+/* Decides where the product is computed, from sizes; nothing is converted yet. */
+static spry_status find_route(route *r, spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                              const spry_spgemm_options *o, spry_type type, bool single_run, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(select_device(&r->device, context, A, B, o, err));
+    if (!is_auto(o) || o->kernel || A->a.device != 0 || B->a.device != 0 || o->result_device != 0) return SPRY_OK;
+    product_sizes s = {.type = type,
+                       .rows = o->op_a == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
+                       .cols = o->op_b == SPRY_TRANSPOSE ? B->a.rows : B->a.cols,
+                       .entries = A->a.nnz,
+                       .products = spryi_spgemm_guess_products(A, B, o),
+                       .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+                       .a = &A->a};
+    s.threads = spryi_spgemm_threads(context, o->threads, s.rows, s.products);
+    choose_gpu(r, context, &s, single_run);
+    return SPRY_OK;
+}
+
 static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
 {
-    const spryi_selection_request request = request_for(plan, o);
+    const spryi_selection_request request = request_for(plan->a.given, plan->b.given, o);
     SPRYI_OK_OR_RETURN(
         o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, plan->kernel_parameters, &request, err)
                   : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
@@ -263,13 +284,10 @@ static spry_status take_entries(spry_spgemm_plan *plan, plan_use use, spry_error
     return SPRY_OK;
 }
 
-/* A plan with nothing but the request in it. */
+/* Creates a plan that has only the request. */
 static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                            const spry_spgemm_options *o, plan_use use, spry_error *err)
+                            const spry_spgemm_options *o, spry_type type, plan_use use, spry_error *err)
 {
-    spry_type type = SPRY_F64;
-    SPRYI_OK_OR_RETURN(check_options(o, err));
-    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
     spry_spgemm_plan *made = *plan;
     *made = (spry_spgemm_plan){
@@ -305,37 +323,22 @@ static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *
     return status == SPRY_OK && use == FOR_RUNS ? plan->steps->ready(plan, err) : status;
 }
 
-/* *routed = 1: on a device that was chosen, not asked for. */
-static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                            const spry_spgemm_options *o, plan_use use, int *routed, spry_error *err)
+/* Creates a plan for the route's device. */
+static spry_status make_plan_on(const route *r, spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *o, spry_type type, plan_use use,
+                                spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_spgemm_plan *made = NULL;
-    const spryi_device *there = NULL;
-    const char *why = NULL;
     const double start = spryi_now_us();
-    SPRYI_TRY(new_plan(context, &made, A, B, o, use, err));
-    SPRYI_TRY(select_device(made, o, err));
+    SPRYI_TRY(new_plan(context, &made, A, B, o, type, use, err));
+    made->device = r->device;
     if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
     SPRYI_TRY(take_entries(made, use, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     SPRYI_TRY(spryi_spgemm_admit_pieces(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
-    const int undecided = is_auto(o) && !o->kernel && A->a.device == 0 && B->a.device == 0 && o->result_device == 0;
-    if (undecided && choose_device(made, &there, &why)) {
-        *routed = 1;
-        if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
-            spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
-            spry_spgemm_options named = *o;
-            named.device = there->number;
-            status = try_plan(context, plan, A, B, &named, use, routed, err);
-            if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "%s: %s", there->driver->name, why);
-            return status;
-        }
-        made->device = there;
-        if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
-    }
-    SPRYI_TRY(select_kernel(made, o, why, err));
+    SPRYI_TRY(select_kernel(made, o, r->why, err));
     SPRYI_TRY(take_steps(made, use, err));
     if (o->stream || use == FOR_RUNS)
         SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
@@ -356,19 +359,25 @@ static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
         snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(told->status));
 }
 
-/* A chosen GPU that fails, for lack of memory above all, leaves the work to the CPU. */
+/* Finds the route and creates the plan. If a chosen GPU fails, for lack of memory above all, the CPU computes. */
 static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
                              const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_error told = SPRY_ERROR_INIT;
-    spry_spgemm_options here = *o;
-    int routed = 0;
-    spry_status status = try_plan(context, plan, A, B, o, use, &routed, &told);
-    if (status != SPRY_OK && !routed && err) *err = told;
-    if (status == SPRY_OK || !routed) return status;
-    here.device = SPRY_CPU;
-    status = try_plan(context, plan, A, B, &here, use, &routed, err);
-    if (status == SPRY_OK) tell_failure(*plan, &told);
+    spry_type type = SPRY_F64;
+    route r = {0};
+    const double start = spryi_now_us();
+    SPRYI_OK_OR_RETURN(check_options(o, err));
+    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
+    SPRYI_OK_OR_RETURN(find_route(&r, context, A, B, o, type, use != FOR_RUNS, err));
+    const double routed_us = spryi_now_us() - start;
+    spry_status status = make_plan_on(&r, context, plan, A, B, o, type, use, r.chosen ? &told : err);
+    if (status != SPRY_OK && r.chosen) {
+        r = (route){.device = spryi_device_at(context, 0)};
+        status = make_plan_on(&r, context, plan, A, B, o, type, use, err);
+        if (status == SPRY_OK) tell_failure(*plan, &told);
+    }
+    if (status == SPRY_OK) (*plan)->setup_us += routed_us;
     return status;
 }
 

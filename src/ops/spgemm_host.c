@@ -74,13 +74,11 @@ static int64_t held_bytes(const spry_spgemm_plan *plan)
     return plan->input_bytes + plan->converted_bytes + numbers * (int64_t)sizeof(int64_t);
 }
 
-int spryi_spgemm_threads(const spry_spgemm_plan *plan)
+int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products)
 {
     enum { PIECE = 1 << 15 };
-    const spryi_spgemm_job *job = &plan->job;
-    const int asked = plan->options.threads;
-    const int64_t work = job->products < INT64_MAX - job->a.rows ? job->products + job->a.rows : job->products;
-    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(plan->context, work);
+    const int64_t work = products < INT64_MAX - rows ? products + rows : products;
+    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(context, work);
     return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
 }
 
@@ -200,7 +198,8 @@ static spry_status count_rows(spry_spgemm_plan *plan, int lists, spry_error *err
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
     plan->operand_bytes = plan->peak_bytes;
-    job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan);
+    job->threads =
+        kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;
     const int64_t held = held_bytes(plan);
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
@@ -373,7 +372,7 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     if (!function_of(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
     if (rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
-    job->threads = spryi_spgemm_threads(plan);
+    job->threads = spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;
     job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
     const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;

@@ -173,6 +173,19 @@ static double count_products(const spry_spgemm_plan *plan)
     return count_by_blocks(plan, a_by_column ? a->cols : a->rows, a_by_column, b_by_column);
 }
 
+int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
+{
+    const spry_arrays *a = &A->a, *b = &B->a;
+    const int a_by_column = o->op_a == SPRY_NO_TRANSPOSE, b_by_column = o->op_b == SPRY_TRANSPOSE;
+    const int64_t inner = a_by_column ? a->cols : a->rows;
+    double products = 0;
+    if (!A->stored && !B->stored && has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
+        products = sum_of_lengths(a, a_by_column, b);
+    else if (inner > 0)
+        products = (double)most_entries(a) * (double)most_entries(b) / (double)inner;
+    return products < (double)(INT64_MAX / 2) ? (int64_t)products : INT64_MAX / 2;
+}
+
 /* Bytes that converting the operand takes, its result included. */
 static double bytes_to_convert(const spry_spgemm_plan *plan, const spry_arrays *a, spry_op op, int pair)
 {

@@ -87,8 +87,14 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 
 /* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
 
-/* Threads of a product on a CPU: no more than have something to do. */
-int spryi_spgemm_threads(const spry_spgemm_plan *plan);
+/* Threads of a product on a CPU: no more than have something to do. asked: options.threads; rows: of C. */
+int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products);
+
+/*
+ * spgemm_operands.c: returns the number of products of op(A)*op(B), in host memory. The number is exact if B's rows can
+ * be counted from its offsets, else that of rows with equal numbers of entries.
+ */
+int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o);
 
 /* spgemm_operands.c: returns a limit that suffices for the product on a CPU, whatever C has. */
 int64_t spryi_spgemm_most_bytes(const spry_spgemm_plan *plan);
