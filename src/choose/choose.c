@@ -125,18 +125,17 @@ static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
     if (spryi_rows_are_uniform(rows)) {
         int near = rows->longest <= NEAR * rows->mean;
         choose(choice, format_of(near ? SPRYI_TREE_UNIFORM : SPRYI_TREE_FEW_LONG), SPRY_REASON_UNIFORM_ROWS,
-                     "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
-                     "%.0f, is %s %.2g times the mean %.1f",
-                     rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
+               "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+               "%.0f, is %s %.2g times the mean %.1f",
+               rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
     int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
     choose(choice, format_of(sparse ? SPRYI_TREE_VERY_SPARSE : SPRYI_TREE_OTHER),
-                 sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
-                 "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
-                 "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
-                 rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
-                 sparse ? "" : "not ");
+           sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
+           "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+           "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+           rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY, sparse ? "" : "not ");
 }
 
 /* options->policy is one of the tree's. */
@@ -148,13 +147,12 @@ static spry_status follow_tree(spryi_choice *choice, const spry_matrix *A, const
     spry_status status = SPRY_OK;
     if (options->op == SPRY_TRANSPOSE)
         choose(choice, format_of(SPRYI_TREE_COLUMNS), SPRY_REASON_TRANSPOSED,
-                     "the transposed product works by columns");
+               "the transposed product works by columns");
     else if (strcmp(options->policy, "tree:memory") == 0)
-        choose(choice, format_of(SPRYI_TREE_MEMORY), SPRY_REASON_MEMORY,
-                     "memory is scarce, by the policy asked for");
+        choose(choice, format_of(SPRYI_TREE_MEMORY), SPRY_REASON_MEMORY, "memory is scarce, by the policy asked for");
     else if (strcmp(options->policy, "tree:unpredictable") == 0)
         choose(choice, format_of(SPRYI_TREE_UNPREDICTABLE), SPRY_REASON_IRREGULAR_ROWS,
-                     "rows are unpredictable, by the policy asked for");
+               "rows are unpredictable, by the policy asked for");
     else if (A->a.nnz == 0)
         choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
@@ -218,16 +216,16 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
 {
     const char *cost = cost_of_csr(A);
     if (has_few_calls(options) && !csr_will_not_do(options, device))
-        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS,
-                     "too few calls expected for each conversion to pay; %s", cost);
+        choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
+               cost);
     else if (options->op == SPRY_TRANSPOSE)
         choose(choice, format_of(SPRYI_TREE_COLUMNS), SPRY_REASON_TRANSPOSED,
-                     "the transposed product works by columns");
+               "the transposed product works by columns");
     else if (A->a.nnz == 0)
         choose(choice, SPRYI_BASELINE, SPRY_REASON_EMPTY, "no entries; %s", cost);
     else
         choose(choice, SPRYI_BASELINE, SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
-                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+               options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
     if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
     const size_t used = strlen(choice->reason);
