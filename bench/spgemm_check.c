@@ -1,5 +1,5 @@
 /* One product, and whether it is the right one. */
-#include "bench/spgemm.h"
+#include "bench/spgemm_cases.h"
 #include "spry/tools.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Times products of two sparse matrices in turn. */
-#include "bench/spgemm.h"
+#include "bench/spgemm_cases.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -144,7 +144,7 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
 void cli_print_help(FILE *out, const cli_command *command);
 int cli_command_has(const char *option); /* 1: the command that runs has the option: advice names no other */
 
-/* generate.c: a man page (of one command, or name NULL: of the program) or completion, printed. An exit status. */
+/* option_texts.c: a man page (of one command, or name NULL: of the program) or completion, printed. An exit status. */
 int cli_generate(const char *what, const char *name, const cli_command *const *commands, int count);
 
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
@@ -369,6 +369,6 @@ int cli_manage_choices(const char *file, int clear, cli_json *json);
  */
 int cli_folder_of_matrices(const char *given, char *folder, size_t size);
 
-/* storage.c: what each format would take for A, and what "auto" picks. */
+/* storage_table.c: what each format would take for A, and what "auto" picks. */
 void cli_print_storage(spry_context *context, const spry_matrix *A);
 int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *A); /* 0: out of memory */

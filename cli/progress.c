@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* The inputs of products: matrices as CSR, vectors of random numbers, and memory for them. */
 #pragma once
 
-#include "common/clock.h"
+#include "common/wall_clock.h"
 #include "spry/io.h"
 #include "spry/spry.h"
 

@@ -3,7 +3,7 @@
  * scal with scalars on the GPU, and two kernels of one thread for the quotients.
  */
 #include "bench/peers/cublas_method.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Memory, handles and the loop of the methods of the module cublas. */
 #include "bench/peers/cublas_method.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <math.h>
 #include <string.h>

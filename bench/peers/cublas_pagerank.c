@@ -4,7 +4,7 @@
  * where there are such nodes; a kernel that adds what all nodes get and takes the difference; and its 1-norm by cuBLAS.
  */
 #include "bench/peers/cublas_method.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* CSR of the host as cuSPARSE's layouts in the GPU's memory; a matrix is kept in one layout alone. */
 #include "bench/peers/cusparse_layouts.h"
 #include "bench/peers/blocks.h"
-#include "bench/peers/narrow.h"
-#include "common/clock.h"
+#include "bench/peers/narrow_values.h"
+#include "common/wall_clock.h"
 
 #include <stdlib.h>
 #include <string.h>

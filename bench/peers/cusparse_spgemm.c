@@ -9,7 +9,7 @@
  */
 #include "bench/peers/cusparse_layouts.h"
 
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *                      asked for. Clearing Y counts, and handing X over and Y back does not
  */
 #include "bench/peer.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <GraphBLAS.h>
 #include <stdbool.h>

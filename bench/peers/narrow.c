@@ -1,4 +1,4 @@
-#include "bench/peers/narrow.h"
+#include "bench/peers/narrow_values.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * PETSc of real f64 and of 32-bit indices, as Debian's, takes such matrices alone.
  */
 #include "bench/peer.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <petscksp.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
  * that ./quickstart --peers made, else python3, and octave-cli.
  */
 #include "bench/peers/process.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  * MICROSECONDS".
  */
 #include "bench/peers/process.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 
 #include <errno.h>
 #include <string.h>

@@ -21,7 +21,7 @@ struct spry_context {
     int threads;
     int no_caches;                     /* 1: what is given back goes to the system at once */
     spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
-    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
+    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rate_tables.c) */
     struct spryi_device_list *devices; /* device/devices.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     spryi_tuning tuning;

@@ -1,6 +1,6 @@
 /*
  * How fast classes of devices do the work of a product, by format: the constants of choose/cost.c. The library has a
- * table for each class (choose/rates.c); a context may hold tables of its own, which count in their place
+ * table for each class (choose/rate_tables.c); a context may hold tables of its own, which count in their place
  * (spry_context_load_tuning, spry_rates_fit).
  */
 #pragma once
@@ -28,7 +28,7 @@ typedef struct spryi_format_rates {
     double setup_value;        /* and bytes of values */
 } spryi_format_rates;
 
-/* Rates of a format in a table of choose/rates.c, which sets rates.format. */
+/* Rates of a format in a table of choose/rate_tables.c, which sets rates.format. */
 typedef struct spryi_rates_row {
     const char *table;
     spryi_format_rates rates;
@@ -49,7 +49,7 @@ typedef struct spryi_device_class {
     int formats;
 } spryi_device_class;
 
-/* choose/rates.c: number n of the library's classes; NULL: there are fewer. Or by name; NULL: there is none. */
+/* choose/rate_tables.c: number n of the library's classes; NULL: there are fewer. Or by name; NULL: there is none. */
 const spryi_device_class *spryi_device_class_at(int n);
 const spryi_device_class *spryi_device_class_named(const char *name);
 

@@ -1,9 +1,8 @@
 /*
- * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and its kernels share. Every kernel
- * has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
- * is there, the values alone. On a CPU plans have a phase between them, which finds columns alone. Descriptors
- * (core/kernel.h) of CPU kernels have these functions; those of a device with memory of its own are the driver's
- * (find_kernel).
+ * Sparse products inside the library: what the public operation (ops/spgemm_plan.c) and its kernels share. A kernel has
+ * a symbolic phase, which counts the entries of C's rows, and a numeric phase, which fills the rows or, in a known
+ * structure, only the values. On a CPU, a plan has a third phase between them that finds only the columns. Descriptors
+ * of CPU kernels (core/kernel.h) hold these functions. The driver of another device finds its own (find_kernel).
  */
 #pragma once
 

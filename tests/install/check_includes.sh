@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_includes.sh ROOT: #include lines of src, study, cli, bench and common go the ways that directions.txt states.
-# Standard headers are free. The program sees the benchmark only through bench/bench.h, in cli/bench*.c and cli/tune.c.
+# Standard headers are free. The program sees the benchmark only through bench/bench.h, in
+# cli/bench*.c and cli/tune_command.c.
 set -u
 cd "$1" || exit 1
 
@@ -27,7 +28,7 @@ awk '# The table: the line of each folder, as a regular expression of what its f
         sub(/\/.*/, "", folder)
         allowed = folder in known ? known[folder] : "nothing, since directions\\.txt does not have this folder"
         if (FILENAME ~ /\.cuh?$/ && known[folder ".cu"] != "") allowed = allowed "|" known[folder ".cu"]
-        if (FILENAME ~ /^cli\/(bench[^\/]*\.[ch]|tune\.c)$/) allowed = allowed "|bench/bench\\.h"
+        if (FILENAME ~ /^cli\/(bench[^\/]*\.[ch]|tune_command\.c)$/) allowed = allowed "|bench/bench\\.h"
     }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
         name = $0

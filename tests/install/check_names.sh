@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
-# check_format_names.sh ROOT: in src/, only the folder of a family and the catalogue name the family's formats, in a
-# string or at the start of an identifier. Everything else iterates over the catalogue.
+# check_names.sh ROOT: in src, cli, bench and common, every file has its own base name. In src/, only the folder of a
+# family and the catalogue name the family's formats, in a string or at the start of an identifier. Everything else
+# iterates over the catalogue.
 set -u
 cd "$1" || exit 1
 names='packed|windowed|bsr|sell|swept'
 # Exceptions: the list of the plug-in's kernels, which it resolves by name, and SciPy's own format name in .npz files.
 exceptions='src/device/cuda/kernels\.h|src/io/npz\.c'
+
+status=0
+
+twice=$(find src cli bench common -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' -printf '%f\n' | sort | uniq -d)
+if [ -n "$twice" ]; then
+    printf '%s\n' "$twice" 'several files of src, cli, bench and common have these names' >&2
+    status=1
+fi
 
 mapfile -t sources < <(find src -type f \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) \
     ! -path 'src/formats/*' ! -path 'src/catalogue/*' | sort)
@@ -15,7 +24,7 @@ mapfile -t sources < <(find src -type f \( -name '*.c' -o -name '*.h' -o -name '
 found=$(grep -nE "\b($names)|(spryi|SPRYI)_($names|${names^^})" "${sources[@]}" /dev/null |
     sed -E 's|/\*.*\*/||; s|/\*.*||' | grep -vE '^[^:]*:[0-9]*:[[:space:]]*\*' |
     grep -E "\"[^\"]*\b($names)\b[^\"]*\"|\b(spryi_|SPRYI_)?($names|${names^^})_" | grep -vE "^($exceptions):")
-[ -n "$found" ] || exit 0
+[ -n "$found" ] || exit $status
 printf '%s\n' "$found" \
     'only a family and the catalogue name its formats: use spryi_format_at or spryi_estimated_at' >&2
 exit 1

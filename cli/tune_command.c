@@ -5,7 +5,7 @@
 #include "spry/tools.h"
 
 #include "bench/bench.h"
-#include "common/clock.h"
+#include "common/wall_clock.h"
 #include "common/disturbance.h"
 #include "common/input.h"
 

@@ -1,5 +1,5 @@
 /* C = A*A: which kernels and peers run on a matrix, and what they are given. */
-#include "bench/spgemm.h"
+#include "bench/spgemm_cases.h"
 #include "spry/tools.h"
 
 #include <math.h>
