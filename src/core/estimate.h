@@ -5,8 +5,7 @@
  * product in its format (spryi_estimator, defined in <family>_work.c). The choice computes the time of the work from
  * the rates of a class of devices (choose/cost.c). A format without an estimator is never chosen by cost.
  */
-#ifndef SPRYI_ESTIMATE_H
-#define SPRYI_ESTIMATE_H
+#pragma once
 
 #include "core/columns.h"
 #include "core/kernel.h"
@@ -157,5 +156,3 @@ typedef struct spryi_estimator {
     bool always_together;      /* CPU kernels never multiply row-major vectors one by one */
     spryi_vectors_rates (*vectors_rates)(const spryi_product *product); /* GPU; NULL: no kernel multiplies together */
 } spryi_estimator;
-
-#endif
