@@ -1,7 +1,7 @@
 /* Values that peers store in a narrower type are the same numbers, or refused. */
 #include "testing.h"
 
-#include "bench/peers/narrow.c"
+#include "bench/peers/narrow_values.c"
 
 /* What the 16 bits stand for. */
 static double half_of(uint16_t bits)
