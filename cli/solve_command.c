@@ -1,8 +1,8 @@
 /* spry solve: A x = b for symmetric positive definite A. */
-#include "spry/solve.h"
 #include "cli/solvers.h"
 #include "cli/table.h"
 #include "spry/io.h"
+#include "spry/solve.h"
 
 #include "common/input.h"
 

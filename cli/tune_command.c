@@ -5,9 +5,9 @@
 #include "spry/tools.h"
 
 #include "bench/bench.h"
-#include "common/wall_clock.h"
 #include "common/disturbance.h"
 #include "common/input.h"
+#include "common/wall_clock.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -35,5 +35,8 @@
 #define TEST_QUICK 0
 #endif
 
+/* 1: under ThreadSanitizer an even smaller sample. */
+#define RACES_SAMPLED (RACES_ALONE && !TEST_FULL)
+
 /* 1: the smallest sample. */
 #define SAMPLED (RACES_ALONE || TEST_QUICK || (INSTRUMENTED && !TEST_FULL))

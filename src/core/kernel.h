@@ -132,7 +132,7 @@ typedef struct spryi_cost {
     int64_t words;       /* of the same arrays, values and indices alike: the count of Sparse Methods */
     int64_t borrowed;    /* of bytes, in arrays of A that serve where they are; the plan owns the rest */
     int64_t padding;     /* stored entries that are none of A's */
-    int64_t beside;      /* workspace that only this format needs, in bytes; see spryi_most_beside */
+    int64_t beside;      /* workspace that only this format needs, in bytes */
     char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
 } spryi_cost;
 

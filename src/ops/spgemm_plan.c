@@ -2,13 +2,13 @@
  * Sparse times sparse: validates, selects a device and a kernel, resolves the operands, and leaves the rest to the
  * steps of the kind of device (spgemm_host.c, spgemm_device.c).
  */
+#include "ops/spgemm_plan.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/pool.h"
 #include "device/drivers.h"
-#include "ops/spgemm_plan.h"
 #include "plan/select.h"
 #include "spry/tools.h"
 

@@ -111,8 +111,8 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
     free(right);
 }
 
-/* Formats take turns: each meets every third family, every sixth if SAMPLED, every twelfth if RACES_ALONE. */
-enum { TURNS = RACES_ALONE ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
+/* Formats take turns: each meets every third family, every sixth if SAMPLED, every twelfth if RACES_SAMPLED. */
+enum { TURNS = RACES_SAMPLED ? 12 : SAMPLED ? 6 : INSTRUMENTED || !TEST_FULL ? 3 : 1 };
 static int first_family(int format)
 {
     return format % TURNS;

@@ -74,7 +74,7 @@ static void run_rows(const material *s, const trial *t, const spry_spmv_plan *pl
 
 /*
  * Every column within the bound, and of the same bits as among the most columns. If SAMPLED, each call takes the most
- * columns and two other numbers of columns, which rotate; if RACES_ALONE, one other.
+ * columns and two other numbers of columns, which rotate; if RACES_SAMPLED, one other.
  */
 void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, const double *x_numbers, int apart)
 {
@@ -87,7 +87,7 @@ void judge_rows(const material *s, const trial *t, const spry_spmv_plan *plan, c
     for (int c = 0; c < MOST_COLUMNS; c++) most[c] = guarded_make(bytes, ON_HEAP);
     for (int c = 0; c < MOST_COLUMNS; c++) column[c] = guarded_make(bytes, ON_HEAP);
     for (size_t k = 0; k < 2 * sizeof counts / sizeof *counts; k++) {
-        if (SAMPLED && k > 1 && (k / 2 + calls) % (3 + 3 * RACES_ALONE) != 0) continue;
+        if (SAMPLED && k > 1 && (k / 2 + calls) % (3 + 3 * RACES_SAMPLED) != 0) continue;
         rows_of_columns r = rows_make(s, x_numbers, counts[k / 2], apart);
         const double *scaling = scalings[k % 2];
         if (k < 2 || k % 2 == 1) run_rows(s, t, plan, &r, scaling, k < 2 ? most : column);
@@ -133,7 +133,7 @@ void judge_beside_single(const material *s, const trial *t, const spry_spmv_plan
     static int calls;
     calls++;
     for (int k = 0; k < SCALINGS + 2; k++) {
-        if (SAMPLED && (k + calls) % (3 + 6 * RACES_ALONE) != 0) continue;
+        if (SAMPLED && (k + calls) % (3 + 6 * RACES_SAMPLED) != 0) continue;
         const double *scaling = scalings[k % SCALINGS];
         for (int64_t j = 0; j < s->x_length + COLUMNS; j++)
             odd[j] = k < SCALINGS || j % 37 != 5 ? x_numbers[j] : j % 2 == 0 ? (double)INFINITY : (double)NAN;

@@ -134,6 +134,7 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)
 {
+    static_assert(sizeof(S) == sizeof(uint16_t), "other types have a load_once of their own");
     const S v = {load_once((const uint16_t *)p)};
     return v;
 }
