@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "formats/csr/csr.h"
 #include "plan/explanation.h"
-#include "plan/measured.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -75,7 +74,7 @@ static void list_formats(spry_explanation *e)
     for (; e->candidates < e->ranking.count; e->candidates++)
         e->formats[e->candidates] = e->ranking.list[e->candidates].format;
     for (int f = 0; spryi_format_at(f) && e->candidates < SPRYI_MOST_CANDIDATES; f++) {
-        int ranked = 0;
+        bool ranked = false;
         for (int k = 0; k < e->ranking.count; k++)
             ranked |= strcmp(e->ranking.list[k].format, spryi_format_at(f)->name) == 0;
         if (!ranked) e->formats[e->candidates++] = spryi_format_at(f)->name;
@@ -83,28 +82,28 @@ static void list_formats(spry_explanation *e)
 }
 
 /* The name of a kernel that is ranked apart from others of its format; NULL: the format takes it by itself. */
-static const char *ranked_kernel(const spryi_ranking *r, const spry_spmv_plan *plan)
+static const char *ranked_kernel(const spryi_ranking *r, const spryi_plan *plan)
 {
     for (int k = 0; k < r->count; k++) {
         const spryi_estimate *e = &r->list[k];
-        if (e->kernel && strcmp(e->format, plan->format->name) == 0 && strcmp(e->kernel, plan->kernel->name) == 0)
+        if (e->kernel && strcmp(e->format, plan->target.format->name) == 0 &&
+            strcmp(e->kernel, plan->target.kernel->name) == 0)
             return e->kernel;
     }
     return NULL;
 }
 
 /* Makes the plan, for the times that its trial finds, and what it takes after all. */
-_Static_assert(sizeof((spryi_choice *)0)->reason == sizeof((spry_spmv_plan *)0)->reason, "copied as a whole");
 static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
-    spry_spmv_plan *plan = NULL;
-    e->trial.anew = 1;
-    SPRYI_OK_OR_RETURN(spryi_plan_create(e->context, &plan, A, o, &e->trial, err));
-    e->choice.format = plan->format;
-    e->choice.kernel = ranked_kernel(&e->ranking, plan);
-    e->choice.code = plan->reason_code;
-    memcpy(e->choice.reason, plan->reason, sizeof e->choice.reason);
-    spry_spmv_plan_destroy(plan);
+    spryi_plan plan;
+    e->trial.anew = true;
+    SPRYI_OK_OR_RETURN(spryi_plan_one(e->context, &plan, A, o, &e->trial, NULL, err));
+    e->choice.format = plan.target.format;
+    e->choice.kernel = ranked_kernel(&e->ranking, &plan);
+    e->choice.code = plan.target.reason_code;
+    memcpy(e->choice.reason, plan.target.reason, sizeof e->choice.reason);
+    spryi_discard_plan(&plan);
     return SPRY_OK;
 }
 
@@ -232,7 +231,7 @@ static spry_status explain(spry_explanation *e, const question *q, spry_error *e
     const spry_spmv_options *o = q->o;
     const spryi_device_class *device = q->device;
     const spry_arrays *a = &A->a;
-    const int has_entries = a->nnz > 0;
+    const bool has_entries = a->nnz > 0;
     const double columns = o->columns > 1 ? (double)o->columns : 1, numbers = (double)(a->rows + a->cols);
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "choose/choose.h"
-#include "plan/measured.h"
+#include "plan/plan.h"
 #include "spry/tools.h"
 
 enum { SPRYI_MOST_CANDIDATES = 40 };

@@ -3,7 +3,7 @@
  * shares matrix and order with the one that is being made; the best takes that one's place, and is not made twice.
  * What was found is remembered by the context (core/choices.h), and taken from there the next time.
  */
-#include "plan/measured.h"
+#include "plan/plan.h"
 
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
@@ -12,84 +12,48 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
+#include <xxhash.h>
+
 enum { FEW_ROUNDS = 3, MOST_ROUNDS = 40, MOST_RUNS = 10000 };
 static const double USUAL_BUDGET = 50000, WITHIN = 2; /* us; times the least predicted time */
 static const double TURN = 500;                       /* us of timed runs in a turn, where the budget has room for it */
 
 typedef struct candidate {
-    spry_spmv_plan *plan;
+    spryi_plan *plan;
     double setup_us, us; /* us: the least mean of a turn */
     int64_t runs;        /* of a turn */
 } candidate;
 
 typedef struct trial {
     spry_context *context;
-    spry_spmv_plan *base;
-    const spry_spmv_options *o;
+    spryi_plan *base;
     spryi_ranking ranking;
     double budget, start, end; /* when the budget is spent */
     spry_vector x, y;
     candidate tried[SPRYI_MOST_TRIED];
     int count;
-    char refused[64];    /* names of those that were */
-    int short_of_memory; /* 1: one was refused for want of memory, which another day may have */
-    spry_error why;      /* of csr's refusal, which needs least, else of the first */
+    char refused[64];     /* names of those that were */
+    bool short_of_memory; /* a format was refused for lack of memory, which may be available another day */
+    spry_error why;       /* of csr's refusal, which needs least, else of the first */
 } trial;
 
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
 
-static void fill_some(void *job, int64_t begin, int64_t end)
+/* *made is false if there is too little memory. */
+static spry_status make_vectors(trial *t, bool *made, spry_error *err)
 {
-    const spry_vector *v = job;
-    for (int64_t i = begin; i < end; i++) spryi_set_value(v->data, v->type, i, 0.5 + (double)(i % 1021) / 1021);
-}
-
-static void fill(const spry_context *context, spry_vector *v, int64_t count)
-{
-    spryi_loop(context, spryi_threads(context, count), count, 0, fill_some, v);
-}
-
-/* So many columns as runs will multiply, as they will lie; x with numbers, y with zeros. */
-static spry_status make_vector(const spry_spmv_plan *plan, spry_vector *v, int64_t length, int filled, spry_error *err)
-{
-    const spryi_device *d = plan->device;
-    const spry_spmv_options *o = &plan->options;
-    const int64_t columns = o->columns > 1 ? o->columns : 1;
-    spry_vector host = {0};
-    spry_status status = SPRY_OK;
-    int64_t count;
-    if (__builtin_mul_overflow(length, columns, &count))
-        return spryi_fail(err, SPRY_TOO_LARGE, "columns", "%lld vectors of %lld entries overflow", (long long)columns,
-                          (long long)length);
-    SPRYI_TRY(spry_vector_create(plan->context, v, count, plan->vector_type, o->vector_device, err));
-    if (filled && o->vector_device == 0) fill(plan->context, v, count);
-    if (filled && o->vector_device != 0) {
-        SPRYI_TRY(spry_vector_create(plan->context, &host, count, plan->vector_type, 0, err));
-        fill(plan->context, &host, count);
-        SPRYI_TRY(d->ops->copy(d, v->data, host.data, count * (int64_t)plan->number_bytes, SPRYI_TO_DEVICE, NULL, err));
-        SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-    }
-    v->length = length;
-    v->columns = columns;
-    v->row_stride = o->row_major ? columns : 1;
-    v->column_stride = o->row_major ? 1 : length;
-done:
-    spry_vector_destroy(plan->context, &host);
-    return status;
-}
-
-/* *made = 0: there is no memory for them. */
-static spry_status make_vectors(trial *t, int *made, spry_error *err)
-{
+    const int64_t columns = t->base->request.options.columns > 1 ? t->base->request.options.columns : 1;
     spry_error why = SPRY_ERROR_INIT;
-    spry_status status = make_vector(t->base, &t->x, t->base->x_length, 1, &why);
-    if (status == SPRY_OK) status = make_vector(t->base, &t->y, t->base->y_length, 0, &why);
+    spry_status status = spryi_make_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
+    if (status == SPRY_OK) status = spryi_make_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
     *made = status == SPRY_OK;
     if (status == SPRY_OK || status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK;
     return spryi_hand_on(err, &why);
@@ -97,7 +61,7 @@ static spry_status make_vectors(trial *t, int *made, spry_error *err)
 
 /* ---- formats that are tried ----------------------------------------------------------------------------- */
 
-static void discard(spry_spmv_plan *plan)
+static void discard(spryi_plan *plan)
 {
     if (!plan) return;
     spryi_discard_built(plan);
@@ -117,18 +81,18 @@ static void note_refusal(trial *t, const char *format, const spry_error *why)
 static spry_status begin(trial *t, int place, spry_error *err)
 {
     spryi_choice choice = {0};
-    spry_spmv_plan *plan = NULL;
+    spryi_plan *plan = NULL;
     const spryi_ranking *r = &t->ranking;
     const double start = spryi_now_us();
     if (place == r->taken)
-        SPRYI_OK_OR_RETURN(spryi_choose_on(t->base->A, t->o, r->device, r, &choice, err));
+        SPRYI_OK_OR_RETURN(spryi_choose_on(t->base->A, &t->base->request.options, r->device, r, &choice, err));
     else
         spryi_choose_ranked(&choice, r, place);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(t->context, &plan, 1, "plan", err));
     *plan = *t->base;
     pthread_mutex_init(&plan->in_use, NULL);
     spry_error why = SPRY_ERROR_INIT;
-    const spry_status status = spryi_build_choice(plan, t->o, &choice, &why);
+    const spry_status status = spryi_build_choice(plan, &choice, &why);
     if (status == SPRY_OK) {
         t->tried[t->count++] = (candidate){.plan = plan, .setup_us = spryi_now_us() - start, .us = INFINITY, .runs = 1};
         return SPRY_OK;
@@ -141,7 +105,7 @@ static spry_status begin(trial *t, int place, spry_error *err)
 }
 
 /* With it there would be time left for some rounds, of two runs each. What goes to a device goes there each time. */
-static int fits(const trial *t, int place)
+static bool fits(const trial *t, int place)
 {
     const spryi_estimate *e = &t->ranking.list[place];
     const double upload_us = t->tried[0].plan->stored.upload_us;
@@ -202,7 +166,7 @@ static spry_status time_all(trial *t, spry_error *err)
 
 static double total_of(const trial *t, const candidate *c)
 {
-    return t->o->expected_calls > 0 ? c->setup_us + (double)t->ranking.calls * c->us : c->us;
+    return t->base->request.options.expected_calls > 0 ? c->setup_us + (double)t->ranking.calls * c->us : c->us;
 }
 
 static int best_of(const trial *t)
@@ -216,29 +180,29 @@ static int best_of(const trial *t)
 static double time_of_csr(const trial *t)
 {
     for (int c = 0; c < t->count; c++)
-        if (strcmp(t->tried[c].plan->format->name, "csr") == 0) return t->tried[c].us;
+        if (strcmp(t->tried[c].plan->target.format->name, "csr") == 0) return t->tried[c].us;
     return 0;
 }
 
 /* "packed: 19.1 us measured, sell 21.7, csr 25.9; of 3 formats in 41 ms" */
 static void tell(const trial *t, int best)
 {
-    spry_spmv_plan *plan = t->tried[best].plan;
-    char *text = plan->reason;
-    const size_t size = sizeof plan->reason;
-    size_t used = (size_t)spryi_write(text, size, "%s: %s us measured", plan->format->name,
+    spryi_plan *plan = t->tried[best].plan;
+    char *text = plan->target.reason;
+    const size_t size = sizeof plan->target.reason;
+    size_t used = (size_t)spryi_write(text, size, "%s: %s us measured", plan->target.format->name,
                                       spryi_three_digits(t->tried[best].us).s);
     for (int c = 0; c < t->count; c++)
         if (c != best)
-            used += (size_t)spryi_write(text + used, size - used, ", %s %s", t->tried[c].plan->format->name,
+            used += (size_t)spryi_write(text + used, size - used, ", %s %s", t->tried[c].plan->target.format->name,
                                         spryi_three_digits(t->tried[c].us).s);
     used += (size_t)spryi_write(text + used, size - used, "; of %d formats in %s ms", t->count,
                                 spryi_three_digits(1e-3 * (spryi_now_us() - t->start)).s);
-    if (t->o->expected_calls > 0)
+    if (t->base->request.options.expected_calls > 0)
         used +=
             (size_t)spryi_write(text + used, size - used, ", set-up counted over %lld", (long long)t->ranking.calls);
     if (t->refused[0]) (void)spryi_write(text + used, size - used, "; refused: %s", t->refused);
-    plan->reason_code = SPRY_REASON_MEASURED;
+    plan->target.reason_code = SPRY_REASON_MEASURED;
 }
 
 /* Of one format there is nothing to compare, and without vectors nothing is: the reason is that of "cost". */
@@ -248,7 +212,7 @@ static void tell_untimed(const trial *t, spryi_trial *told)
     if (t->count > 1)
         (void)spryi_write(told->note, sizeof told->note,
                           "; not measured, since there is no memory for vectors of %lld and %lld entries",
-                          (long long)t->base->x_length, (long long)t->base->y_length);
+                          (long long)t->base->request.x_length, (long long)t->base->request.y_length);
     else if (t->refused[0])
         (void)spryi_write(told->note, sizeof told->note, "; nothing to compare it with, refused: %s", t->refused);
     else if (list_places(&t->ranking, places) > 1)
@@ -265,58 +229,61 @@ static void tell_untimed(const trial *t, spryi_trial *told)
  */
 static void remember(const trial *t, int best, spry_choice_info *asked)
 {
-    spry_spmv_plan *plan = t->tried[best].plan;
+    spryi_plan *plan = t->tried[best].plan;
     const char *parameters = plan->stored.parameters;
     const time_t now = time(NULL);
     struct tm day;
     spry_error why = SPRY_ERROR_INIT;
     if (t->short_of_memory) return;
-    snprintf(asked->format, sizeof asked->format, "%s%s%s", plan->format->name, parameters[0] ? ":" : "", parameters);
-    snprintf(asked->kernel, sizeof asked->kernel, "%s", plan->kernel->name);
+    snprintf(asked->format, sizeof asked->format, "%s%s%s", plan->target.format->name, parameters[0] ? ":" : "",
+             parameters);
+    snprintf(asked->kernel, sizeof asked->kernel, "%s", plan->target.kernel->name);
     asked->measured_us = t->tried[best].us;
     asked->csr_us = time_of_csr(t);
-    asked->predicted_us = plan->estimated_us;
-    asked->predicted_csr_us = plan->estimated_csr_us;
+    asked->predicted_us = plan->target.us;
+    asked->predicted_csr_us = plan->target.csr_us;
     if (gmtime_r(&now, &day)) (void)strftime(asked->date, sizeof asked->date, "%Y-%m-%d", &day);
     if (spryi_choice_keep(plan->context, asked, &why) == SPRY_OK) return;
-    const size_t used = strlen(plan->reason);
-    snprintf(plan->reason + used, sizeof plan->reason - used, "; not kept: %s", why.message);
+    const size_t used = strlen(plan->target.reason);
+    snprintf(plan->target.reason + used, sizeof plan->target.reason - used, "; not kept: %s", why.message);
 }
 
 static void fill_told(const trial *t, spryi_trial *told)
 {
     told->count = t->count;
     for (int c = 0; c < t->count; c++) {
-        told->timed[c].format = t->tried[c].plan->format->name;
-        told->timed[c].kernel = t->tried[c].plan->kernel->name;
+        told->timed[c].format = t->tried[c].plan->target.format->name;
+        told->timed[c].kernel = t->tried[c].plan->target.kernel->name;
         told->timed[c].us = t->tried[c].us;
         told->timed[c].setup_us = t->tried[c].setup_us;
     }
 }
 
-/* The plan of the best in the place of *plan, which gives it all that they share. */
-static void take_best(trial *t, int best, spry_spmv_plan **plan)
+/* Moves the best plan to *plan, which shares the matrix and the map with it. */
+static void take_best(trial *t, int best, spryi_plan *plan)
 {
-    spry_spmv_plan *taken = t->tried[best].plan, *shell = *plan;
-    taken->search_us += spryi_now_us() - t->start - t->tried[best].setup_us;
+    spryi_plan *taken = t->tried[best].plan;
+    taken->times.search_us += spryi_now_us() - t->start - t->tried[best].setup_us;
     t->tried[best].plan = NULL;
-    *plan = taken;
-    pthread_mutex_destroy(&shell->in_use);
-    spryi_release(shell->context, shell);
+    pthread_mutex_destroy(&taken->in_use);
+    pthread_mutex_destroy(&plan->in_use);
+    *plan = *taken;
+    pthread_mutex_init(&plan->in_use, NULL);
+    spryi_release(plan->context, taken);
 }
 
 /* Ranks, makes, times and remembers. */
-static spry_status try_formats(spry_spmv_plan **plan, const spry_spmv_options *o, spry_choice_info *asked,
-                               spryi_trial *told, spry_error *err)
+static spry_status try_formats(spryi_plan *plan, spry_choice_info *asked, spryi_trial *told, spry_error *err)
 {
-    const spryi_device *d = (*plan)->device;
-    trial t = {.context = (*plan)->context, .base = *plan, .o = o, .start = spryi_now_us(), .why = SPRY_ERROR_INIT};
+    const spry_spmv_options *o = &plan->request.options;
+    trial t = {.context = plan->context, .base = plan, .start = spryi_now_us(), .why = SPRY_ERROR_INIT};
     spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_rank_for(&t.ranking, t.base->A, o, spryi_class_of(d), err));
+    SPRYI_TRY(spryi_rank_for(&t.ranking, t.base->A, o, spryi_class_of(t.base->request.device), err));
     t.budget = o->budget_us > 0 ? o->budget_us : USUAL_BUDGET;
     t.end = spryi_now_us() + t.budget;
     SPRYI_TRY(begin_all(&t, err));
-    int best = 0, timed = 0;
+    int best = 0;
+    bool timed = false;
     if (t.count > 1) SPRYI_TRY(make_vectors(&t, &timed, err));
     if (timed) {
         SPRYI_TRY(time_all(&t, err));
@@ -335,11 +302,218 @@ done:
     return status;
 }
 
+/* ---- fingerprints ---------------------------------------------------------------------------------------- */
+
+/*
+ * What a choice that was measured is found by. Of the structure a sum over entries of a hash of row and column, which
+ * is the same in every layout and for every width of indices, in any order and by any threads, and which an entry that
+ * moves changes. It takes less than a product's time; of more than MOST_ENTRIES a sample of the rows is summed. Arrays
+ * in a device's memory come to the host piece by piece, as bytes: little goes over the bus; layout and widths count.
+ */
+
+enum {
+    ROWS = 1024,            /* that are in the sample together */
+    MOST_ENTRIES = 1 << 21, /* in it, about: a millisecond by one thread */
+    ALONE = 128,            /* times what is too little for threads in other passes: they may come late */
+    PIECE = 64 << 10,       /* bytes of an array in a device's memory, */
+    PIECES = 64             /* of which so many are looked at */
+};
+
+/* ---- fingerprints: in host memory -------------------------------------------------------------------- */
+
+/* P and J are constants where these are inlined. */
+
+typedef struct row_key {
+    uint32_t add, flip;
+} row_key;
+
+SPRYI_INLINE row_key key_of(int64_t row)
+{
+    const uint64_t random = spryi_random(1, (uint64_t)row + 1);
+    return (row_key){(uint32_t)random, (uint32_t)(random >> 32)};
+}
+
+/* One product of 32 bits, of which vector units do several at once. */
+SPRYI_INLINE uint64_t hash_entry(row_key key, int64_t column)
+{
+    const uint32_t c = (uint32_t)((uint64_t)column ^ (uint64_t)column >> 32);
+    return (uint64_t)(c + key.add) * (c ^ key.flip);
+}
+
+SPRYI_INLINE int is_sampled(int64_t row, int64_t step)
+{
+    return step == 1 || row / ROWS % step == 0;
+}
+
+SPRYI_INLINE uint64_t hash_rows(const spry_arrays *a, int64_t block, spry_index_type P, spry_index_type J)
+{
+    uint64_t sum = 0;
+    const int64_t end = (block + 1) * ROWS < a->rows ? (block + 1) * ROWS : a->rows;
+    for (int64_t i = block * ROWS; i < end; i++) {
+        const row_key key = key_of(i);
+        const int64_t last = spryi_index_at(a->offsets, P, i + 1);
+        for (int64_t k = spryi_index_at(a->offsets, P, i); k < last; k++)
+            sum += hash_entry(key, spryi_index_at(a->indices, J, k));
+    }
+    return sum;
+}
+
+SPRYI_INLINE uint64_t hash_columns(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P,
+                                   spry_index_type J)
+{
+    uint64_t sum = 0;
+    const int64_t end = (block + 1) * ROWS < a->cols ? (block + 1) * ROWS : a->cols;
+    for (int64_t j = block * ROWS; j < end; j++) {
+        const int64_t last = spryi_index_at(a->offsets, P, j + 1);
+        for (int64_t k = spryi_index_at(a->offsets, P, j); k < last; k++) {
+            const int64_t row = spryi_index_at(a->indices, J, k);
+            if (is_sampled(row, step)) sum += hash_entry(key_of(row), j);
+        }
+    }
+    return sum;
+}
+
+SPRYI_INLINE uint64_t hash_triples(const spry_arrays *a, int64_t block, int64_t step, spry_index_type J)
+{
+    uint64_t sum = 0;
+    const int64_t end = (block + 1) * ROWS < a->nnz ? (block + 1) * ROWS : a->nnz;
+    for (int64_t k = block * ROWS; k < end; k++) {
+        const int64_t row = spryi_index_at(a->row_indices, J, k);
+        if (is_sampled(row, step)) sum += hash_entry(key_of(row), spryi_index_at(a->indices, J, k));
+    }
+    return sum;
+}
+
+SPRYI_INLINE uint64_t hash_block_as(const spry_arrays *a, int64_t block, int64_t step, spry_index_type P,
+                                    spry_index_type J)
+{
+    if (a->layout == SPRY_COO) return hash_triples(a, block, step, J);
+    if (a->layout == SPRY_CSC) return hash_columns(a, block, step, P, J);
+    return block % step == 0 ? hash_rows(a, block, P, J) : 0;
+}
+
+static uint64_t hash_block(const spry_arrays *a, int64_t block, int64_t step)
+{
+    if (a->index_type == SPRY_I64) return hash_block_as(a, block, step, SPRY_I64, SPRY_I64);
+    if (a->layout != SPRY_COO && a->offset_type == SPRY_I64) return hash_block_as(a, block, step, SPRY_I64, SPRY_I32);
+    return hash_block_as(a, block, step, SPRY_I32, SPRY_I32);
+}
+
+typedef struct hash_job {
+    const spry_arrays *a;
+    int64_t step;
+    atomic_ullong sum;
+} hash_job;
+
+static void hash_blocks(void *job, int64_t begin, int64_t end)
+{
+    hash_job *j = job;
+    uint64_t sum = 0;
+    for (int64_t b = begin; b < end; b++) sum += hash_block(j->a, b, j->step);
+    atomic_fetch_add(&j->sum, sum);
+}
+
+static uint64_t hash_here(const spry_context *context, const spry_arrays *a)
+{
+    const int64_t majors = a->layout == SPRY_COO ? a->nnz : a->layout == SPRY_CSC ? a->cols : a->rows;
+    hash_job j = {.a = a, .step = 1 + a->nnz / MOST_ENTRIES};
+    const int64_t work = a->layout == SPRY_CSR && j.step > 1 ? MOST_ENTRIES : a->nnz;
+    spryi_loop(context, spryi_threads(context, (work + majors) / ALONE), (majors + ROWS - 1) / ROWS, 4, hash_blocks,
+               &j);
+    return j.sum;
+}
+
+/* ---- fingerprints: in a device's memory -------------------------------------------------------------- */
+
+static spry_status hash_array(const spryi_device *d, const void *array, int64_t bytes, void *piece, uint64_t *hash,
+                              spry_error *err)
+{
+    const int64_t pieces = (bytes + PIECE - 1) / PIECE, count = pieces < PIECES ? pieces : PIECES;
+    for (int64_t p = 0; array && p < count; p++) {
+        const int64_t begin = p * pieces / count * PIECE, left = bytes - begin, size = left < PIECE ? left : PIECE;
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, piece, (const char *)array + begin, size, SPRYI_FROM_DEVICE, NULL, err));
+        SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, err));
+        *hash = XXH3_64bits_withSeed(piece, (size_t)size, *hash);
+    }
+    return SPRY_OK;
+}
+
+static spry_status hash_there(spry_context *context, const spry_arrays *a, uint64_t *hash, spry_error *err)
+{
+    const spryi_device *d = spryi_device_at(context, a->device);
+    const int64_t offset = (int64_t)spry_index_type_bytes(a->offset_type);
+    const int64_t index = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+    void *piece = NULL;
+    spry_status status = SPRY_OK;
+    *hash = (uint64_t)a->layout;
+    SPRYI_TRY(spryi_allocate(context, &piece, PIECE, 1, "a piece of an array", err));
+    if (a->layout != SPRY_COO) SPRYI_TRY(hash_array(d, a->offsets, (majors + 1) * offset, piece, hash, err));
+    if (a->layout == SPRY_COO) SPRYI_TRY(hash_array(d, a->row_indices, a->nnz * index, piece, hash, err));
+    SPRYI_TRY(hash_array(d, a->indices, a->nnz * index, piece, hash, err));
+done:
+    spryi_release(context, piece);
+    return status;
+}
+
+/* ---- fingerprints: all of it ------------------------------------------------------------------------- */
+
+/* The number of bits: counts within a factor of 2 are of one class. 0: no number is expected. */
+static int class_of(int64_t calls)
+{
+    int bits = 0;
+    for (; calls > 0; calls >>= 1) bits++;
+    return bits;
+}
+
+static void describe(const spryi_plan *plan, spry_choice_info *asked)
+{
+    const spry_arrays *a = &plan->A->a;
+    const spry_spmv_options *o = &plan->request.options;
+    const spryi_device *d = plan->request.device;
+    const spry_index_type offset = a->layout == SPRY_COO ? a->index_type : a->offset_type;
+    *asked = (spry_choice_info){.struct_size = sizeof *asked,
+                                .rows = a->rows,
+                                .cols = a->cols,
+                                .nnz = a->nnz,
+                                .op = plan->request.op,
+                                .calls = o->expected_calls > 0 ? spryi_calls_counted(o) : 0};
+    snprintf(asked->device, sizeof asked->device, "%s%s%s %.40s", d->driver->name, d->simd && d->simd[0] ? " " : "",
+             d->simd ? d->simd : "", d->description);
+    snprintf(asked->types, sizeof asked->types, "%s %s %d/%d", spry_type_name(a->value_type),
+             spry_type_name(plan->request.vector_type), 8 * (int)spry_index_type_bytes(offset),
+             8 * (int)spry_index_type_bytes(a->index_type));
+}
+
+static spry_status fingerprint(const spryi_plan *plan, spry_choice_info *asked, spry_error *err)
+{
+    const spry_spmv_options *o = &plan->request.options;
+    const spryi_device *d = plan->request.device;
+    char text[512];
+    uint64_t structure = 0;
+    if (plan->A->a.device == 0)
+        structure = hash_here(plan->context, &plan->A->a);
+    else
+        SPRYI_OK_OR_RETURN(hash_there(plan->context, &plan->A->a, &structure, err));
+    describe(plan, asked);
+    const int threads = !d->driver->host_memory ? 0 : o->threads > 0 ? o->threads : plan->context->threads;
+    const int length =
+        snprintf(text, sizeof text, "%s|%s|%d|%s|%d|%lld %lld %lld|%016llx|%d %d|%d %d|%lld %d|%d|%d|%lld",
+                 spry_version(), asked->device, d->units, asked->types, threads, (long long)asked->rows,
+                 (long long)asked->cols, (long long)asked->nnz, (unsigned long long)structure, (int)plan->request.op,
+                 (int)o->op, o->vector_device == d->number, plan->A->a.device == d->number,
+                 (long long)(o->columns > 1 ? o->columns : 1), o->row_major, class_of(asked->calls),
+                 o->allow_nondeterministic != 0, (long long)o->memory_limit_bytes);
+    snprintf(asked->fingerprint, sizeof asked->fingerprint, "%016llx",
+             (unsigned long long)XXH3_64bits(text, (size_t)length));
+    return SPRY_OK;
+}
+
 /* ---- what is remembered --------------------------------------------------------------------------------- */
 
-/* *done = 0: it is refused, and the note tells so. */
-static spry_status take_remembered(spry_spmv_plan *plan, const spry_spmv_options *o, const spry_choice_info *found,
-                                   spryi_trial *told, int *done, spry_error *err)
+/* *done is false if the remembered format is refused, as the note then states. */
+static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *found, spryi_trial *told, bool *done,
+                                   spry_error *err)
 {
     spryi_choice choice = {.code = SPRY_REASON_REMEMBERED,
                            .kernel = found->kernel,
@@ -355,7 +529,7 @@ static spry_status take_remembered(spry_spmv_plan *plan, const spry_spmv_options
         (void)spryi_write(choice.reason, sizeof choice.reason, "%s: %s us measured%s; remembered from %s%s%s",
                           choice.format->name, spryi_three_digits(found->measured_us).s, csr, found->date,
                           path ? " in " : "", path ? path : "");
-        status = spryi_build_choice(plan, o, &choice, &why);
+        status = spryi_build_choice(plan, &choice, &why);
     }
     *done = status == SPRY_OK;
     if (*done) return SPRY_OK;
@@ -365,25 +539,22 @@ static spry_status take_remembered(spry_spmv_plan *plan, const spry_spmv_options
     return refused ? SPRY_OK : spryi_hand_on(err, &why);
 }
 
-spry_status spryi_measure_plan(spry_spmv_plan **plan, const spry_spmv_options *o, spryi_trial *told, int *done,
-                               spry_error *err)
+spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *told, bool *done, spry_error *err)
 {
-    spry_spmv_plan *base = *plan;
+    spryi_plan *base = plan;
     spryi_choices *choices = &base->context->choices;
-    const spryi_device *d = base->device;
     spry_choice_info asked;
     spryi_effort effort;
-    *done = 0;
-    if (!spryi_may_look(&effort, base->A, o, spryi_class_of(d))) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(spryi_fingerprint(base, &asked, err));
-    if (!told->anew && spryi_choice_find(base->context, &asked))
-        return take_remembered(base, o, &asked, told, done, err);
+    *done = false;
+    if (!spryi_may_look(&effort, base->A, &base->request.options, spryi_class_of(base->request.device))) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(fingerprint(base, &asked, err));
+    if (!told->anew && spryi_choice_find(base->context, &asked)) return take_remembered(base, &asked, told, done, err);
     pthread_mutex_lock(&choices->measuring);
     /* another plan may have measured it meanwhile */
-    const int found = !told->anew && spryi_choice_find(base->context, &asked);
-    spry_status status = found ? SPRY_OK : try_formats(plan, o, &asked, told, err);
+    const bool found = !told->anew && spryi_choice_find(base->context, &asked);
+    spry_status status = found ? SPRY_OK : try_formats(plan, &asked, told, err);
     pthread_mutex_unlock(&choices->measuring);
-    if (found) return take_remembered(base, o, &asked, told, done, err);
+    if (found) return take_remembered(base, &asked, told, done, err);
     *done = status == SPRY_OK;
     return status;
 }

@@ -1,102 +1,161 @@
-/* A plan of sparse matrix times vector: the parts that making, updating and running it share. */
+/*
+ * A plan of products of a sparse matrix with vectors. A plan is built in five steps; each step fills in one struct:
+ * check (spryi_plan_request), map (spryi_plan_map), choose (spryi_plan_target), build (spryi_plan_storage), and prepare
+ * (spryi_plan_product, spryi_plan_workspace).
+ */
 #pragma once
 
+#include "choose/choose.h"
 #include "core/device.h"
 #include "core/kernel.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
-/* A storage of the plan's format where its device reads it. */
-typedef struct spryi_plan_storage {
-    void *storage; /* the format's struct */
-    /* 1: the arrays of the struct are device addresses. Then `storage` is this block alone, and the plan owns: */
-    int on_device;
-    void *arrays[SPRYI_MOST_SECTIONS];
-    int array_count;
-    int made_there;      /* 1: by the device, from CSR; 0: on the host, and copied */
-    int mapped;          /* 1: `storage` is that of the container that the matrix was read from */
-    spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow until it is copied; or NULL */
-    int64_t borrowed;    /* on_device: bytes of the matrix's own arrays */
-    double upload_us;    /* that copies to the device took */
-    char parameters[64]; /* as the format resolved them */
-} spryi_plan_storage;
+/* Result of check: the device and the caller's options, with defaults resolved. */
+typedef struct spryi_plan_request {
+    const spryi_device *device;
+    spry_spmv_options options; /* map changes op and groups to those of plan->A; names are NULL in a built plan */
+    spry_op op;                /* the caller's */
+    spry_ordering *groups;     /* a reference to the caller's groups, which updates may use; NULL: none */
+    int64_t x_length, y_length;
+    spry_type vector_type;
+    size_t element_bytes; /* of vector_type */
+} spryi_plan_request;
 
 /*
- * The storage is of a matrix made of the caller's. Rows and columns are renumbered: x and y are the caller's, the
- * storage is of B = P A P^T (A not square: P A). Or A is one triangle, B both, and where no ordering was asked for
- * (name "none") there are no permutations. Or B, in either case or of A as it is, is transposed for a transposed
- * product, which then is the plain one of B: op of the plan's options is SPRY_NO_TRANSPOSE.
+ * Result of map: how the caller's matrix and vectors become those of the storage. The storage is built of plan->A. If
+ * is_changed, plan->A is B: the caller's matrix with both triangles, permuted to P A P^T (P A if A is not square), and
+ * transposed, as far as each applies.
  */
-typedef struct spryi_plan_order {
-    const char *name;
-    spry_matrix *given;      /* the caller's; plan->A is B while the storage borrows of it, else the same as this */
-    int flipped;             /* 1: B is transposed besides */
-    double upload_us;        /* of copies to the device that making A^T took */
-    spry_ordering *ordering; /* of Band-k, for its groups; NULL: not needed any more */
-    int32_t *x_from;         /* B multiplies x'[i] = x[x_from[i]]; NULL: x as it is, */
-    int32_t *y_from;         /* to t, and y[i] becomes t[y_from[i]] + beta*y[i]; NULL: t is y */
-    void *block;             /* of the device, in which these two lie; NULL: they are the host's */
-    const void *zero;        /* in the block, a number 0 of any type */
-    int64_t bytes;           /* of the two */
-} spryi_plan_order;
+typedef struct spryi_plan_map {
+    spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing of B */
+    bool is_changed, is_transposed;
+    int64_t nnz;          /* of plan->A */
+    const char *ordering; /* name */
+    spry_ordering *found; /* the ordering of Band-k, for its groups; NULL: not needed any more */
+    int32_t *x_from;      /* x'[i] = x[x_from[i]] is multiplied; NULL: x is */
+    int32_t *y_from;      /* y[i] = t[y_from[i]] + beta*y[i], where t is the product; NULL: t is y */
+    const void *x_scaling, *y_scaling;
+    void *block;      /* device memory that contains x_from and y_from; NULL: both are in host memory */
+    const void *zero; /* in the block, a zero of any type */
+    int64_t bytes;    /* of x_from, y_from and the zero */
+    double upload_us; /* of copies to the device */
+} spryi_plan_map;
 
-/* Bytes that a run reads. */
+/* Result of choose: the format and the kernel. */
+typedef struct spryi_plan_target {
+    const spryi_format *format;
+    int64_t parameters[SPRYI_PARAMETERS];
+    const spryi_kernel *kernel;
+    int64_t kernel_parameters[SPRYI_PARAMETERS];
+    char kernel_text[96]; /* kernel_parameters as they were given: "lanes=32" */
+    spryi_kernel_functions functions;
+    spry_type value_type; /* of stored values: the matrix's, or the vectors' if a kernel needs the ones of a pattern */
+    double us, csr_us;    /* estimated time of a product in the format and in csr; 0: there is no estimate */
+    spry_reason reason_code;
+    char reason[320];
+} spryi_plan_target;
+
+/* Result of build: the format's storage, where the device reads it. */
+typedef struct spryi_plan_storage {
+    void *storage;       /* the format's struct, in host memory */
+    bool on_device;      /* the arrays of the struct are device addresses, and the plan owns those in `arrays` */
+    bool made_on_device; /* the device converted CSR */
+    bool from_container; /* `storage` belongs to the container that the matrix was read from */
+    char parameters[64]; /* as the format resolved them */
+    void *arrays[SPRYI_MOST_SECTIONS];
+    int array_count;
+    spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow; or NULL */
+    int64_t borrowed;    /* on_device: bytes of the matrix's own arrays */
+    double upload_us;    /* of copies to the device */
+} spryi_plan_storage;
+
+/* Result of prepare: how runs call the kernel. */
+typedef struct spryi_plan_product {
+    spryi_run_fn run;
+    bool joins_rows, joins_columns; /* run multiplies several vectors together, if row-major; if column-major */
+    int threads;
+    void *auxiliary; /* the kernel's own data in addition to the storage */
+    int64_t auxiliary_bytes;
+} spryi_plan_product;
+
+/* Result of prepare: memory that runs write. */
+typedef struct spryi_plan_workspace {
+    void *memory;
+    int64_t bytes;
+    int64_t x_at, t_at;    /* offsets in memory: x and y of the storage, if they are not the caller's */
+    int64_t joined;        /* columns that are copied to row-major there, since the kernel takes rows; 0: none */
+    void *x, *y;           /* the device's copies of host vectors; NULL: the device reads the caller's */
+    void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
+    const void *zero;      /* a zero of any type in the device's own memory; NULL: no run needs one */
+    void *zero_block;      /* memory of that zero; NULL: the map has it */
+} spryi_plan_workspace;
+
 typedef struct spryi_span {
     const char *name;
     spryi_array array;
 } spryi_span;
 
+/* Memory of the caller, except x, that runs read. */
+typedef struct spryi_plan_reads {
+    spryi_span list[6];
+    int count;
+} spryi_plan_reads;
+
+typedef struct spryi_plan_times {
+    double setup_us;
+    double search_us; /* part of setup_us that updates do without: choosing, finding an ordering */
+    double update_us; /* of the last update; 0: there was none */
+} spryi_plan_times;
+
+/* A plan of one direction. */
+typedef struct spryi_plan {
+    spry_context *context;
+    spry_matrix *A; /* the matrix of the storage, which may borrow its arrays */
+    spryi_plan_request request;
+    spryi_plan_map map;
+    spryi_plan_target target;
+    spryi_plan_storage stored;
+    spryi_plan_product product;
+    spryi_plan_workspace work;
+    pthread_mutex_t in_use; /* held by the run that uses the workspace in host memory, or the copies of host vectors */
+    spryi_plan_reads reads;
+    spryi_plan_times times;
+} spryi_plan;
+
+/* What the two directions of a plan share while they are built. */
+typedef struct spryi_pairing {
+    spry_matrix *copy; /* A in the device's memory; NULL: none */
+    double copy_us;
+    bool flips; /* a transposed product has to be the plain product of A^T */
+} spryi_pairing;
+
+enum { SPRYI_MOST_TRIED = 4 };
+
+/* Result of a trial of formats, for the policy "measure". */
+typedef struct spryi_trial {
+    bool anew; /* asked for: remembered results do not count */
+    int count; /* formats that were timed; 0: there was no trial */
+    struct {
+        const char *format, *kernel;
+        double us, setup_us;
+    } timed[SPRYI_MOST_TRIED];
+    char note[160]; /* an addition to the plan's reason, or "" */
+} spryi_trial;
+
+/* The caller's plan: one direction or two (directions.c). */
 struct spry_spmv_plan {
     spry_context *context;
-    const spryi_device *device;
-    spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
-    int64_t nnz;             /* entries, of both triangles */
-    spryi_plan_order *order; /* NULL: none */
-    spry_ordering *groups;   /* the caller's, kept: updates may make groups anew; NULL: none */
-    const spryi_format *format;
-    const spryi_kernel *kernel;
-    int64_t kernel_parameters[SPRYI_PARAMETERS];
-    char kernel_text[96];             /* the same as they were given: "lanes=32" */
-    spryi_kernel_functions functions; /* of the kernel */
-    spryi_run_fn run;
-    int several, several_apart; /* 1: run takes several columns at once, row by row; column by column */
-    spryi_plan_storage stored;
-    void *auxiliary; /* the kernel's, beside the storage */
-    int64_t auxiliary_bytes;
-    void *workspace;
-    pthread_mutex_t in_use; /* held by the run that has the workspace in host memory, or the copies of host vectors */
-    int64_t workspace_bytes;
-    int64_t x_at, t_at;    /* in the workspace: x and y as the storage has them, where they are not the caller's */
-    int64_t brought;       /* columns that are brought into rows there: they lie apart, the kernel takes rows */
-    void *x, *y;           /* the device's copies of host vectors; NULL: it reads the caller's */
-    void *host_x, *host_y; /* columns of those, gathered; NULL where their entries lie one behind the other */
-    const void *zero;      /* a number 0 of any type in a device's own memory, for plans that need one there */
-    void *zero_block;      /* that holds it, where it is the plan's; NULL: it is the order's */
-    spry_op op;            /* the caller's; of the storage: options.op */
-    spry_type vector_type;
-    int64_t y_length, x_length;
-    size_t number_bytes; /* of a number of vector_type */
-    int threads;
-    spryi_span read[6]; /* of the caller's, beside x */
-    int read_count;
-    double setup_us;
-    double search_us;          /* of it, what an update does without: choosing, finding an ordering */
-    spry_spmv_options options; /* its strings are not kept: format, kernel, ordering and policy are NULL */
-    spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
-    int64_t parameters[SPRYI_PARAMETERS];
-    double update_us;                      /* of the last update, 0 before the first */
-    double estimated_us, estimated_csr_us; /* of a product in the format chosen, and in csr; 0: there was no estimate */
-    spry_reason reason_code;
-    char reason[320];
-    spry_spmv_plan *other; /* of the other direction (both.c): this one where A^T is A; NULL: there is one direction */
-    spry_matrix *as_given; /* with another: A, where storages refer to the copy on the device, `shared`; else NULL */
-    spry_matrix *shared;
-    double shared_us; /* that copying it took */
+    spryi_plan forward;    /* multiplies by op(A) */
+    spryi_plan *backward;  /* multiplies by the transpose; NULL: one direction; `forward` if A^T is A */
+    spry_matrix *as_given; /* A, if storages read the arrays of pairing.copy; else NULL */
+    spryi_pairing pairing;
 };
 
-/* 1: the options leave the format to the library, as far as no kernel is named. */
-static inline int spryi_format_is_auto(const spry_spmv_options *options)
+/* Returns whether the options leave the format to the library, if they name no kernel. */
+static inline bool spryi_format_is_auto(const spry_spmv_options *options)
 {
     return !options->format || strcmp(options->format, "auto") == 0;
 }
@@ -108,62 +167,84 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *options, spry_erro
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
                                  spry_error *err);
 
-/* ---- both.c ------------------------------------------------------------------------------------------ */
+/* ---- directions.c ------------------------------------------------------------------------------------- */
 
-/* What the two directions of a plan share while they are made. */
-typedef struct spryi_pairing {
-    spry_matrix *copy; /* A on the device, made by the first; NULL: there is none */
-    double copy_us;
-    int flips; /* 1: a transposed product is to be the plain one of A^T in any case */
-} spryi_pairing;
+/* Replaces plan->A, if it is CSR in host memory, by the copy on the plan's device. */
+spry_status spryi_share_copy(spryi_plan *plan, spryi_pairing *pairing, spry_error *err);
 
-/* A plan with both directions. */
-spry_status spryi_plan_both(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
-                            const spry_spmv_options *options, spry_error *err);
+/* ---- plan.c ------------------------------------------------------------------------------------------ */
 
-/* Puts the copy on plan's device in the place of plan->A, which is CSR in host memory, where that will be converted. */
-spry_status spryi_share_copy(spry_spmv_plan *plan, spryi_pairing *pairing, spry_error *err);
-
-/* spry_spmv_plan_update of both. */
-spry_status spryi_update_both(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
-
-/* Lets go of the other direction and of what is shared. */
-void spryi_discard_both(spry_spmv_plan *plan);
-
-/* Fills in what plans with both directions tell of them. */
-void spryi_tell_both(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
-
-/* plan.c: as spry_spmv_plan_create, of one direction; pairing may be NULL. */
-struct spryi_trial;
-spry_status spryi_plan_one(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
-                           const spry_spmv_options *options, struct spryi_trial *trial, spryi_pairing *pairing,
+/*
+ * Plans one direction. After a failure *plan is empty. pairing: what both directions share; NULL: there is one.
+ */
+spry_status spryi_plan_one(spry_context *context, spryi_plan *plan, const spry_matrix *A,
+                           const spry_spmv_options *options, spryi_trial *trial, spryi_pairing *pairing,
                            spry_error *err);
-spry_status spryi_update_one(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err);
+
+/* Releases the contents of a plan, which may be empty. */
+void spryi_discard_plan(spryi_plan *plan);
+spry_status spryi_update_one(spryi_plan *plan, const spry_update_options *options, spry_error *err);
+
+/* Builds the plan in a format that was chosen. After a failure the plan has no storage or workspace. */
+spry_status spryi_build_choice(spryi_plan *plan, const spryi_choice *choice, spry_error *err);
+
+/* Releases what spryi_build_choice built. */
+void spryi_discard_built(spryi_plan *plan);
+
+/* Returns the kernel's function for a storage of these types; NULL: there is none. */
+spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored);
+
+/* Replaces plan->A, a container, by a matrix of its entries. */
+spry_status spryi_take_entries(spryi_plan *plan, spry_error *err);
 
 /* Makes the plan refer to `to` where it referred to `from`, a matrix of the same structure. */
-void spryi_refer_to(spry_spmv_plan *plan, const spry_matrix *from, const spry_matrix *to);
+void spryi_refer_to(spryi_plan *plan, const spry_matrix *from, const spry_matrix *to);
 
-/* ---- owned.c ----------------------------------------------------------------------------------------- */
+/* ---- plan_prepare.c ---------------------------------------------------------------------------------- */
 
-enum { SPRYI_ZERO_BYTES = 64 };
+/* Prepares plan->product and plan->work, if the plan then owns no more than its limit. */
+spry_status spryi_prepare(spryi_plan *plan, spry_error *err);
+void spryi_discard_prepared(spryi_plan *plan);
 
-/* Returns whether the plan has a number 0 in its device's own memory, in addition to an ordering's. */
-int spryi_has_zero_block(const spry_spmv_plan *plan);
+/* Lists the caller's arrays that runs read in addition to x. y must not overlap them. */
+void spryi_list_reads(spryi_plan *plan);
 
-/* Returns whether runs copy host vectors to the device and back. */
-int spryi_has_copies(const spry_spmv_plan *plan);
+/* Returns whether a run with this map multiplies several row-major, or column-major, columns in one pass. */
+bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool row_major);
 
 /* Returns the bytes that this direction of the plan allocated, or will when it is complete. */
-int64_t spryi_owned_bytes(const spry_spmv_plan *plan);
+int64_t spryi_owned_bytes(const spryi_plan *plan);
 
 /* Returns the most bytes that this direction owns after any update. Values that slices share may become distinct. */
-int64_t spryi_most_owned_bytes(const spry_spmv_plan *plan);
+int64_t spryi_most_owned_bytes(const spryi_plan *plan);
 
 /* Returns whether a refusal is for the caller's memory limit. */
-int spryi_is_over_limit(spry_status status, const spry_error *why);
+bool spryi_is_over_limit(spry_status status, const spry_error *why);
 
 /* Hands on a refusal of the format's arrays, with a bound of what the plan would own in addition. */
-spry_status spryi_refuse_storage(const spry_spmv_plan *plan, const spry_error *why, spry_error *err);
+spry_status spryi_refuse_storage(const spryi_plan *plan, const spry_error *why, spry_error *err);
+
+/* Return whether a run permutes or scales x; y. */
+static inline bool spryi_changes_x(const spryi_plan_map *map)
+{
+    return map->x_from || map->x_scaling;
+}
+
+static inline bool spryi_changes_y(const spryi_plan_map *map)
+{
+    return map->y_from || map->y_scaling;
+}
+
+/* Return whether a run of one column copies x to the workspace; writes y in a pass after the product. */
+static inline bool spryi_maps_x(const spryi_plan *plan, const spryi_plan_map *map)
+{
+    return plan->request.options.row_major || spryi_changes_x(map);
+}
+
+static inline bool spryi_maps_y(const spryi_plan *plan, const spryi_plan_map *map)
+{
+    return plan->request.options.row_major || spryi_changes_y(map);
+}
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
@@ -172,7 +253,7 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
                                       const spry_spmv_options *options);
 
 /* The plan's request for a storage; csr and cost are left out. */
-spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
+spryi_build_request spryi_request_of(const spryi_plan *plan);
 
 /* Makes what a request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
@@ -181,21 +262,21 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
 /* Why a plan has a container's format, as one sentence. */
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
 
-/* 1: A is a container in a format, which serves plans with these options as it is, as long as there is a kernel. */
-int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
+/* Returns whether A is a container whose storage serves plans with these options, if there is a kernel. */
+bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
 /* A storage of plan->A in plan->format, by the device or by the host; where plan->A is one, that one. */
-spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);
-void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored);
+spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err);
+void spryi_discard_storage(const spryi_plan *plan, spryi_plan_storage *stored);
 
-/* 1: runs read the values of the caller's matrix where they are, and no update has to check them. */
-int spryi_values_in_place(const spry_spmv_plan *plan);
+/* Returns whether runs read the values of the caller's matrix where they are. */
+bool spryi_values_in_place(const spryi_plan *plan);
 
 /* Replaces plan->A by a matrix of the same structure. A storage without values of its own reads those of `to`. */
-void spryi_replace_matrix(spry_spmv_plan *plan, const spry_matrix *to);
+void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to);
 
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
-spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
+spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err);
 
 /* *copy = A, which is CSR in host memory, in the memory of the device. */
 spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, const spry_matrix *A, spry_error *err);
@@ -204,48 +285,41 @@ spry_status spryi_copy_to_device(const spryi_device *d, spry_matrix **copy, cons
  * *T = A transposed, as CSR in the memory of the plan's device, which makes it; NULL: it cannot. *upload_us: of copying
  * A there.
  */
-spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
-                                      double *upload_us, spry_error *err);
+spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, const spry_matrix *A, double *upload_us,
+                                      spry_error *err);
 
 /* ---- plan_order.c ------------------------------------------------------------------------------------ */
 
 /* Checks the names of options. */
 spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
 
-/* Finds the ordering that the options name, and puts the permuted copy in plan->A's place, or both triangles. */
-spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *options, spry_error *err);
+/*
+ * Maps the caller's matrix and vectors: fills in plan->map, and replaces plan->A by the matrix of the storage. pairing
+ * may be NULL.
+ */
+spry_status spryi_map_plan(spryi_plan *plan, spryi_pairing *pairing, spry_error *err);
+void spryi_discard_map(spryi_plan *plan);
 
 /*
- * 1: a transposed product of A on the device is to be the plain one of A^T: where the library is to choose and looks,
- * and in formats whose kernels there have that alone. The options' vector_type is one of vectors.
+ * Returns whether a transposed product of A on the device is to be the plain one of A^T: if the library chooses and
+ * inspects A, and in formats whose kernels on the device have only the plain one. vector_type must be resolved.
  */
-int spryi_multiplies_transposed(const spryi_device *device, const spry_matrix *A, const spry_spmv_options *options);
+bool spryi_multiplies_transposed(const spryi_device *device, const spry_matrix *A, const spry_spmv_options *options);
 
-/* Puts the transposed of plan->A in its place, so that a transposed product is the plain one of the storage. */
-spry_status spryi_flip_plan(spry_spmv_plan *plan, spry_error *err);
-
-/* Brings the permutations to where the device reads them. */
-spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err);
-
-/* Lets go of the permuted copy where the storage borrows nothing of it. */
-void spryi_drop_copy(spry_spmv_plan *plan);
+/* Releases the mapped matrix if the storage borrows nothing of it. */
+void spryi_drop_copy(spryi_plan *plan);
 
 /* Returns whether plan->A has arrays of its own, not those of the caller's matrix. */
-bool spryi_has_copy(const spry_spmv_plan *plan);
+bool spryi_has_copy(const spryi_plan *plan);
 
-/* Puts A's values as they are now into plan->A, in place or as a new copy, which drop_copy takes away again. */
-spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err);
+/* Puts the caller's values as they are now into plan->A, in place or as a new copy, which drop_copy releases. */
+spry_status spryi_order_values(spryi_plan *plan, spry_error *err);
 
-/*
- * Bytes that a run reads of the ordering beside the storage; owned: what the plan keeps for it, which it has once the
- * storage is made (drop_copy).
- */
-int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
+/* Returns the bytes that a run reads of the map in addition to the storage; owned: the bytes that the plan keeps. */
+int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned);
 
-/* 1: the caller's matrix is one triangle, of which the plan has made both. */
-int spryi_is_expanded(const spry_spmv_plan *plan);
-
-void spryi_discard_ordering(spry_spmv_plan *plan);
+/* Returns whether the caller's matrix is one triangle, of which the plan has made both. */
+bool spryi_is_expanded(const spryi_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
 
@@ -261,30 +335,25 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
-/* ---- measure.c --------------------------------------------------------------------------------------- */
+/* ---- measured.c, measure.c --------------------------------------------------------------------------- */
+
+/*
+ * Builds *plan, which is mapped, in the format that is remembered or measured. *done is
+ * false if there is nothing to measure, or what was remembered is refused, as the note then states: the plan is
+ * unchanged.
+ */
+spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *trial, bool *done, spry_error *err);
+
+/* Creates a vector where the plan's vectors are, laid out as runs have it. filled: its elements are distinct, not 0. */
+spry_status spryi_make_vector(const spryi_plan *plan, spry_vector *v, int64_t length, int64_t columns, bool filled,
+                              spry_error *err);
 
 /* *us: what so many runs took, and waiting for the device. */
-spry_status spryi_time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+spry_status spryi_time_runs(const spryi_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
                             spry_error *err);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
-/* Lists the caller's arrays that runs read beside x, which y must not overlap. */
-void spryi_list_read(spry_spmv_plan *plan);
-
-/*
- * 1: a run of several columns, which lie row by row or (row_major 0) column by column, reads the matrix once for them,
- * in that order (NULL: none).
- */
-int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order, int row_major);
-
-/* 1: a run in that order (NULL: none) of one column brings x into the workspace first; y takes a pass of its own. */
-int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
-int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
-
-/* 1: a run in that order (NULL: none) permutes or scales x; y. */
-int spryi_changes_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
-int spryi_changes_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
-
-/* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
-spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);
+/* Runs one direction, as spry_spmv_plan_run. options: complete, or NULL. */
+spry_status spryi_run(const spryi_plan *plan, spry_vector y, const void *alpha, spry_const_vector x, const void *beta,
+                      const spry_run_options *options, spry_error *err);

@@ -1,12 +1,9 @@
 /*
- * Plans that renumber by themselves. B = P A P^T is multiplied in place of A (A not square: P A), and x and y stay in
- * the caller's numbering: a run gathers x' into the workspace, multiplies it to t there, and y gathers t with beta*y
- * in one pass (run.c).
- *
- * Both passes read by an index and write in order, which needs the permutation as well as its inverse. Scattering would
- * do with one of them, but each entry that it misses in the cache is read and written back, 128 bytes for the 64 of a
- * gather, and threads would write into each other's lines. Cost: 4 bytes of an index and 2 numbers each entry of x and
- * of y, one more of y where beta is not 0.
+ * Maps the caller's matrix and vectors to those of the storage: one triangle to both, an ordering, a transposition.
+ * With an ordering, B = P A P^T is multiplied (P A if A is not square): a run gathers x' into the workspace and
+ * multiplies it to t there, and y gathers t with beta*y in one pass (run.c). Both passes read by an index and write in
+ * order. Scattering would need no inverse permutation, but moves more bytes, and threads would write to each other's
+ * cache lines.
  */
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
@@ -50,10 +47,11 @@ spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
 
 /* ---- making ----------------------------------------------------------------------------------------- */
 
-/* For Band-k: as many levels, and groups as large, as the format that was asked for would take. */
-static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_plan *plan, const spry_arrays *a,
-                                 const spry_spmv_options *o, spry_error *err)
+/* For Band-k: sets the levels and the sizes of groups to those of the format that was asked for. */
+static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *plan, const spry_arrays *a,
+                                 spry_error *err)
 {
+    const spry_spmv_options *o = &plan->request.options;
     spryi_build_request request = spryi_request_of(plan);
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     const char *text = !spryi_format_is_auto(o) ? o->format : kernel ? kernel->format : "csr3";
@@ -71,44 +69,46 @@ static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_pla
     return status;
 }
 
-/* The permutations of x and of y, from a permutation of rows, and of columns where the matrix is square. */
-static spry_status make_maps(spry_spmv_plan *plan, const int64_t *perm, spry_error *err)
+/* Makes the permutations of x and of y from one of the rows, and of the columns if the matrix is square. */
+static spry_status make_permutations(spryi_plan *plan, const int64_t *perm, spry_error *err)
 {
-    spryi_plan_order *order = plan->order;
-    const spry_arrays *a = &plan->A->a;
-    const int square = a->rows == a->cols;
-    if (square || plan->op == SPRY_TRANSPOSE) {
-        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &order->x_from, a->rows, "permutation of x", err));
-        for (int64_t i = 0; i < a->rows; i++) order->x_from[i] = (int32_t)perm[i];
-        order->bytes += a->rows * (int64_t)sizeof *order->x_from;
+    spryi_plan_map *map = &plan->map;
+    const int64_t rows = plan->A->a.rows;
+    const bool square = rows == plan->A->a.cols;
+    if (square || plan->request.options.op == SPRY_TRANSPOSE) {
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &map->x_from, rows, "permutation of x", err));
+        for (int64_t i = 0; i < rows; i++) map->x_from[i] = (int32_t)perm[i];
+        map->bytes += rows * (int64_t)sizeof *map->x_from;
     }
-    if (square || plan->op == SPRY_NO_TRANSPOSE) {
-        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &order->y_from, a->rows, "permutation of y", err));
-        for (int64_t i = 0; i < a->rows; i++) order->y_from[perm[i]] = (int32_t)i;
-        order->bytes += a->rows * (int64_t)sizeof *order->y_from;
+    if (square || plan->request.options.op == SPRY_NO_TRANSPOSE) {
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &map->y_from, rows, "permutation of y", err));
+        for (int64_t i = 0; i < rows; i++) map->y_from[perm[i]] = (int32_t)i;
+        map->bytes += rows * (int64_t)sizeof *map->y_from;
     }
     return SPRY_OK;
 }
 
 /* B = A in the order that `how` gives. */
-static spry_status permute_by(spry_spmv_plan *plan, spry_matrix **B, const spry_matrix *A,
-                              const spry_ordering_options *how, spry_error *err)
+static spry_status permute_by(spryi_plan *plan, spry_matrix **B, const spry_matrix *A, const spry_ordering_options *how,
+                              spry_error *err)
 {
-    spry_ordering **ordering = &plan->order->ordering;
+    spry_ordering **found = &plan->map.found;
     const double start = spryi_now_us();
-    SPRYI_OK_OR_RETURN(spry_ordering_create(plan->context, ordering, A, how, err));
-    plan->search_us += spryi_now_us() - start;
-    const int64_t *perm = (*ordering)->perm;
-    SPRYI_OK_OR_RETURN(make_maps(plan, perm, err));
+    SPRYI_OK_OR_RETURN(spry_ordering_create(plan->context, found, A, how, err));
+    plan->times.search_us += spryi_now_us() - start;
+    const int64_t *perm = (*found)->perm;
+    SPRYI_OK_OR_RETURN(make_permutations(plan, perm, err));
     SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.cols ? perm : NULL, err));
-    spryi_release(plan->context, (*ordering)->perm); /* the maps have it */
-    (*ordering)->perm = NULL;
+    spryi_release(plan->context, (*found)->perm); /* the map has it */
+    (*found)->perm = NULL;
     return SPRY_OK;
 }
 
-spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+/* Replaces plan->A by a matrix of both triangles, in the order that the options name. */
+static spry_status order(spryi_plan *plan, spry_error *err)
 {
-    const int method = method_of(o), expands = plan->A->a.triangle != SPRY_ALL_ENTRIES;
+    const int method = method_of(&plan->request.options);
+    const bool expands = plan->A->a.triangle != SPRY_ALL_ENTRIES;
     if (method == NONE && !expands) return SPRY_OK;
     spry_status status = SPRY_OK;
     spry_matrix *A = plan->A, *B = NULL, *host = NULL;
@@ -119,23 +119,19 @@ spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, s
                                 "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
     how.method = names[method];
-    if (A->a.device > 0) {
-        SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, A, err));
-        A = host;
-    } else if (expands) {
-        SPRYI_TRY(spryi_matrix_entries(plan->A, &host, err));
-        A = host;
-    }
-    if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, o, err));
-    SPRYI_TRY(SPRYI_NEW(plan->context, &plan->order, 1, "ordering of a plan", err));
-    *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(plan->A)};
+    if (A->a.device > 0)
+        SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, A, err));
+    else if (expands)
+        SPRYI_TRY(spryi_matrix_entries(A, &host, err));
+    if (host) A = host;
+    if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, err));
     if (method != NONE)
         SPRYI_TRY(permute_by(plan, &B, A, &how, err));
     else
         B = spryi_matrix_retain(A);
     spryi_matrix_release(plan->A);
     plan->A = B;
-    if (method == BANDK) plan->options.groups = plan->order->ordering;
+    plan->map.is_changed = true;
 done:
     spryi_matrix_release(host);
     return status;
@@ -143,7 +139,7 @@ done:
 
 /* ---- transposed --------------------------------------------------------------------------------------- */
 
-int spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, const spry_spmv_options *o)
+bool spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, const spry_spmv_options *o)
 {
     spryi_selection_request request = {.operation = SPRYI_OP_SPMV_T,
                                        .allow_nondeterministic = o->allow_nondeterministic,
@@ -159,200 +155,209 @@ int spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, con
     return spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK;
 }
 
-/* *T = A transposed, by the device where that can, else by the host. */
-static spry_status transpose(spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A, spry_error *err)
+/* *T = A transposed, by the device if it can, else by the host. */
+static spry_status transpose(spryi_plan *plan, spry_matrix **T, const spry_matrix *A, spry_error *err)
 {
     spry_matrix *host = NULL;
     spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_transpose_on_device(plan, T, A, &plan->order->upload_us, err));
+    SPRYI_TRY(spryi_transpose_on_device(plan, T, A, &plan->map.upload_us, err));
     if (*T) return SPRY_OK;
-    if (A->a.device > 0) SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, A, err));
+    if (A->a.device > 0) SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, A, err));
     status = spryi_transposed(plan->context, T, host ? host : A, err);
 done:
     spryi_matrix_release(host);
     return status;
 }
 
-/* 1: B is its own transposed. */
-static int is_symmetric(const spryi_plan_order *order)
+/* Replaces plan->A by its transpose, so that a transposed product is the plain product of the storage. */
+static spry_status flip(spryi_plan *plan, spry_error *err)
 {
-    const spry_arrays *given = &order->given->a;
-    return given->triangle != SPRY_ALL_ENTRIES && given->symmetry == SPRY_SYMMETRIC;
-}
-
-spry_status spryi_flip_plan(spry_spmv_plan *plan, spry_error *err)
-{
+    const spry_arrays *given = &plan->map.given->a;
+    const bool is_own_transpose = given->triangle != SPRY_ALL_ENTRIES && given->symmetry == SPRY_SYMMETRIC;
     spry_matrix *T = NULL;
-    if (!plan->order) {
-        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->order, 1, "transposed matrix of a plan", err));
-        *plan->order = (spryi_plan_order){.name = names[NONE], .given = spryi_matrix_retain(plan->A)};
-    }
-    if (!is_symmetric(plan->order)) {
+    if (!is_own_transpose) {
         SPRYI_OK_OR_RETURN(transpose(plan, &T, plan->A, err));
         spryi_matrix_release(plan->A);
         plan->A = T;
-        plan->order->flipped = 1;
+        plan->map.is_changed = plan->map.is_transposed = true;
     }
-    plan->options.op = SPRY_NO_TRANSPOSE;
-    plan->options.groups = NULL; /* of the rows that are columns now */
+    plan->request.options.op = SPRY_NO_TRANSPOSE;
+    plan->request.options.groups = NULL; /* of the rows, which are columns now */
     return SPRY_OK;
 }
 
-/* ---- on the device ------------------------------------------------------------------------------------- */
+/* ---- permutations on the device ----------------------------------------------------------------------- */
 
 static int64_t padded_bytes(const int32_t *permutation, int64_t length)
 {
     return permutation ? (length * (int64_t)sizeof *permutation + 63) / 64 * 64 : 0;
 }
 
-/* One block of device memory: the permutation of x, that of y, and a number 0. */
-spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err)
+/* Moves the permutations to one block of device memory, with a zero behind them. */
+static spry_status place(spryi_plan *plan, spry_error *err)
 {
-    const spryi_device *d = plan->device;
-    spryi_plan_order *order = plan->order;
+    const spryi_device *d = plan->request.device;
+    const int64_t x_length = plan->request.x_length, y_length = plan->request.y_length;
+    spryi_plan_map *map = &plan->map;
     spry_status status = SPRY_OK;
     void *block = NULL;
-    if (!order || order->block || d->driver->host_memory || !(order->x_from || order->y_from)) return SPRY_OK;
+    if (d->driver->host_memory || !(map->x_from || map->y_from)) return SPRY_OK;
     const double start = spryi_now_us();
-    const int64_t x_bytes = padded_bytes(order->x_from, plan->x_length);
-    const int64_t y_bytes = padded_bytes(order->y_from, plan->y_length);
+    const int64_t x_bytes = padded_bytes(map->x_from, x_length), y_bytes = padded_bytes(map->y_from, y_length);
     SPRYI_TRY(d->ops->allocate(d, &block, x_bytes + y_bytes + 64, "permutations of x and y", err));
     char *to = block;
     SPRYI_TRY(d->ops->clear(d, to + x_bytes + y_bytes, 64, err));
-    if (x_bytes > 0) SPRYI_TRY(d->ops->copy(d, to, order->x_from, plan->x_length * 4, SPRYI_TO_DEVICE, NULL, err));
-    if (y_bytes > 0)
-        SPRYI_TRY(d->ops->copy(d, to + x_bytes, order->y_from, plan->y_length * 4, SPRYI_TO_DEVICE, NULL, err));
+    if (x_bytes > 0) SPRYI_TRY(d->ops->copy(d, to, map->x_from, x_length * 4, SPRYI_TO_DEVICE, NULL, err));
+    if (y_bytes > 0) SPRYI_TRY(d->ops->copy(d, to + x_bytes, map->y_from, y_length * 4, SPRYI_TO_DEVICE, NULL, err));
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-    spryi_release(plan->context, order->x_from);
-    spryi_release(plan->context, order->y_from);
-    if (order->x_from) order->x_from = block;
-    if (order->y_from) order->y_from = (int32_t *)(void *)(to + x_bytes);
-    order->zero = to + x_bytes + y_bytes;
-    order->block = block;
-    order->bytes = x_bytes + y_bytes + 64;
+    spryi_release(plan->context, map->x_from);
+    spryi_release(plan->context, map->y_from);
+    if (map->x_from) map->x_from = block;
+    if (map->y_from) map->y_from = (int32_t *)(void *)(to + x_bytes);
+    map->zero = to + x_bytes + y_bytes;
+    map->block = block;
+    map->bytes = x_bytes + y_bytes + 64;
     block = NULL;
-    plan->stored.upload_us += spryi_now_us() - start;
+    map->upload_us += spryi_now_us() - start;
 done:
     d->ops->release(d, block);
     return status;
 }
 
+spry_status spryi_map_plan(spryi_plan *plan, spryi_pairing *pairing, spry_error *err)
+{
+    spry_spmv_options *o = &plan->request.options;
+    const bool transposes = o->op == SPRY_TRANSPOSE, flips = pairing && pairing->flips && transposes;
+    if (plan->A->stored && (flips || !spryi_may_read_stored(plan->A, o)))
+        SPRYI_OK_OR_RETURN(spryi_take_entries(plan, err));
+    if (pairing) SPRYI_OK_OR_RETURN(spryi_share_copy(plan, pairing, err));
+    plan->map = (spryi_plan_map){.given = spryi_matrix_retain(plan->A),
+                                 .ordering = names[method_of(o)],
+                                 .x_scaling = transposes ? o->row_scaling : o->column_scaling,
+                                 .y_scaling = transposes ? o->column_scaling : o->row_scaling};
+    SPRYI_OK_OR_RETURN(order(plan, err));
+    if (flips || spryi_multiplies_transposed(plan->request.device, plan->A, o))
+        SPRYI_OK_OR_RETURN(flip(plan, err));
+    else if (method_of(o) == BANDK)
+        o->groups = plan->map.found;
+    plan->map.nnz = plan->A->a.nnz;
+    return place(plan, err);
+}
+
+void spryi_discard_map(spryi_plan *plan)
+{
+    spryi_plan_map *map = &plan->map;
+    spry_ordering_destroy(map->found);
+    spryi_matrix_release(map->given);
+    if (map->block) {
+        plan->request.device->ops->release(plan->request.device, map->block);
+    } else {
+        spryi_release(plan->context, map->x_from);
+        spryi_release(plan->context, map->y_from);
+    }
+    *map = (spryi_plan_map){0};
+}
+
+/* ---- the mapped matrix ---------------------------------------------------------------------------------- */
+
 /* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
-static int borrows(const spry_spmv_plan *plan)
+static bool borrows(const spryi_plan *plan)
 {
     if (plan->stored.on_device) return plan->A->a.device > 0 && plan->stored.borrowed > 0;
-    const spry_arrays *s = spryi_storage_arrays(plan->format, plan->stored.storage), *a = &plan->A->a;
+    const spry_arrays *s = spryi_storage_arrays(plan->target.format, plan->stored.storage), *a = &plan->A->a;
     return s->offsets == a->offsets || s->indices == a->indices || (a->values && s->values == a->values) ||
            atomic_load(&plan->A->references) > 1;
 }
 
-/* 1: values that change are to be built into a storage of the same groups. */
-static int has_groups(const spry_spmv_plan *plan)
+/* Values that change are to be built into a storage of the same groups. */
+static bool has_groups(const spryi_plan *plan)
 {
-    return plan->options.groups && spryi_csrk_levels(plan->format->name) > 0;
+    return plan->request.options.groups && spryi_csrk_levels(plan->target.format->name) > 0;
 }
 
 /* A storage has groups of its own, which the host cannot read where they are a GPU's. */
-static int keeps_groups(const spry_spmv_plan *plan)
+static bool keeps_groups(const spryi_plan *plan)
 {
     return plan->stored.on_device && has_groups(plan);
 }
 
-void spryi_drop_copy(spry_spmv_plan *plan)
+void spryi_drop_copy(spryi_plan *plan)
 {
-    spryi_plan_order *order = plan->order;
-    if (!order) return;
+    spryi_plan_map *map = &plan->map;
+    if (!map->is_changed) return;
     if (!keeps_groups(plan)) {
-        spry_ordering_destroy(order->ordering);
-        order->ordering = NULL;
-        plan->options.groups = NULL;
+        spry_ordering_destroy(map->found);
+        map->found = NULL;
+        plan->request.options.groups = NULL;
     }
-    if (plan->A == order->given || borrows(plan)) return;
+    if (plan->A == map->given || borrows(plan)) return;
     spryi_matrix_release(plan->A);
-    plan->A = spryi_matrix_retain(order->given);
+    plan->A = spryi_matrix_retain(map->given);
 }
 
-bool spryi_has_copy(const spry_spmv_plan *plan)
+bool spryi_has_copy(const spryi_plan *plan)
 {
-    return plan->order && plan->A->a.offsets != plan->order->given->a.offsets;
+    return plan->A->a.offsets != plan->map.given->a.offsets;
 }
 
-int spryi_is_expanded(const spry_spmv_plan *plan)
+bool spryi_is_expanded(const spryi_plan *plan)
 {
-    return plan->order && plan->order->given->a.triangle != SPRY_ALL_ENTRIES;
+    return plan->map.given->a.triangle != SPRY_ALL_ENTRIES;
 }
 
-int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
+int64_t spryi_ordering_bytes(const spryi_plan *plan, bool owned)
 {
-    const spryi_plan_order *order = plan->order;
-    if (!order) return 0;
-    int64_t bytes = order->bytes;
-    if (owned && spryi_has_copy(plan) && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
-    const spry_ordering *o = order->ordering;
-    if (owned && o && keeps_groups(plan))
-        bytes += 8 * (o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0));
+    int64_t bytes = plan->map.bytes;
+    if (!owned) return bytes;
+    if (spryi_has_copy(plan) && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
+    const spry_ordering *o = plan->map.found;
+    if (o && keeps_groups(plan)) bytes += 8 * (o->sr_count + o->ssr_count + 2 + (o->sssr_ptr ? o->sssr_count + 1 : 0));
     return bytes;
-}
-
-void spryi_discard_ordering(spry_spmv_plan *plan)
-{
-    spryi_plan_order *order = plan->order;
-    if (!order) return;
-    spry_ordering_destroy(order->ordering);
-    spryi_matrix_release(order->given);
-    if (order->block) {
-        plan->device->ops->release(plan->device, order->block);
-    } else {
-        spryi_release(plan->context, order->x_from);
-        spryi_release(plan->context, order->y_from);
-    }
-    spryi_release(plan->context, order);
-    plan->order = NULL;
 }
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
 /* *B = A, on the host, in the plan's order. */
-static spry_status permute_again(const spry_spmv_plan *plan, spry_matrix **B, const spry_matrix *A, spry_error *err)
+static spry_status permute_again(const spryi_plan *plan, spry_matrix **B, const spry_matrix *A, spry_error *err)
 {
-    const spryi_plan_order *order = plan->order;
-    const spryi_device *d = plan->device;
+    const spryi_plan_map *map = &plan->map;
+    const spryi_device *d = plan->request.device;
     const int64_t rows = A->a.rows;
     spry_status status = SPRY_OK;
     int64_t *perm = NULL;
-    int32_t *map = NULL;
+    int32_t *from = NULL;
     SPRYI_TRY(SPRYI_NEW(plan->context, &perm, rows, "permutation", err));
-    SPRYI_TRY(SPRYI_NEW(plan->context, &map, rows, "permutation", err));
-    SPRYI_TRY(d->ops->copy(d, map, order->x_from ? order->x_from : order->y_from, rows * (int64_t)sizeof *map,
+    SPRYI_TRY(SPRYI_NEW(plan->context, &from, rows, "permutation", err));
+    SPRYI_TRY(d->ops->copy(d, from, map->x_from ? map->x_from : map->y_from, rows * (int64_t)sizeof *from,
                            SPRYI_FROM_DEVICE, NULL, err));
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     for (int64_t i = 0; i < rows; i++)
-        if (order->x_from)
-            perm[i] = map[i];
+        if (map->x_from)
+            perm[i] = from[i];
         else
-            perm[map[i]] = i;
+            perm[from[i]] = i;
     SPRYI_TRY(spry_matrix_permute(plan->context, B, A, perm, rows == A->a.cols ? perm : NULL, err));
 done:
-    spryi_release(plan->context, map);
+    spryi_release(plan->context, from);
     spryi_release(plan->context, perm);
     return status;
 }
 
 /* *B: of the values of the caller's matrix as they are now. */
-static spry_status make_again(spry_spmv_plan *plan, spry_matrix **B, spry_error *err)
+static spry_status make_again(spryi_plan *plan, spry_matrix **B, spry_error *err)
 {
-    const spryi_plan_order *order = plan->order;
-    const int permutes = order->x_from || order->y_from, expands = order->given->a.triangle != SPRY_ALL_ENTRIES;
+    const spryi_plan_map *map = &plan->map;
+    const bool permutes = map->x_from || map->y_from, expands = map->given->a.triangle != SPRY_ALL_ENTRIES;
     spry_status status = SPRY_OK;
     spry_matrix *A = NULL, *permuted = NULL;
-    if (order->flipped && !permutes && !expands) return transpose(plan, B, order->given, err);
-    SPRYI_TRY(order->given->a.device > 0 ? spryi_matrix_fetch(plan->device, &A, order->given, err)
-                                         : spryi_matrix_entries(order->given, &A, err));
+    if (map->is_transposed && !permutes && !expands) return transpose(plan, B, map->given, err);
+    SPRYI_TRY(map->given->a.device > 0 ? spryi_matrix_fetch(plan->request.device, &A, map->given, err)
+                                       : spryi_matrix_entries(map->given, &A, err));
     if (permutes)
         SPRYI_TRY(permute_again(plan, &permuted, A, err));
     else
         permuted = spryi_matrix_retain(A);
-    if (order->flipped)
+    if (map->is_transposed)
         SPRYI_TRY(transpose(plan, B, permuted, err));
     else
         *B = spryi_matrix_retain(permuted);
@@ -363,9 +368,9 @@ done:
 }
 
 /* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
-spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
+spry_status spryi_order_values(spryi_plan *plan, spry_error *err)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
     spry_matrix *B = NULL;
     SPRYI_TRY(make_again(plan, &B, err));

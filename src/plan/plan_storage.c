@@ -38,23 +38,24 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
     };
 }
 
-spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
+spryi_build_request spryi_request_of(const spryi_plan *plan)
 {
-    spryi_build_request request = spryi_request_for(plan->device, plan->A, &plan->options);
-    request.kernel = plan->kernel;
-    request.value_type = plan->value_type;
-    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
-    memcpy(request.kernel_parameters, plan->kernel_parameters, sizeof request.kernel_parameters);
+    spryi_build_request request = spryi_request_for(plan->request.device, plan->A, &plan->request.options);
+    request.kernel = plan->target.kernel;
+    request.value_type = plan->target.value_type;
+    memcpy(request.parameters, plan->target.parameters, sizeof request.parameters);
+    memcpy(request.kernel_parameters, plan->target.kernel_parameters, sizeof request.kernel_parameters);
     return request;
 }
 
-static int is_stored_in_place(const spry_spmv_plan *plan)
+static bool is_stored_in_place(const spryi_plan *plan)
 {
-    return plan->format->in_place && plan->A->a.layout == SPRY_CSR && plan->A->a.value_type == plan->value_type;
+    return plan->target.format->in_place && plan->A->a.layout == SPRY_CSR &&
+           plan->A->a.value_type == plan->target.value_type;
 }
 
 /* The format's storage of plan->A in host memory, or of arrays that are used where they lie. */
-static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
@@ -62,12 +63,12 @@ static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored,
     spryi_build_request request = spryi_request_of(plan);
     request.cost = &cost;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
-        SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, plan->A, err));
+        SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, plan->A, err));
         request.A = host;
         request.copied = 1;
     }
-    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
-    SPRYI_TRY(spryi_storage_build(plan->context, plan->format, &stored->storage, &request, err));
+    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
+    SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
     memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
     stored->source = host;
     host = NULL;
@@ -80,14 +81,14 @@ done:
 /* ---- to a device --------------------------------------------------------------------------------------- */
 
 /* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
-static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+static spry_status copy_to_device(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
-    const spryi_device *d = plan->device;
-    const spryi_format *format = plan->format;
+    const spryi_device *d = plan->request.device;
+    const spryi_format *format = plan->target.format;
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spryi_section sections[SPRYI_MOST_SECTIONS];
-    spryi_plan_storage made = {.on_device = 1};
+    spryi_plan_storage made = {.on_device = true};
     SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->storage_size, "storage", err));
     memcpy(made.storage, stored->storage, format->storage_size);
     const int count = spryi_storage_device_sections(format, made.storage, sections);
@@ -208,10 +209,10 @@ static int64_t borrowed_bytes(const spryi_plan_storage *made, const spryi_format
     return bytes;
 }
 
-static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
+static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
                            const spryi_build_request *request, spry_error *err)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
     spryi_conversion work = {.request = request, .guard = spryi_check_padding, .device = d};
     device_csr csr = {.a = request->csr ? request->csr->a : plan->A->a};
@@ -221,12 +222,12 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
         SPRYI_TRY(copy_csr(d, &csr, err));
         made->upload_us = spryi_now_us() - start;
     }
-    if (csr.a.value_type == SPRY_PATTERN && plan->value_type != SPRY_PATTERN)
-        SPRYI_TRY(add_ones(d, &csr, plan->value_type, err));
+    if (csr.a.value_type == SPRY_PATTERN && plan->target.value_type != SPRY_PATTERN)
+        SPRYI_TRY(add_ones(d, &csr, plan->target.value_type, err));
     work.csr = csr.a;
-    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->format->storage_size, "storage", err));
-    made->on_device = made->made_there = 1;
-    memset(made->storage, 0, plan->format->storage_size);
+    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->target.format->storage_size, "storage", err));
+    made->on_device = made->made_on_device = true;
+    memset(made->storage, 0, plan->target.format->storage_size);
     work.storage = made->storage;
     SPRYI_TRY(d->ops->enter(d, &previous, err));
     status = converter->convert(&work, err);
@@ -234,8 +235,8 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
     memcpy(made->arrays, work.made, sizeof made->arrays);
     made->array_count = work.made_count;
     if (status != SPRY_OK) goto done;
-    made->borrowed = borrowed_bytes(made, plan->format, &plan->A->a);
-    keep_copies(made, &csr, plan->format);
+    made->borrowed = borrowed_bytes(made, plan->target.format, &plan->A->a);
+    keep_copies(made, &csr, plan->target.format);
     memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
 done:
     start = spryi_now_us();
@@ -244,27 +245,28 @@ done:
     return status;
 }
 
-/* 1: the matrix comes as CSR of what is to be stored, but for a pattern's ones, or may be made that on the host. */
-static int can_be_converted(const spry_spmv_plan *plan)
+/* Returns whether the matrix is CSR of the stored type, except a pattern's ones, or the host can convert it. */
+static bool can_be_converted(const spryi_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
-    const int lacks_ones = a->device > 0 && a->value_type == SPRY_PATTERN;
-    const int as_is = a->layout == SPRY_CSR && (lacks_ones || a->value_type == plan->value_type);
+    const bool lacks_ones = a->device > 0 && a->value_type == SPRY_PATTERN;
+    const bool as_is = a->layout == SPRY_CSR && (lacks_ones || a->value_type == plan->target.value_type);
     if (a->index_type != SPRY_I32) return 0;
-    return as_is || (a->device == 0 && !plan->format->takes_any_layout);
+    return as_is || (a->device == 0 && !plan->target.format->takes_any_layout);
 }
 
-/* *done = 0: the device has no converter that takes this matrix, or no memory for it, and the host has to build. */
-static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage *made, int *done, spry_error *err)
+/* *done is false if the device has no converter for this matrix, or too little memory: the host has to build. */
+static spry_status make_on_device(const spryi_plan *plan, spryi_plan_storage *made, bool *done, spry_error *err)
 {
-    const spryi_device *d = plan->device;
-    const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->format->name) : NULL;
+    const spryi_device *d = plan->request.device;
+    const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->target.format->name)
+                                                              : NULL;
     spry_error why = SPRY_ERROR_INIT;
-    *done = 0;
+    *done = false;
     if (!converter || !can_be_converted(plan)) return SPRY_OK;
     spryi_build_request request = spryi_request_of(plan);
     spry_status status = SPRY_OK;
-    if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->format, &why);
+    if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->target.format, &why);
     if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
     spryi_matrix_release(request.csr);
     *done = status == SPRY_OK;
@@ -274,27 +276,27 @@ static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage
     return spryi_hand_on(err, &why);
 }
 
-spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
-                                      double *upload_us, spry_error *err)
+spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, const spry_matrix *A, double *upload_us,
+                                      spry_error *err)
 {
-    spry_spmv_plan in_columns = {.context = plan->context,
-                                 .device = plan->device,
-                                 .A = (spry_matrix *)(uintptr_t)A, /* read alone */
-                                 .format = spryi_find_format("csc"),
-                                 .options = plan->options,
-                                 .value_type = A->a.value_type};
+    spryi_plan in_columns = {.context = plan->context,
+                             .A = (spry_matrix *)(uintptr_t)A, /* only read */
+                             .request.device = plan->request.device,
+                             .request.options = plan->request.options,
+                             .target = {.format = spryi_find_format("csc"), .value_type = A->a.value_type}};
     const spryi_selection_request request = {.operation = SPRYI_OP_SPMV_T,
-                                             .row = spryi_value_row(A->a.value_type, plan->vector_type)};
+                                             .row = spryi_value_row(A->a.value_type, plan->request.vector_type)};
     spryi_plan_storage made = {0};
-    int done = 0;
+    bool done = false;
     *T = NULL;
-    in_columns.options.memory_limit_bytes = 0; /* that of the plan's own storage is checked when it is made */
-    spry_status status = spryi_select_kernel(plan->device, &in_columns.kernel, in_columns.format, NULL, &request, NULL);
+    in_columns.request.options.memory_limit_bytes = 0; /* that of the plan's own storage is checked when it is made */
+    spry_status status = spryi_select_kernel(plan->request.device, &in_columns.target.kernel, in_columns.target.format,
+                                             NULL, &request, NULL);
     if (status != SPRY_OK) return SPRY_OK;
     SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
     if (!done) return SPRY_OK;
-    spry_arrays a = *spryi_storage_arrays(in_columns.format, made.storage);
-    a.device = plan->device->number;
+    spry_arrays a = *spryi_storage_arrays(in_columns.target.format, made.storage);
+    a.device = plan->request.device->number;
     made.array_count = 0; /* the matrix has them, whatever adopt returns */
     *upload_us += made.upload_us;
     status = spryi_matrix_adopt(plan->context, T, &a, A->field, err);
@@ -310,7 +312,7 @@ void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
     snprintf(reason, size, "the container holds format %s, which is read as it lies", stored->format->name);
 }
 
-int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
+bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
 {
     const spryi_stored *stored = A->stored;
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
@@ -321,24 +323,24 @@ int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
 }
 
 /* Where the container has it, or its arrays copied to the device. */
-static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+static spry_status take_stored(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
-    const spryi_format *format = plan->format;
+    const spryi_format *format = plan->target.format;
     stored->storage = plan->A->stored->storage;
-    stored->mapped = 1;
+    stored->from_container = true;
     memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
-    if (plan->device->driver->host_memory) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(
-        spryi_check_memory_limit(&plan->options, format->name, spryi_storage_bytes(format, stored->storage), err));
+    if (plan->request.device->driver->host_memory) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_check_memory_limit(&plan->request.options, format->name,
+                                                spryi_storage_bytes(format, stored->storage), err));
     return copy_to_device(plan, stored, err);
 }
 
 /* ---- either -------------------------------------------------------------------------------------------- */
 
-spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int done;
+    bool done;
     *stored = (spryi_plan_storage){0};
     if (plan->A->stored) {
         SPRYI_TRY(take_stored(plan, stored, err));
@@ -347,34 +349,34 @@ spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *s
     SPRYI_TRY(make_on_device(plan, stored, &done, err));
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
-    const int there =
-        plan->device->driver->host_memory ||
-        (plan->A->a.device > 0 && spryi_storage_arrays(plan->format, stored->storage)->offsets == plan->A->a.offsets);
+    const bool there = plan->request.device->driver->host_memory ||
+                       (plan->A->a.device > 0 &&
+                        spryi_storage_arrays(plan->target.format, stored->storage)->offsets == plan->A->a.offsets);
     if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
 done:
     if (status != SPRY_OK) spryi_discard_storage(plan, stored);
     return status;
 }
 
-void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored)
+void spryi_discard_storage(const spryi_plan *plan, spryi_plan_storage *stored)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
     if (stored->on_device)
         spryi_release(plan->context, stored->storage);
-    else if (stored->storage && !stored->mapped)
-        spryi_storage_destroy(plan->context, plan->format, stored->storage);
+    else if (stored->storage && !stored->from_container)
+        spryi_storage_destroy(plan->context, plan->target.format, stored->storage);
     spryi_matrix_release(stored->source);
     *stored = (spryi_plan_storage){0};
 }
 
 /* The arrays of `fresh`, a storage of the same structure on the host or the device, over those of the plan's. */
-static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
+static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
-    const int count = spryi_storage_device_sections(plan->format, fresh, from);
-    spryi_storage_device_sections(plan->format, plan->stored.storage, to);
+    const int count = spryi_storage_device_sections(plan->target.format, fresh, from);
+    spryi_storage_device_sections(plan->target.format, plan->stored.storage, to);
     for (int s = 0; s < count; s++)
         if (from[s].array && *from[s].array != *to[s].array)
             SPRYI_OK_OR_RETURN(
@@ -382,36 +384,37 @@ static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy
     return d->ops->synchronize(d, NULL, err);
 }
 
-/* 1: the storage has no copy of plan->A's values. */
-static int borrows_values(const spry_spmv_plan *plan)
+/* Returns whether the storage reads plan->A's own values. */
+static bool borrows_values(const spryi_plan *plan)
 {
-    return plan->A->a.device == plan->device->number &&
-           spryi_storage_borrows_values(plan->format, plan->stored.storage, plan->A);
+    return plan->A->a.device == plan->request.device->number &&
+           spryi_storage_borrows_values(plan->target.format, plan->stored.storage, plan->A);
 }
 
-int spryi_values_in_place(const spry_spmv_plan *plan)
+bool spryi_values_in_place(const spryi_plan *plan)
 {
-    const spry_matrix *given = plan->order ? plan->order->given : plan->A;
-    if (given->stored || given->a.triangle != SPRY_ALL_ENTRIES || plan->other == plan) return 0;
+    const spry_matrix *given = plan->map.given;
+    if (given->stored || given->a.triangle != SPRY_ALL_ENTRIES) return false;
     return plan->A->a.values == given->a.values && borrows_values(plan);
 }
 
-void spryi_replace_matrix(spry_spmv_plan *plan, const spry_matrix *to)
+void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
 {
     spry_matrix *from = plan->A;
     if (borrows_values(plan))
-        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->format, plan->stored.storage))->values = to->a.values;
+        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->target.format, plan->stored.storage))->values =
+            to->a.values;
     plan->A = spryi_matrix_retain(to);
     spryi_matrix_release(from);
 }
 
-spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)
+spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
 {
     spryi_plan_storage fresh = {0};
     spry_status status = SPRY_OK;
-    int done = 0;
+    bool done = false;
     if (borrows_values(plan)) return SPRY_OK;
-    if (plan->stored.made_there) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
+    if (plan->stored.made_on_device) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
     if (plan->stored.on_device) { /* what runs in a stream, or was captured, has these addresses */
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));

@@ -34,7 +34,7 @@ typedef struct device_rates {
     memory_rates one, all;
     double cache_bytes;
     double run_us, all_run_us;     /* of a run that moves nothing: by one thread or a launch, and by all threads */
-    int has_bus;                   /* 1: measured, of devices with memory of their own: */
+    bool has_bus;                  /* these were measured, of a device with memory of its own: */
     double to_device, from_device; /* bytes a microsecond */
     double bus_us;                 /* of both copies of a run, however short */
 } device_rates;
@@ -132,7 +132,7 @@ static spry_status measure_host(device_rates *r, const spryi_device *device, int
     spry_context *context = device->context;
     const int64_t most = threads * (int64_t)CACHE_A_THREAD;
     const int64_t cache = device->cache_bytes > 0 && device->cache_bytes < most ? device->cache_bytes : most;
-    const int few = threads < ARRAY_BYTES / MEMORY_A_THREAD;
+    const bool few = threads < ARRAY_BYTES / MEMORY_A_THREAD;
     const int64_t bytes = few ? threads * (int64_t)MEMORY_A_THREAD : ARRAY_BYTES;
     char *array = NULL;
     SPRYI_OK_OR_RETURN(spryi_allocate(context, (void **)&array, ARRAY_BYTES, 1, "measuring the bandwidth", NULL));
@@ -242,17 +242,17 @@ static spry_status measure_bus(device_rates *r, const spryi_device *d)
     r->to_device = BYTES / there;
     r->from_device = BYTES / back;
     r->bus_us = short_there + short_back;
-    r->has_bus = 1;
+    r->has_bus = true;
 done:
     d->ops->release(d, at);
     spryi_release(d->context, host);
     return status;
 }
 
-/* *rates of the device, for up to so many threads. 0: they cannot be measured, for want of memory above all. */
-static int find_rates(device_rates *rates, const spryi_device *d, int threads, int bus)
+/* Finds the rates for up to so many threads. Returns false if they cannot be measured, mostly for lack of memory. */
+static bool find_rates(device_rates *rates, const spryi_device *d, int threads, bool bus)
 {
-    const int host = d->driver->host_memory;
+    const bool host = d->driver->host_memory;
     spry_status status = SPRY_OK;
     device_rates *r = known;
     pthread_mutex_lock(&known_lock);
@@ -297,29 +297,30 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
  * Returns the time of a run of all columns. product: predicted time of the product for one column; 0: not known, the
  * bytes of the storage and the vectors count. Orderings and scalings take passes of their own.
  */
-static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
-                     const spryi_plan_order *order, double product)
+static double run_us(const spryi_plan *plan, const device_rates *r, double storage, int threads,
+                     const spryi_plan_map *map, double product)
 {
-    const spry_spmv_options *o = &plan->options;
+    const spry_spmv_options *o = &plan->request.options;
     const double columns = (double)(o->columns > 1 ? o->columns : 1);
-    const int at_once = columns > 1 && spryi_takes_columns(plan, order, o->row_major);
-    const int spread = o->row_major && product == 0; /* a predicted product includes its columns' way out of rows */
-    const int maps_x = !at_once && spryi_maps_x(plan, order) && (spread || spryi_changes_x(plan, order));
-    const int maps_y = !at_once && spryi_maps_y(plan, order) && (spread || spryi_changes_y(plan, order));
-    const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
-    const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
-    const int host = plan->device->driver->host_memory;
-    const int brought = at_once && !o->row_major && plan->brought > 0;
-    const double together = !at_once ? 1 : brought ? fmin(columns, (double)plan->brought) : columns;
+    const bool at_once = columns > 1 && spryi_takes_columns(plan, map, o->row_major);
+    const bool spread = o->row_major && product == 0; /* a predicted product includes its columns' way out of rows */
+    const bool maps_x = !at_once && spryi_maps_x(plan, map) && (spread || spryi_changes_x(map));
+    const bool maps_y = !at_once && spryi_maps_y(plan, map) && (spread || spryi_changes_y(map));
+    const double size = (double)plan->request.element_bytes, rows = (double)plan->A->a.rows,
+                 cols = (double)plan->A->a.cols;
+    const double x = size * (double)plan->request.x_length, y = size * (double)plan->request.y_length;
+    const bool host = plan->request.device->driver->host_memory;
+    const bool joined = at_once && !o->row_major && plan->work.joined > 0;
+    const double together = !at_once ? 1 : joined ? fmin(columns, (double)plan->work.joined) : columns;
     double bytes = product > 0 ? 0 : storage / together + x + y;
-    if (brought && product == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
-    if (maps_x) bytes += 2 * x;                        /* a copy is written, and read */
+    if (joined && product == 0) bytes += 2 * (x + y); /* a row of x is written, and read; one of y the same */
+    if (maps_x) bytes += 2 * x;                       /* a copy is written, and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
     if (o->column_scaling) bytes += size * cols;
     double us = product + (bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
     if (!host) us += (maps_x + maps_y) * r->run_us;
-    if (o->vector_device != plan->device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
+    if (o->vector_device != plan->request.device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
     return us * columns;
 }
 
@@ -331,7 +332,7 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
 static double csr_us(const device_rates *r, const spryi_device *d, const spry_spmv_options *o, const spry_arrays *a,
                      double bytes, double ranked)
 {
-    const int host = d->driver->host_memory;
+    const bool host = d->driver->host_memory;
     const double size = (double)spry_type_bytes(o->vector_type), columns = o->columns > 1 ? (double)o->columns : 1;
     const double together = o->row_major ? columns : fmin(columns, 64 / size);
     const int threads = spryi_threads_for(d->context, (int64_t)bytes, o->threads);
@@ -357,28 +358,29 @@ typedef struct ranked_times {
 } ranked_times;
 
 /* csc is csr of the transposed matrix. */
-static double ranked_us(const spryi_ranking *ranking, const spry_spmv_plan *plan)
+static double ranked_us(const spryi_ranking *ranking, const spryi_plan *plan)
 {
-    const int by_columns = plan->op == SPRY_TRANSPOSE && strcmp(plan->format->name, "csc") == 0;
-    const char *format = by_columns ? "csr" : plan->format->name;
+    const bool by_columns = plan->request.op == SPRY_TRANSPOSE && strcmp(plan->target.format->name, "csc") == 0;
+    const char *format = by_columns ? "csr" : plan->target.format->name;
     for (int k = 0; k < ranking->count; k++) {
         const spryi_estimate *e = &ranking->list[k];
-        if (strcmp(e->format, format) == 0 && (!e->kernel || strcmp(e->kernel, plan->kernel->name) == 0)) return e->us;
+        if (strcmp(e->format, format) == 0 && (!e->kernel || strcmp(e->kernel, plan->target.kernel->name) == 0))
+            return e->us;
     }
     return 0;
 }
 
 /* Ranks the formats for the matrix as it was given. A container in a format is not converted for that: *t stays. */
-static void rank(const spry_spmv_plan *plan, ranked_times *t)
+static void rank(const spry_spmv_plan *of, ranked_times *t)
 {
-    const spryi_plan_order *order = plan->order;
-    const spry_matrix *A = plan->as_given ? plan->as_given : order ? order->given : plan->A;
-    spry_spmv_options o = plan->options;
+    const spryi_plan *plan = &of->forward;
+    const spry_matrix *A = of->as_given ? of->as_given : plan->map.given;
+    spry_spmv_options o = plan->request.options;
     spry_matrix *entries = NULL;
     spryi_ranking ranking;
-    o.op = plan->op;
+    o.op = plan->request.op;
     if (A->stored || A->a.nnz == 0 || spryi_matrix_entries(A, &entries, NULL) != SPRY_OK) return;
-    if (spryi_rank_for(&ranking, entries, &o, spryi_class_of(plan->device), NULL) == SPRY_OK) {
+    if (spryi_rank_for(&ranking, entries, &o, spryi_class_of(plan->request.device), NULL) == SPRY_OK) {
         t->us = ranked_us(&ranking, plan);
         t->csr_us = ranking.list[ranking.csr].us;
     }
@@ -386,41 +388,43 @@ static void rank(const spry_spmv_plan *plan, ranked_times *t)
 }
 
 /* The times that planning found, or that an earlier question did; else finds them. */
-static ranked_times times_of(const spry_spmv_plan *plan)
+static ranked_times times_of(const spry_spmv_plan *of)
 {
     static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-    spry_spmv_plan *kept = (spry_spmv_plan *)(uintptr_t)plan; /* they are no part of its value */
+    spryi_plan_target *kept = (spryi_plan_target *)(uintptr_t)&of->forward.target;
     pthread_mutex_lock(&asking);
-    ranked_times t = {plan->estimated_us, plan->estimated_csr_us};
-    if (t.csr_us == 0) rank(plan, &t);
-    kept->estimated_us = t.us;
-    kept->estimated_csr_us = t.csr_us;
+    ranked_times t = {kept->us, kept->csr_us};
+    if (t.csr_us == 0) rank(of, &t);
+    kept->us = t.us;
+    kept->csr_us = t.csr_us;
     pthread_mutex_unlock(&asking);
     return t;
 }
 
-void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
+void spryi_predict_times(const spry_spmv_plan *of, spry_spmv_plan_info *info)
 {
-    const spryi_device *d = plan->device;
-    const spry_spmv_options *o = &plan->options;
-    const spry_arrays *given = plan->order ? &plan->order->given->a : &plan->A->a;
-    const int reorders = plan->order && (plan->order->x_from || plan->order->y_from || plan->order->flipped);
-    const int is_baseline = !reorders && strcmp(plan->format->name, "csr") == 0;
-    const int most = plan->threads > plan->context->threads ? plan->threads : plan->context->threads;
+    const spryi_plan *plan = &of->forward;
+    const spryi_device *d = plan->request.device;
+    const spry_spmv_options *o = &plan->request.options;
+    const spry_arrays *given = &plan->map.given->a;
+    const bool reorders = plan->map.x_from || plan->map.y_from || plan->map.is_transposed;
+    const spryi_plan_map without_order = {.x_scaling = plan->map.x_scaling, .y_scaling = plan->map.y_scaling};
+    const bool is_baseline = !reorders && strcmp(plan->target.format->name, "csr") == 0;
+    const int most = plan->product.threads > plan->context->threads ? plan->product.threads : plan->context->threads;
     device_rates r;
     info->baseline = "csr";
     info->break_even_calls = is_baseline ? 0 : SPRY_NEVER;
     if (!info->values_in_place && given->value_type != SPRY_PATTERN)
-        info->predicted_update_us = plan->setup_us - plan->search_us;
+        info->predicted_update_us = plan->times.setup_us - plan->times.search_us;
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
-    const ranked_times ranked = times_of(plan);
-    const double csr = spryi_csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
+    const ranked_times ranked = times_of(of);
+    const double csr = spryi_csr_bytes(given, plan->map.nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
     const double of_csr = csr_us(&r, d, o, given, csr, ranked.csr_us);
     const double product = ranked.us > 0 ? of_csr * ranked.us / ranked.csr_us : 0;
-    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order, product);
-    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL, of_csr);
+    info->predicted_us = run_us(plan, &r, stored, plan->product.threads, &plan->map, product);
+    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, &without_order, of_csr);
     if (is_baseline || info->predicted_us >= info->baseline_us) return;
-    const double calls = ceil(plan->setup_us / (info->baseline_us - info->predicted_us));
+    const double calls = ceil(plan->times.setup_us / (info->baseline_us - info->predicted_us));
     info->break_even_calls = calls < 9e18 ? (int64_t)calls : INT64_MAX;
 }

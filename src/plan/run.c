@@ -8,20 +8,21 @@
 #include <stdint.h>
 
 /* Bytes from the first entry to past the last. */
-static size_t span_of(const spry_spmv_plan *plan, const spry_const_vector *v)
+static size_t span_of(const spryi_plan *plan, const spry_const_vector *v)
 {
-    if (v->columns == 1 && v->row_stride == 1) return (size_t)v->length * plan->number_bytes;
+    if (v->columns == 1 && v->row_stride == 1) return (size_t)v->length * plan->request.element_bytes;
     if (v->length == 0 || v->columns == 0) return 0;
-    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) * plan->number_bytes;
+    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) *
+           plan->request.element_bytes;
 }
 
 /* Columns one behind the other, or rows of all columns; and what follows counts bytes from the first to the last. */
 static spry_status check_strides(const spry_const_vector *v, const char *name, spry_error *err)
 {
     if (v->columns == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
-    const int one = v->columns <= 1;
-    const int apart = v->row_stride == 1 ? one || v->column_stride >= v->length
-                                         : one || (v->column_stride == 1 && v->row_stride >= v->columns);
+    const bool one = v->columns <= 1;
+    const bool apart = v->row_stride == 1 ? one || v->column_stride >= v->length
+                                          : one || (v->column_stride == 1 && v->row_stride >= v->columns);
     if (v->columns < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->columns,
@@ -38,79 +39,60 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
     return SPRY_OK;
 }
 
-static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vector *v, const char *name,
-                                int64_t length, spry_error *err)
+static spry_status check_vector(const spryi_plan *plan, const spry_const_vector *v, const char *name, int64_t length,
+                                spry_error *err)
 {
     if (v->length != length)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, length,
                                 "%s has %lld entries, the product needs %lld", name, (long long)v->length,
                                 (long long)length);
     if (v->type == SPRY_TYPE_DEFAULT)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->vector_type,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->request.vector_type,
                                 "%s.type is not set, the plan was made for %s", name,
-                                spry_type_name(plan->vector_type));
-    if (v->type != plan->vector_type)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->vector_type,
+                                spry_type_name(plan->request.vector_type));
+    if (v->type != plan->request.vector_type)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->request.vector_type,
                                 "%s is %s, the plan was made for %s", name, spry_type_name(v->type),
-                                spry_type_name(plan->vector_type));
-    if (v->device != plan->options.vector_device)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, plan->options.vector_device,
+                                spry_type_name(plan->request.vector_type));
+    if (v->device != plan->request.options.vector_device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, plan->request.options.vector_device,
                                 "%s is on device %d, the plan was made for vectors on device %d", name, v->device,
-                                plan->options.vector_device);
+                                plan->request.options.vector_device);
     if (!v->data && length > 0) return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
-    if (((uintptr_t)v->data & (plan->number_bytes - 1)) != 0)
+    if (((uintptr_t)v->data & (plan->request.element_bytes - 1)) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
-                          plan->number_bytes);
+                          plan->request.element_bytes);
     SPRYI_OK_OR_RETURN(check_strides(v, name, err));
-    if (v->row_stride != 1 && !plan->options.row_major)
+    if (v->row_stride != 1 && !plan->request.options.row_major)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
                                 "%s has row_stride %lld, the plan was made for 1: set row_major in its options", name,
                                 (long long)v->row_stride);
     return SPRY_OK;
 }
 
-void spryi_list_read(spry_spmv_plan *plan)
-{
-    plan->read_count = 0;
-    const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
-    spryi_array list[SPRYI_ARRAYS];
-    spryi_list_arrays(list, a);
-    const spryi_span read[] = {
-        {"A's values", list[SPRYI_VALUES]},
-        {a->layout == SPRY_CSC ? "A's row indices" : "A's columns", list[SPRYI_INDICES]},
-        {"A's row indices", list[SPRYI_ROW_INDICES]},
-        {"A's offsets", list[SPRYI_OFFSETS]},
-        {"row_scaling", {plan->options.row_scaling, a->rows * (int64_t)plan->number_bytes}},
-        {"column_scaling", {plan->options.column_scaling, a->cols * (int64_t)plan->number_bytes}},
-    };
-    _Static_assert(sizeof read == sizeof plan->read, "room for all");
-    for (size_t r = 0; r < sizeof read / sizeof *read; r++)
-        if (read[r].array.data && read[r].array.bytes > 0) plan->read[plan->read_count++] = read[r];
-}
-
 /* y would be written into what the product reads: x, or the plan's list. */
-static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
+static spry_status check_apart(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
                                spry_error *err)
 {
     const size_t y_bytes = span_of(plan, y);
     const char *met = spryi_overlap(y->data, (int64_t)y_bytes, x->data, (int64_t)span_of(plan, x)) ? "x" : NULL;
-    for (int r = 0; r < plan->read_count && !met; r++)
-        if (spryi_overlap(y->data, (int64_t)y_bytes, plan->read[r].array.data, plan->read[r].array.bytes))
-            met = plan->read[r].name;
+    for (int r = 0; r < plan->reads.count && !met; r++)
+        if (spryi_overlap(y->data, (int64_t)y_bytes, plan->reads.list[r].array.data, plan->reads.list[r].array.bytes))
+            met = plan->reads.list[r].name;
     return met ? spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", met) : SPRY_OK;
 }
 
-static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
+static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->x_length, err));
-    SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->y_length, err));
+    SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->request.x_length, err));
+    SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->request.y_length, err));
     if (x->columns != y->columns)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->columns, x->columns, "y has %lld columns, x has %lld",
                                 (long long)y->columns, (long long)x->columns);
     SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
     const int scalar_device = options ? spryi_device_number(options->scalar_device) : 0;
-    if (scalar_device != 0 && scalar_device != plan->device->number)
+    if (scalar_device != 0 && scalar_device != plan->request.device->number)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
                                 "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
                                 scalar_device);
@@ -118,11 +100,10 @@ static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace_bytes", options->workspace_bytes, 0,
                                 "workspace_bytes is %lld, expected 0 or more", (long long)options->workspace_bytes);
     if (options && options->workspace &&
-        (options->workspace_bytes < plan->workspace_bytes || (uintptr_t)options->workspace % 64 != 0))
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes,
-                                plan->workspace_bytes,
+        (options->workspace_bytes < plan->work.bytes || (uintptr_t)options->workspace % 64 != 0))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes, plan->work.bytes,
                                 "workspace of %lld bytes, expected %lld or more, aligned to 64 bytes",
-                                (long long)options->workspace_bytes, (long long)plan->workspace_bytes);
+                                (long long)options->workspace_bytes, (long long)plan->work.bytes);
     return options ? spryi_check_threads(options->threads, "run", err) : SPRY_OK;
 }
 
@@ -132,112 +113,41 @@ typedef struct column {
     int64_t x_stride, y_stride;
 } column;
 
-static int alpha_is_zero(const spry_spmv_plan *plan, const spryi_run_args *args)
+static bool alpha_is_zero(const spryi_plan *plan, const spryi_run_args *args)
 {
-    return !args->scalars_on_device && spryi_value_at(args->alpha, plan->vector_type, 0) == 0;
+    return !args->scalars_on_device && spryi_value_at(args->alpha, plan->request.vector_type, 0) == 0;
+}
+
+/* Returns a vector map of a run, without its vectors. */
+static spryi_vector_map map_of(const spryi_plan *plan, const spryi_run_args *args, int64_t length)
+{
+    return (spryi_vector_map){.length = length,
+                              .type = plan->request.vector_type,
+                              .threads = args->threads,
+                              .pool = args->pool,
+                              .stream = args->stream};
 }
 
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
-
-static const void *scaling_of_x(const spry_spmv_plan *plan)
-{
-    return plan->op == SPRY_TRANSPOSE ? plan->options.row_scaling : plan->options.column_scaling;
-}
-
-static const void *scaling_of_y(const spry_spmv_plan *plan)
-{
-    return plan->op == SPRY_TRANSPOSE ? plan->options.column_scaling : plan->options.row_scaling;
-}
-
-int spryi_changes_x(const spry_spmv_plan *plan, const spryi_plan_order *order)
-{
-    return (order && order->x_from) || scaling_of_x(plan);
-}
-
-int spryi_changes_y(const spry_spmv_plan *plan, const spryi_plan_order *order)
-{
-    return (order && order->y_from) || scaling_of_y(plan);
-}
-
-/* 1: the product reads x from the workspace, where it is brought first. */
-int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order)
-{
-    return plan->options.row_major || spryi_changes_x(plan, order);
-}
-
-/* 1: y takes a pass of its own; 1 and not scaled alone: from the workspace. */
-int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order)
-{
-    return plan->options.row_major || spryi_changes_y(plan, order);
-}
-
-/* Bytes of a vector in the workspace. */
-static int64_t padded(const spry_spmv_plan *plan, int64_t length)
-{
-    return (length * (int64_t)spry_type_bytes(plan->vector_type) + 63) / 64 * 64;
-}
-
-/* 1: the kernel may multiply several columns at once, where they lie as it takes them. */
-static int columns_may_meet(const spry_spmv_plan *plan, const spryi_plan_order *order)
-{
-    return plan->options.vector_device == plan->device->number && !spryi_changes_x(plan, order) &&
-           !spryi_changes_y(plan, order);
-}
-
-/*
- * Of columns that lie apart, so many at once are brought into rows of 64 bytes, for kernels that take rows alone: that
- * is two passes over x and three over y, and saves reading the matrix for each. With room for three, any number but one
- * can be cut into passes that have two at least, so that none is multiplied as one by itself, with other bits.
- */
-static int64_t columns_to_bring(const spry_spmv_plan *plan)
-{
-    const int64_t most = 64 / (int64_t)plan->number_bytes, least = 3, wanted = plan->options.columns;
-    if (wanted <= 1 || plan->options.row_major || !plan->several || plan->several_apart) return 0;
-    return !columns_may_meet(plan, plan->order) ? 0 : wanted < least ? least : wanted < most ? wanted : most;
-}
-
-spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
-{
-    spryi_list_read(plan);
-    if ((scaling_of_x(plan) || scaling_of_y(plan)) && plan->A->a.value_type != SPRY_PATTERN)
-        return spryi_fail(err, SPRY_UNSUPPORTED, plan->options.row_scaling ? "row_scaling" : "column_scaling",
-                          "row_scaling and column_scaling are for patterns, this matrix has %s values",
-                          spry_type_name(plan->A->a.value_type));
-    plan->x_at = (plan->workspace_bytes + 63) / 64 * 64;
-    plan->brought = columns_to_bring(plan);
-    if (plan->brought > 0) {
-        plan->t_at = plan->x_at + padded(plan, plan->x_length * plan->brought);
-        plan->workspace_bytes = plan->t_at + padded(plan, plan->y_length * plan->brought);
-        return SPRY_OK;
-    }
-    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return SPRY_OK;
-    plan->t_at = plan->x_at + (spryi_maps_x(plan, plan->order) ? padded(plan, plan->x_length) : 0);
-    plan->workspace_bytes = plan->t_at + (spryi_maps_y(plan, plan->order) ? padded(plan, plan->y_length) : 0);
-    return SPRY_OK;
-}
 
 /*
  * A column of y whose entries are spread, through the workspace: the kernel sees the column side by side, with y's
  * values and beta, so that the result has the bits of a column that lies side by side. alpha = 0 only scales y.
  */
-static spry_status run_spread(const spry_spmv_plan *plan, const column *c, const spryi_run_args *args, int overwrites,
+static spry_status run_spread(const spryi_plan *plan, const column *c, const spryi_run_args *args, bool overwrites,
                               spry_error *err)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     spryi_run_args inner = *args;
-    spryi_vector_map map = {.from = c->args.y,
-                            .from_stride = c->y_stride,
-                            .length = plan->y_length,
-                            .type = plan->vector_type,
-                            .threads = inner.threads,
-                            .pool = inner.pool,
-                            .stream = inner.stream};
-    if (c->y_stride == 1) return plan->run(&inner, err);
-    inner.y = map.to = (char *)inner.workspace + plan->t_at;
+    spryi_vector_map map = map_of(plan, args, plan->request.y_length);
+    if (c->y_stride == 1) return plan->product.run(&inner, err);
+    map.from = c->args.y;
+    map.from_stride = c->y_stride;
+    inner.y = map.to = (char *)inner.workspace + plan->work.t_at;
     if (!overwrites) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
-    SPRYI_OK_OR_RETURN(alpha_is_zero(plan, args)
-                           ? d->ops->scale(d, inner.y, plan->vector_type, plan->y_length, inner.beta, inner.stream, err)
-                           : plan->run(&inner, err));
+    SPRYI_OK_OR_RETURN(alpha_is_zero(plan, args) ? d->ops->scale(d, inner.y, plan->request.vector_type,
+                                                                 plan->request.y_length, inner.beta, inner.stream, err)
+                                                 : plan->product.run(&inner, err));
     map.from = inner.y;
     map.from_stride = 1;
     map.to = c->args.y;
@@ -249,39 +159,35 @@ static spry_status run_spread(const spry_spmv_plan *plan, const column *c, const
  * diag(r) A diag(c) of a pattern A costs a pass over x and one over y, in place of nnz values that are read, and serves
  * every kernel; an ordering permutes in the same passes, and columns are gathered and scattered in them.
  */
-static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int overwrites, spry_error *err)
+static spry_status run_mapped(const spryi_plan *plan, const column *c, bool overwrites, spry_error *err)
 {
     static const double zero = 0; /* of any type */
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     spryi_run_args inner = c->args;
-    spryi_vector_map map = {.type = plan->vector_type,
-                            .threads = inner.threads,
-                            .pool = inner.pool,
-                            .stream = inner.stream};
-    if (spryi_maps_x(plan, plan->order) && plan->x_length > 0) {
-        inner.x = map.to = (char *)inner.workspace + plan->x_at;
+    spryi_vector_map map = map_of(plan, &c->args, plan->request.x_length);
+    if (spryi_maps_x(plan, &plan->map) && plan->request.x_length > 0) {
+        inner.x = map.to = (char *)inner.workspace + plan->work.x_at;
         map.from = c->args.x;
         map.from_stride = c->x_stride;
-        map.permutation = plan->order ? plan->order->x_from : NULL;
-        map.scaling = scaling_of_x(plan);
-        map.length = plan->x_length;
+        map.permutation = plan->map.x_from;
+        map.scaling = plan->map.x_scaling;
         SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
     }
-    if (!spryi_maps_y(plan, plan->order)) return plan->run(&inner, err);
-    if (!spryi_changes_y(plan, plan->order)) return run_spread(plan, c, &inner, overwrites, err);
-    map.permutation = plan->order ? plan->order->y_from : NULL;
+    if (!spryi_maps_y(plan, &plan->map)) return plan->product.run(&inner, err);
+    if (!spryi_changes_y(&plan->map)) return run_spread(plan, c, &inner, overwrites, err);
+    map.permutation = plan->map.y_from;
     if (map.permutation || c->y_stride != 1 || !overwrites) {
-        inner.y = (char *)inner.workspace + plan->t_at;
-        inner.beta = inner.scalars_on_device ? plan->zero : &zero;
+        inner.y = (char *)inner.workspace + plan->work.t_at;
+        inner.beta = inner.scalars_on_device ? plan->work.zero : &zero;
     }
-    SPRYI_OK_OR_RETURN(plan->run(&inner, err));
+    SPRYI_OK_OR_RETURN(plan->product.run(&inner, err));
     map.to = c->args.y;
     map.to_stride = c->y_stride;
     map.from = inner.y;
     map.from_stride = 1;
-    map.scaling = scaling_of_y(plan);
+    map.scaling = plan->map.y_scaling;
     map.scaling_of_to = 1;
-    map.length = plan->y_length;
+    map.length = plan->request.y_length;
     map.beta = c->args.beta;
     map.beta_on_device = inner.scalars_on_device;
     return d->ops->map(d, &map, err);
@@ -290,71 +196,63 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
 /* ---- running ------------------------------------------------------------------------------------------ */
 
 /* One column where the device reads and writes it. */
-static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error *err)
+static spry_status run_column(const spryi_plan *plan, column *c, spry_error *err)
 {
-    const spryi_device *d = plan->device;
-    const int overwrites = !c->args.scalars_on_device && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0;
-    const int nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is looked at: the rule of the BLAS */
+    const spryi_device *d = plan->request.device;
+    const bool overwrites = !c->args.scalars_on_device &&
+                            spryi_value_at(c->args.beta, plan->request.vector_type, 0) == 0;
+    const bool nothing = alpha_is_zero(plan, &c->args); /* neither A nor x is looked at: the rule of the BLAS */
     if (nothing && c->y_stride == 1)
-        return d->ops->scale(d, c->args.y, plan->vector_type, plan->y_length, c->args.beta, c->args.stream, err);
+        return d->ops->scale(d, c->args.y, plan->request.vector_type, plan->request.y_length, c->args.beta,
+                             c->args.stream, err);
     if (nothing) return run_spread(plan, c, &c->args, overwrites, err);
-    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return plan->run(&c->args, err);
+    if (!spryi_maps_x(plan, &plan->map) && !spryi_maps_y(plan, &plan->map)) return plan->product.run(&c->args, err);
     return run_mapped(plan, c, overwrites, err);
 }
 
-int spryi_takes_columns(const spry_spmv_plan *plan, const spryi_plan_order *order, int row_major)
+static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
+                          const spry_const_vector *y)
 {
-    const int takes = row_major ? plan->several && plan->options.row_major : plan->several_apart || plan->brought > 0;
-    return takes && columns_may_meet(plan, order);
+    const bool by_rows = x->column_stride == 1 && y->column_stride == 1;
+    const bool apart = x->column_stride != 1 &&
+                       y->column_stride != 1; /* else a vector of one entry a column is either */
+    const bool by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
+    const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
+    return x->columns > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
+           !alpha_is_zero(plan, args);
 }
 
-static int runs_at_once(const spry_spmv_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
-                        const spry_const_vector *y)
-{
-    const int by_rows = x->column_stride == 1 && y->column_stride == 1;
-    const int apart = x->column_stride != 1 &&
-                      y->column_stride != 1; /* else a vector of one entry a column is either */
-    const int by_columns = apart && x->row_stride == 1 && y->row_stride == 1;
-    const int strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
-    return x->columns > 1 && (by_rows || by_columns) && strides_fit &&
-           spryi_takes_columns(plan, plan->order, by_rows) && !alpha_is_zero(plan, args);
-}
-
-/* Columns that lie apart, plan->brought of them at a time: into rows, product, and back. */
-static spry_status run_brought(const spry_spmv_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
-                               const spry_const_vector *y, void *into, spry_error *err)
+/* Columns that lie apart, plan->work.joined of them at a time: into rows, product, and back. */
+static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
+                              const spry_const_vector *y, void *into, spry_error *err)
 {
     static const double zero = 0; /* of any type */
-    const spryi_device *d = plan->device;
-    const int64_t size = (int64_t)plan->number_bytes, passes = (x->columns + plan->brought - 1) / plan->brought;
+    const spryi_device *d = plan->request.device;
+    const int64_t size = (int64_t)plan->request.element_bytes,
+                  passes = (x->columns + plan->work.joined - 1) / plan->work.joined;
     spryi_run_args rows = *args;
-    rows.x = (char *)args->workspace + plan->x_at;
-    rows.y = (char *)args->workspace + plan->t_at;
-    rows.beta = args->scalars_on_device ? plan->zero : &zero;
+    rows.x = (char *)args->workspace + plan->work.x_at;
+    rows.y = (char *)args->workspace + plan->work.t_at;
+    rows.beta = args->scalars_on_device ? plan->work.zero : &zero;
     rows.x_apart = rows.y_apart = 1;
     for (int64_t pass = 0; pass < passes; pass++) {
         const int64_t c = x->columns * pass / passes, columns = x->columns * (pass + 1) / passes - c;
-        spryi_vector_map map = {.to = (char *)args->workspace + plan->x_at,
-                                .from = (const char *)x->data + c * x->column_stride * size,
-                                .to_stride = columns,
-                                .length = plan->x_length,
-                                .columns = columns,
-                                .to_apart = 1,
-                                .from_apart = x->column_stride,
-                                .type = plan->vector_type,
-                                .threads = args->threads,
-                                .pool = args->pool,
-                                .stream = args->stream};
-        if (plan->x_length > 0) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
+        spryi_vector_map map = map_of(plan, args, plan->request.x_length);
+        map.to = (char *)args->workspace + plan->work.x_at;
+        map.from = (const char *)x->data + c * x->column_stride * size;
+        map.columns = map.to_stride = columns;
+        map.to_apart = 1;
+        map.from_apart = x->column_stride;
+        if (plan->request.x_length > 0) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
         rows.columns = rows.x_stride = rows.y_stride = columns;
-        SPRYI_OK_OR_RETURN(plan->run(&rows, err));
+        SPRYI_OK_OR_RETURN(plan->product.run(&rows, err));
         map.to = (char *)into + c * y->column_stride * size;
         map.from = rows.y;
         map.to_stride = 1;
         map.from_stride = columns;
         map.to_apart = y->column_stride;
         map.from_apart = 1;
-        map.length = plan->y_length;
+        map.length = plan->request.y_length;
         map.beta = args->beta;
         map.beta_on_device = args->scalars_on_device;
         SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
@@ -362,10 +260,10 @@ static spry_status run_brought(const spry_spmv_plan *plan, const spryi_run_args 
     return SPRY_OK;
 }
 
-static spry_status run_at_once(const spry_spmv_plan *plan, spryi_run_args args, const spry_const_vector *x,
-                               const spry_const_vector *y, void *into, spry_error *err)
+static spry_status run_together(const spryi_plan *plan, spryi_run_args args, const spry_const_vector *x,
+                                const spry_const_vector *y, void *into, spry_error *err)
 {
-    if (x->column_stride != 1 && plan->brought > 0) return run_brought(plan, &args, x, y, into, err);
+    if (x->column_stride != 1 && plan->work.joined > 0) return run_joined(plan, &args, x, y, into, err);
     args.x = x->data;
     args.y = into;
     args.columns = x->columns;
@@ -373,11 +271,11 @@ static spry_status run_at_once(const spry_spmv_plan *plan, spryi_run_args args, 
     args.y_stride = y->row_stride;
     args.x_apart = x->column_stride;
     args.y_apart = y->column_stride;
-    return plan->run(&args, err);
+    return plan->product.run(&args, err);
 }
 
 /* Entries of a host vector from one stride to another. */
-static spry_status pack(const spry_spmv_plan *plan, void *to, int64_t to_stride, const void *from, int64_t from_stride,
+static spry_status pack(const spryi_plan *plan, void *to, int64_t to_stride, const void *from, int64_t from_stride,
                         int64_t length, spry_error *err)
 {
     const spryi_device *cpu = spryi_device_at(plan->context, 0);
@@ -386,40 +284,42 @@ static spry_status pack(const spry_spmv_plan *plan, void *to, int64_t to_stride,
                                   .from = from,
                                   .from_stride = from_stride,
                                   .length = length,
-                                  .type = plan->vector_type,
-                                  .threads = plan->threads,
+                                  .type = plan->request.vector_type,
+                                  .threads = plan->product.threads,
                                   .pool = &plan->context->pool};
     return cpu->ops->map(cpu, &map, err);
 }
 
 /* Host vectors of a device with memory of its own: there, product, back. */
-static spry_status run_staged(const spry_spmv_plan *plan, column *c, spry_error *err)
+static spry_status run_staged(const spryi_plan *plan, column *c, spry_error *err)
 {
-    const spryi_device *d = plan->device;
-    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
-    const int reads_y = c->args.scalars_on_device || spryi_value_at(c->args.beta, plan->vector_type, 0) != 0;
+    const spryi_device *d = plan->request.device;
+    const int64_t size = (int64_t)spry_type_bytes(plan->request.vector_type);
+    const bool reads_y = c->args.scalars_on_device || spryi_value_at(c->args.beta, plan->request.vector_type, 0) != 0;
     const int64_t y_stride = c->y_stride;
     const void *x = c->args.x;
-    void *given = c->args.y, *y = y_stride == 1 ? given : plan->host_y, *stream = c->args.stream;
+    void *given = c->args.y, *y = y_stride == 1 ? given : plan->work.host_y, *stream = c->args.stream;
     if (c->x_stride != 1) {
-        SPRYI_OK_OR_RETURN(pack(plan, plan->host_x, 1, x, c->x_stride, plan->x_length, err));
-        x = plan->host_x;
+        SPRYI_OK_OR_RETURN(pack(plan, plan->work.host_x, 1, x, c->x_stride, plan->request.x_length, err));
+        x = plan->work.host_x;
     }
-    if (reads_y && y != given) SPRYI_OK_OR_RETURN(pack(plan, y, 1, given, y_stride, plan->y_length, err));
-    SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->x, x, plan->x_length * size, SPRYI_TO_DEVICE, stream, err));
-    if (reads_y) SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->y, y, plan->y_length * size, SPRYI_TO_DEVICE, stream, err));
-    c->args.x = plan->x;
-    c->args.y = plan->y;
+    if (reads_y && y != given) SPRYI_OK_OR_RETURN(pack(plan, y, 1, given, y_stride, plan->request.y_length, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->work.x, x, plan->request.x_length * size, SPRYI_TO_DEVICE, stream, err));
+    if (reads_y)
+        SPRYI_OK_OR_RETURN(
+            d->ops->copy(d, plan->work.y, y, plan->request.y_length * size, SPRYI_TO_DEVICE, stream, err));
+    c->args.x = plan->work.x;
+    c->args.y = plan->work.y;
     c->x_stride = c->y_stride = 1;
     SPRYI_OK_OR_RETURN(run_column(plan, c, err));
-    SPRYI_OK_OR_RETURN(d->ops->copy(d, y, plan->y, plan->y_length * size, SPRYI_FROM_DEVICE, stream, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, y, plan->work.y, plan->request.y_length * size, SPRYI_FROM_DEVICE, stream, err));
     SPRYI_OK_OR_RETURN(d->ops->synchronize(d, stream, err));
-    return y == given ? SPRY_OK : pack(plan, given, y_stride, y, 1, plan->y_length, err);
+    return y == given ? SPRY_OK : pack(plan, given, y_stride, y, 1, plan->request.y_length, err);
 }
 
 /* What a run holds of the plan beside what all may read. */
 typedef struct holding {
-    int locked;
+    bool locked;
     void *made; /* workspace of its own, while another run has the plan's */
 } holding;
 
@@ -427,87 +327,94 @@ typedef struct holding {
  * Runs without a workspace of the caller's: on a CPU those that overlap make one each; where host vectors are copied to
  * a device one waits for the other. On a device's own vectors the caller sees to it that they do not overlap.
  */
-static spry_status take_workspace(const spry_spmv_plan *plan, holding *h, void **workspace, spry_error *err)
+static spry_status take_workspace(const spryi_plan *plan, holding *h, void **workspace, spry_error *err)
 {
-    const spryi_device *d = plan->device;
+    const spryi_device *d = plan->request.device;
     pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* it is no part of the value */
-    const int shared = !*workspace && plan->workspace_bytes > 0 && d->driver->host_memory;
-    if (plan->y)
+    const bool shared = !*workspace && plan->work.bytes > 0 && d->driver->host_memory;
+    if (plan->work.y)
         h->locked = pthread_mutex_lock(in_use) == 0;
     else if (shared)
         h->locked = pthread_mutex_trylock(in_use) == 0;
     if (shared && !h->locked) {
-        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &h->made, plan->workspace_bytes, "workspace", err));
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &h->made, plan->work.bytes, "workspace", err));
         *workspace = h->made;
     }
-    if (!*workspace) *workspace = plan->workspace;
+    if (!*workspace) *workspace = plan->work.memory;
     return SPRY_OK;
 }
 
-static void return_workspace(const spry_spmv_plan *plan, const holding *h)
+static void return_workspace(const spryi_plan *plan, const holding *h)
 {
-    if (h->made) plan->device->ops->release(plan->device, h->made);
+    if (h->made) plan->request.device->ops->release(plan->request.device, h->made);
     if (h->locked) (void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&plan->in_use);
 }
 
-static spry_status check_direction(const spry_spmv_plan *plan, int transpose, spry_error *err)
-{
-    if (transpose != 0 && transpose != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "transpose", transpose, 1,
-                                "transpose is %d, expected 0 or 1", transpose);
-    if (!transpose || plan->other) return SPRY_OK;
-    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
-                      "transpose: the plan has one direction, expected one made with both_directions");
-}
-
-spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
-                               const void *beta, const spry_run_options *options, spry_error *err)
+/* Runs one direction. */
+spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
+                      const void *beta, const spry_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
-    if (!plan) return spryi_fail_missing(err, "plan");
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
-    spry_run_options whole;
-    if (options) {
-        SPRYI_OK_OR_RETURN(SPRYI_TAKE(&whole, options, err));
-        options = &whole;
-        SPRYI_OK_OR_RETURN(check_direction(plan, options->transpose, err));
-        if (options->transpose) plan = plan->other;
-    }
     spry_status status = check_run(plan, &x, &y, options, err);
-    if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
+    if (status != SPRY_OK || plan->request.y_length == 0) return status; /* kernels never meet a y that may be NULL */
 
-    const spryi_device *d = plan->device;
-    const int64_t size = (int64_t)plan->number_bytes;
-    const int threads = options && options->threads > 0 ? options->threads : plan->threads;
+    const spryi_device *d = plan->request.device;
+    const spry_type type = plan->request.vector_type;
+    const int64_t size = (int64_t)plan->request.element_bytes;
+    const int threads = options && options->threads > 0 ? options->threads : plan->product.threads;
     spryi_run_args args = {
         .storage = plan->stored.storage,
-        .alpha = alpha ? alpha : spryi_one_of(plan->vector_type),
+        .alpha = alpha ? alpha : spryi_one_of(type),
         .beta = beta ? beta : &zero,
         .workspace = options ? options->workspace : NULL,
-        .vector_type = plan->vector_type,
+        .vector_type = type,
         .threads = threads > 1 ? spryi_team(threads) : threads,
         .pool = &plan->context->pool,
         .scalars_on_device = options && options->scalar_device > 0,
         .device = d->ordinal,
-        .auxiliary = plan->auxiliary,
-        .kernel_parameters = plan->kernel_parameters,
+        .auxiliary = plan->product.auxiliary,
+        .kernel_parameters = plan->target.kernel_parameters,
         .stream = options ? options->stream : NULL,
     };
     int previous;
     holding held = {0};
     SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
     status = take_workspace(plan, &held, &args.workspace, err);
-    const int at_once = status == SPRY_OK && runs_at_once(plan, &args, &x, &y);
-    if (at_once) status = run_at_once(plan, args, &x, &y, into.data, err);
-    for (int64_t k = 0; k < x.columns && status == SPRY_OK && !at_once; k++) {
+    const bool together = status == SPRY_OK && runs_together(plan, &args, &x, &y);
+    if (together) status = run_together(plan, args, &x, &y, into.data, err);
+    for (int64_t k = 0; k < x.columns && status == SPRY_OK && !together; k++) {
         column c = {args, .x_stride = x.row_stride, .y_stride = y.row_stride};
         c.args.x = k == 0 ? x.data : (const char *)x.data + k * x.column_stride * size;
         c.args.y = k == 0 ? into.data : (char *)into.data + k * y.column_stride * size;
-        status = plan->y ? run_staged(plan, &c, err) : run_column(plan, &c, err);
+        status = plan->work.y ? run_staged(plan, &c, err) : run_column(plan, &c, err);
     }
     return_workspace(plan, &held);
     d->ops->leave(d, previous);
     return status;
+}
+
+/* ---- the caller's runs -------------------------------------------------------------------------------- */
+
+static spry_status check_direction(const spry_spmv_plan *plan, int transpose, spry_error *err)
+{
+    if (transpose != 0 && transpose != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "transpose", transpose, 1,
+                                "transpose is %d, expected 0 or 1", transpose);
+    if (!transpose || plan->backward) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
+                      "transpose: the plan has one direction, expected one made with both_directions");
+}
+
+spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha, spry_const_vector x,
+                               const void *beta, const spry_run_options *options, spry_error *err)
+{
+    if (!plan) return spryi_fail_missing(err, "plan");
+    if (!options) return spryi_run(&plan->forward, y, alpha, x, beta, NULL, err);
+    spry_run_options o;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    SPRYI_OK_OR_RETURN(check_direction(plan, o.transpose, err));
+    return spryi_run(o.transpose ? plan->backward : &plan->forward, y, alpha, x, beta, &o, err);
 }
 
 spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha, const spry_matrix *A,

@@ -27,7 +27,7 @@ spry_status spryi_select_device(const spry_context *context, const spryi_device 
                                 "%s is in memory of device %d, the product was asked for on %s", request->operand,
                                 request->operand_device, picked->name);
     if (request->result_device != 0 && request->result_device != picked->number) {
-        const int is_device = spryi_device_at(context, request->result_device) != NULL;
+        const bool is_device = spryi_device_at(context, request->result_device) != NULL;
         return spryi_fail_value(err, is_device ? SPRY_UNSUPPORTED : SPRY_INVALID_ARGUMENT, request->result_argument,
                                 request->result_device, picked->number, "%s is %d%s, expected SPRY_CPU%s%s",
                                 request->result, request->result_device, is_device ? "" : ", the number of no device",
@@ -44,16 +44,16 @@ static const char *product_of(unsigned operation)
                                           : "product";
 }
 
-/* 1: the table has an instance for the row of value types. */
-static int has_row(const spryi_run_table *table, int row)
+/* Returns whether the table has an instance for the row of value types. */
+static bool has_row(const spryi_run_table *table, int row)
 {
     for (int pair = 0; table && pair < SPRYI_INDEX_PAIRS; pair++)
-        if ((*table)[row][pair]) return 1;
-    return 0;
+        if ((*table)[row][pair]) return true;
+    return false;
 }
 
-/* 1: the functions have the request's product for its types. */
-static int has_product(const spryi_kernel_functions *functions, const spryi_selection_request *request)
+/* Returns whether the functions have the request's product for its types. */
+static bool has_product(const spryi_kernel_functions *functions, const spryi_selection_request *request)
 {
     return request->operation == SPRYI_OP_SPGEMM ||
            has_row(request->operation == SPRYI_OP_SPMV_T ? functions->spmv_t : functions->spmv, request->row);
@@ -105,9 +105,9 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     return SPRY_OK;
 }
 
-/* 1: the device has the kernel, which works on the format and has the product for the types of values. */
-static int can_run(const spryi_device *device, const spryi_kernel *kernel, const spryi_format *format,
-                   const spryi_selection_request *request)
+/* Returns whether the device has the kernel, and the kernel the format and the product for the types of values. */
+static bool can_run(const spryi_device *device, const spryi_kernel *kernel, const spryi_format *format,
+                    const spryi_selection_request *request)
 {
     spryi_kernel_functions functions;
     const char *reason;

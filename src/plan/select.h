@@ -6,13 +6,15 @@
 
 #include "catalogue/catalogue.h"
 
+#include <stdbool.h>
+
 /* The caller's request, and where the operands lie (device numbers). */
 typedef struct spryi_selection_request {
     unsigned operation; /* SPRYI_OP_ bit */
     int device;         /* a public number; SPRY_DEVICE_DEFAULT: the kernel's, else where the operands are */
     const char *kernel; /* NULL: the library's choice */
     const char *format; /* that the kernel has to work on; NULL: any */
-    int allow_nondeterministic;
+    bool allow_nondeterministic;
     int row; /* of the kernels' tables: spryi_value_row */
     int operand_device;
     int result_device;

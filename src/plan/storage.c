@@ -66,7 +66,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 
 /* Of the plain product of A^T. */
 static spry_status predict_flipped(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                   const spry_spmv_options *options, int is_auto, spry_error *err)
+                                   const spry_spmv_options *options, bool is_auto, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *T = NULL;
@@ -83,13 +83,13 @@ done:
 
 /* Of the container's own format, whose arrays a plan on the CPU does not own, and which is nowhere made anew. */
 static spry_status predict_stored(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                  const spry_matrix *entries, const spry_spmv_options *options, int is_auto,
+                                  const spry_matrix *entries, const spry_spmv_options *options, bool is_auto,
                                   spry_error *err)
 {
     const spryi_format *format = A->stored->format;
     spry_spmv_options o = *options;
     char name[128];
-    const int on_cpu = device_for(context, A, options)->driver->host_memory;
+    const bool on_cpu = device_for(context, A, options)->driver->host_memory;
     snprintf(name, sizeof name, "%s%s%s", format->name, A->stored->text[0] ? ":" : "", A->stored->text);
     o.format = name;
     SPRYI_OK_OR_RETURN(predict(context, storage, entries, &o, err));
@@ -110,10 +110,10 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
-    const int is_auto = spryi_format_is_auto(&o);
+    const bool is_auto = spryi_format_is_auto(&o);
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
-    const int flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);
+    const bool flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);
     spry_status status = spryi_may_read_stored(A, &o) ? predict_stored(context, &found, A, entries, &o, is_auto, err)
                          : flips                      ? predict_flipped(context, &found, entries, &o, is_auto, err)
                          : is_auto                    ? predict_choice(context, &found, entries, &o, err)

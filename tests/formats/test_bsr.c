@@ -23,7 +23,7 @@ static void the_size_is_found(void **state)
         spry_spmv_plan_info info = plan_info(plan);
         if (strcmp(info.parameters, cases[c].resolved) != 0)
             fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].resolved);
-        assert_null(spryi_bsr_masks(plan->stored.storage));
+        assert_null(spryi_bsr_masks(plan->forward.stored.storage));
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
@@ -110,7 +110,7 @@ static void explicit_zeros_come_back(void **state)
         snprintf(format, sizeof format, "bsr:block=%d", block);
         spry_spmv_plan *plan = plan_in(context, A, format, NULL, SPRY_NO_TRANSPOSE);
         spry_matrix *back = NULL;
-        assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->stored.storage, NULL), SPRY_OK);
+        assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->forward.stored.storage, NULL), SPRY_OK);
         assert_int_equal(back->a.nnz, ROW * M);
         assert_memory_equal(back->a.offsets, offsets, sizeof offsets);
         assert_memory_equal(back->a.indices, columns, sizeof columns);
@@ -130,7 +130,7 @@ static void damage_is_seen(void **state)
     double values[ROW * M];
     spry_matrix *A = scattered(context, offsets, columns, values);
     spry_spmv_plan *plan = plan_in(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
-    spryi_bsr *s = plan->stored.storage;
+    spryi_bsr *s = plan->forward.stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \

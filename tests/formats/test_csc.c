@@ -73,7 +73,7 @@ static void csc_is_borrowed(void **state)
     a.values = values;
     spry_matrix *A = create_matrix(context, &a);
     spry_spmv_plan *plan = plan_in(context, A, "csc", NULL, SPRY_NO_TRANSPOSE);
-    const spryi_csr *s = plan->stored.storage;
+    const spryi_csr *s = plan->forward.stored.storage;
     assert_ptr_equal(s->a.values, values);
     assert_ptr_equal(s->a.indices, rows);
     assert_ptr_equal(s->a.offsets, offsets);
@@ -134,7 +134,7 @@ static void phases_and_windows(void **state)
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         spry_matrix *A = generate_matrix(context, cases[n].spec);
         spry_spmv_plan *plan = plan_in(context, A, "csr", NULL, SPRY_TRANSPOSE);
-        const spryi_csr *s = plan->stored.storage;
+        const spryi_csr *s = plan->forward.stored.storage;
         if (cases[n].phases) {
             assert_in_range(s->chunks.phase_count, 2, 8);
             assert_true(s->chunks.count >= 4 * s->chunks.phase_count);
@@ -144,7 +144,7 @@ static void phases_and_windows(void **state)
             assert_in_range(s->chunks.count, 2, SPRYI_MOST_WINDOWS);
             assert_true(s->chunks.window_numbers * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
         }
-        assert_true(plan->workspace_bytes >= A->a.cols * 8);
+        assert_true(plan->forward.work.bytes >= A->a.cols * 8);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
@@ -163,7 +163,7 @@ static void patterns_have_no_values(void **state)
     for (int f = 0; f < 2; f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_spmv_plan *plan = plan_in(context, P, formats[f], NULL, (spry_op)op);
-            const spryi_csr *s = plan->stored.storage;
+            const spryi_csr *s = plan->forward.stored.storage;
             assert_null(s->a.values);
             spry_storage storage = SPRY_INIT(spry_storage);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);

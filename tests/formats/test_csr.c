@@ -54,7 +54,7 @@ static void test_spans_of_rows(void **state)
     const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     spry_context *context = context_with_avx512();
     spry_spmv_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
-    const spryi_csr *s = plan->stored.storage;
+    const spryi_csr *s = plan->forward.stored.storage;
     assert_true(s->runs.list[0].kind == SPRYI_RUN_GENERAL && s->runs.list[0].least_spans > 0);
     for (int i = 0; i < ROWS; i++) {
         const spryi_csr_span *w = s->spans.list + s->runs.list[0].first_span + 4 * (int64_t)i;
@@ -75,7 +75,7 @@ static void test_spans_of_groups(void **state)
     for (int e = 20; e < 26; e++) columns[e] = 101 + e;
     spry_context *context = context_with_avx512();
     spry_spmv_plan *plan = plan_of(context, columns, 26, 11, 3, 0);
-    const spryi_csr *s = plan->stored.storage;
+    const spryi_csr *s = plan->forward.stored.storage;
     assert_true(s->runs.list[0].kind == SPRYI_RUN_SHARED && s->runs.list[0].least_spans > 0);
     for (int g = 0; g < ROWS / 3; g++) {
         const spryi_csr_span *w = s->spans.list + s->runs.list[0].first_span + 3 * (int64_t)g;
@@ -93,8 +93,8 @@ static void test_no_spans(void **state)
     const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
     spry_context *context = context_with_avx512();
     spry_spmv_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
-    assert_true(((const spryi_csr *)far->stored.storage)->spans.list == NULL);
-    assert_true(((const spryi_csr *)rare->stored.storage)->spans.list == NULL);
+    assert_true(((const spryi_csr *)far->forward.stored.storage)->spans.list == NULL);
+    assert_true(((const spryi_csr *)rare->forward.stored.storage)->spans.list == NULL);
     spry_spmv_plan_destroy(far);
     spry_spmv_plan_destroy(rare);
     spry_context_destroy(context);

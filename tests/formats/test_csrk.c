@@ -55,7 +55,7 @@ static void test_pointers(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = matrix_of(context, cases[c].rows, 7, 1);
         spry_spmv_plan *plan = plan_in(context, A, cases[c].format, NULL, SPRY_NO_TRANSPOSE);
-        const spryi_csrk *s = plan->stored.storage;
+        const spryi_csrk *s = plan->forward.stored.storage;
         spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_int_equal(cases[c].sr_count, s->sr_count);
@@ -291,7 +291,7 @@ static void test_by_longest(void **state)
         spry_spmv_plan *plan = plan_in(context, A, "csr3:tuning=volta:by=longest", NULL, SPRY_NO_TRANSPOSE);
         spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
-        assert_int_equal(cases[c].which, ((const spryi_csrk *)plan->stored.storage)->which);
+        assert_int_equal(cases[c].which, ((const spryi_csrk *)plan->forward.stored.storage)->which);
         spry_spmv_plan_destroy(plan);
         spry_arrays far = A->a;
         far.device = 1;
@@ -400,7 +400,7 @@ static void test_spans(void **state)
         options.format = formats[f];
         options.expected_calls = f == 3 ? 5 : 0;
         spry_spmv_plan *plan = create_plan(context, A, &options);
-        const spryi_csr *s = plan->stored.storage; /* of csr2 and csr3 it is the first */
+        const spryi_csr *s = plan->forward.stored.storage; /* of csr2 and csr3 it is the first */
         for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
         assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f32(y, M), NULL, spry_const_vector_f32(x, N),
                                                      NULL, NULL, NULL));

@@ -24,7 +24,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spmv_options
     assert_int_equal(0, v.wrong_rows);
     spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(kernel, info.kernel);
-    if (which > 0) assert_int_equal(which, ((const spryi_csrk *)plan->stored.storage)->which);
+    if (which > 0) assert_int_equal(which, ((const spryi_csrk *)plan->forward.stored.storage)->which);
     spry_spmv_plan_destroy(plan);
 }
 

@@ -73,7 +73,7 @@ static void test_figure_1(void **state)
         options.groups = ordering;
         spry_spmv_plan *plan = checked_plan(context, A, options);
         if (f < 2) {
-            const spryi_csrk *s = plan->stored.storage;
+            const spryi_csrk *s = plan->forward.stored.storage;
             assert_int_equal(4, s->sr_count);
             assert_memory_equal(figure_sr, s->sr_ptr, sizeof figure_sr);
             assert_int_equal(f == 0 ? 0 : 2, s->ssr_count);
@@ -99,7 +99,8 @@ static void test_by_longest(void **state)
         options.device = MOCK;
         spry_spmv_plan *plan = checked_plan(context, A, options);
         spry_spmv_plan_info info = plan_info(plan);
-        assert_int_equal(by == 0 ? SPRYI_CSRK_CASE_1 : SPRYI_CSRK_CASE_4, ((spryi_csrk *)plan->stored.storage)->which);
+        assert_int_equal(by == 0 ? SPRYI_CSRK_CASE_1 : SPRYI_CSRK_CASE_4,
+                         ((spryi_csrk *)plan->forward.stored.storage)->which);
         assert_true((strstr(info.parameters, "by=longest") != NULL) == by);
         spry_spmv_plan_destroy(plan);
     }
@@ -185,7 +186,7 @@ static void test_csr4(void **state)
         spry_storage predicted = SPRY_INIT(spry_storage);
         options.format = cases[c].format;
         spry_spmv_plan *plan = checked_plan(context, A, options);
-        const spryi_csrk *s = plan->stored.storage;
+        const spryi_csrk *s = plan->forward.stored.storage;
         spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_true(s->sr_count == cases[c].sr_count && s->ssr_count == cases[c].ssr_count);
@@ -237,7 +238,7 @@ static void test_bandk_4(void **state)
         options.format = "csr4";
         options.groups = ordering;
         spry_spmv_plan *plan = checked_plan(context, B, options);
-        const spryi_csrk *s = plan->stored.storage;
+        const spryi_csrk *s = plan->forward.stored.storage;
         assert_int_equal(info.sssr_count, s->sssr_count);
         assert_memory_equal(info.sssr_ptr, s->sssr_ptr, (size_t)(s->sssr_count + 1) * sizeof(int64_t));
         spry_spmv_plan_destroy(plan);
@@ -246,7 +247,7 @@ static void test_bandk_4(void **state)
     options.format = "csr4:srs=7:ssrs=5:sssrs=3";
     options.ordering = "bandk";
     spry_spmv_plan *plan = checked_plan(context, A, options);
-    assert_int_equal(info.sssr_count, ((const spryi_csrk *)plan->stored.storage)->sssr_count);
+    assert_int_equal(info.sssr_count, ((const spryi_csrk *)plan->forward.stored.storage)->sssr_count);
     spry_spmv_plan_destroy(plan);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(A);
@@ -283,7 +284,7 @@ static void test_units(void **state)
             options.format = cases[c].format;
             options.kernel = cases[c].kernel;
             spry_spmv_plan *plan = checked_plan(context, A, options);
-            const spryi_csr_blocks *blocks = &((const spryi_csrk *)plan->stored.storage)->csr.blocks;
+            const spryi_csr_blocks *blocks = &((const spryi_csrk *)plan->forward.stored.storage)->csr.blocks;
             assert_int_equal(cases[c].units, blocks->units);
             assert_int_equal(cases[c].blocks, blocks->count);
             spry_spmv_plan_destroy(plan);

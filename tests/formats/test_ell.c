@@ -25,7 +25,7 @@ static void layout(void **state)
     spry_context *context = context_of(0);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
-    const spryi_ell *s = plan->stored.storage;
+    const spryi_ell *s = plan->forward.stored.storage;
     assert_int_equal(s->width, 2);
     assert_memory_equal(s->values, values, sizeof values);
     assert_memory_equal(s->columns, columns, sizeof columns);
@@ -63,7 +63,7 @@ static void check_sees_damage(void **state)
     spry_context *context = context_of(0);
     spry_matrix *A = generate_matrix(context, "grid5,x=100,y=20");
     spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
-    spryi_ell *s = plan->stored.storage;
+    spryi_ell *s = plan->forward.stored.storage;
     int64_t strided = -1;
     for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && strided < 0; q++)
         if (s->runs[q] > 1) strided = q;

@@ -142,7 +142,7 @@ static void back_to_the_same_csr(void **state)
                 if (s.plan) {
                     spry_matrix *back = NULL;
                     spry_error err = SPRY_ERROR_INIT;
-                    if (format->to_csr(context, &back, s.plan->stored.storage, &err) != SPRY_OK)
+                    if (format->to_csr(context, &back, s.plan->forward.stored.storage, &err) != SPRY_OK)
                         fail_msg("%s of %s: %s", format->name, s.f.name, err.message);
                     spry_arrays a = s.g.a;
                     double *ones = NULL;
@@ -203,14 +203,14 @@ static void figures_come_true(void **state)
             spry_storage figure = predict(context, s.A, format->name, limit);
             assert_string_equal(figure.format, format->name);
             if (s.plan) {
-                int64_t bytes = spryi_storage_bytes(format, s.plan->stored.storage);
+                int64_t bytes = spryi_storage_bytes(format, s.plan->forward.stored.storage);
                 if (figure.refused) fail_msg("%s of %s: refused, but built", format->name, s.f.name);
                 if (bytes < figure.bytes)
                     fail_msg("%s of %s: %lld bytes, %lld predicted", format->name, s.f.name, (long long)bytes,
                              (long long)figure.bytes);
-                if (format->sections && section_bytes(format, s.plan->stored.storage) != figure.bytes)
+                if (format->sections && section_bytes(format, s.plan->forward.stored.storage) != figure.bytes)
                     fail_msg("%s of %s: arrays of %lld bytes, %lld predicted", format->name, s.f.name,
-                             (long long)section_bytes(format, s.plan->stored.storage), (long long)figure.bytes);
+                             (long long)section_bytes(format, s.plan->forward.stored.storage), (long long)figure.bytes);
                 spry_spmv_plan_info info = plan_info(s.plan);
                 assert_string_equal(info.parameters, figure.parameters);
             } else if (!figure.refused) {
@@ -225,19 +225,20 @@ static void figures_come_true(void **state)
 /* Bytes of the arrays that a format stores, without what a plan adds beside them. */
 static int64_t stored_bytes(const spry_spmv_plan *plan)
 {
-    const spryi_format *format = plan->format;
+    const spryi_format *format = plan->forward.target.format;
     spryi_section sections[SPRYI_MOST_SECTIONS];
     int64_t bytes = 0;
-    if (format->sections) return section_bytes(format, plan->stored.storage);
-    for (int n = spryi_storage_device_sections(format, plan->stored.storage, sections) - 1; n >= 0; n--)
+    if (format->sections) return section_bytes(format, plan->forward.stored.storage);
+    for (int n = spryi_storage_device_sections(format, plan->forward.stored.storage, sections) - 1; n >= 0; n--)
         bytes += sections[n].count * sections[n].item_bytes;
     return bytes;
 }
 
 static int64_t borrowed_bytes(const spry_spmv_plan *plan)
 {
-    const void *storage = plan->stored.storage;
-    return spryi_storage_bytes(plan->format, storage) - spryi_storage_owned_bytes(plan->format, storage);
+    const void *storage = plan->forward.stored.storage;
+    return spryi_storage_bytes(plan->forward.target.format, storage) -
+           spryi_storage_owned_bytes(plan->forward.target.format, storage);
 }
 
 /* Of every layout, order and index pair, with values and without. */
@@ -264,10 +265,10 @@ static void figures_of_all_layouts(void **state)
                     make(&s, context, number, f < spry_format_count() ? spryi_format_at(f) : &automatic, &forms[how],
                          SPRY_F64, pair);
                     const spry_storage figure = predict(context, s.A, name, limit);
-                    if (s.plan &&
-                        (figure.bytes != stored_bytes(s.plan) || strcmp(figure.format, s.plan->format->name) != 0))
+                    if (s.plan && (figure.bytes != stored_bytes(s.plan) ||
+                                   strcmp(figure.format, s.plan->forward.target.format->name) != 0))
                         fail_msg("%s of %s (%s, %s): %s of %lld bytes, %s of %lld predicted", name, s.f.name,
-                                 forms[how].name, pair_names[pair], s.plan->format->name,
+                                 forms[how].name, pair_names[pair], s.plan->forward.target.format->name,
                                  (long long)stored_bytes(s.plan), figure.format, (long long)figure.bytes);
                     if (s.plan && figure.bytes - figure.owned_bytes != borrowed_bytes(s.plan))
                         fail_msg("%s of %s (%s, %s): %lld bytes are borrowed, %lld of %lld predicted to be owned", name,
@@ -316,11 +317,11 @@ static void sections_restore(void **state)
             specimen s;
             make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
             if (s.plan) {
-                void *storage = restore(context, format, s.plan->stored.storage);
+                void *storage = restore(context, format, s.plan->forward.stored.storage);
                 spry_error err = SPRY_ERROR_INIT;
                 spry_matrix *one = NULL, *two = NULL;
                 if (format->check(context, storage, &err) != SPRY_OK) fail_msg("%s: %s", format->name, err.message);
-                assert_int_equal(format->to_csr(context, &one, s.plan->stored.storage, NULL), SPRY_OK);
+                assert_int_equal(format->to_csr(context, &one, s.plan->forward.stored.storage, NULL), SPRY_OK);
                 assert_int_equal(format->to_csr(context, &two, storage, NULL), SPRY_OK);
                 compare(format->name, s.f.name, &one->a, &two->a);
                 spry_matrix_destroy(one);

@@ -26,7 +26,7 @@ static void widths(void **state)
         options.format = cases[c].format;
         spry_spmv_plan *plan = create_plan(context, A, &options);
         assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
-        const spryi_hyb *s = plan->stored.storage;
+        const spryi_hyb *s = plan->forward.stored.storage;
         assert_int_equal(s->ell.width, cases[c].width);
         assert_int_equal(s->rest, cases[c].rest);
         assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
@@ -69,7 +69,7 @@ static void check_sees_damage(void **state)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
     spry_spmv_plan *plan = create_plan(context, A, &options);
-    spryi_hyb *s = plan->stored.storage;
+    spryi_hyb *s = plan->forward.stored.storage;
     int32_t *rows = s->rows, *columns = s->columns;
     assert_int_equal(spryi_format_hyb.check(context, s, &err), SPRY_OK);
     rows[1] = 3;

@@ -25,7 +25,7 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     p.context = context_of(0);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     MUST(spry_spmv_plan_create(p.context, &p.plan, p.A, &options, err));
-    p.s = p.plan->stored.storage;
+    p.s = p.plan->forward.stored.storage;
     return p;
 }
 
@@ -94,7 +94,7 @@ static void layout(void **state)
         for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) sketch_put(&k, i, j);
     sketch_finish(&k);
     packed_plan p = plan_of(&k, "packed_portable_cpu");
-    spryi_packed *s = p.plan->stored.storage;
+    spryi_packed *s = p.plan->forward.stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(s->slice_count, 1);
     assert_int_equal(s->slices[0].info & 15, SPRYI_PACKED_DIAGONALS);
@@ -262,7 +262,7 @@ static void sorting(void **state)
         if (!steps) { /* the first row that is short comes after all long ones */
             spry_error err = SPRY_ERROR_INIT;
             assert_int_equal(spryi_packed_view_of(p.s, 1).rows[0], 96);
-            spryi_packed *s = p.plan->stored.storage;
+            spryi_packed *s = p.plan->forward.stored.storage;
             REFUSE(s->slices[3].info, s->slices[3].info & ~8u);
 #undef REFUSE
             uint16_t *rows = (uint16_t *)(uintptr_t)spryi_packed_view_of(p.s, 1).rows;
@@ -439,7 +439,7 @@ static void shared_values(void **state)
         for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = e % 5 == 0 ? old[e] : (double)(e % 1021);
         assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
         spry_spmv_plan_info all = plan_info(p.plan);
-        p.s = p.plan->stored.storage;
+        p.s = p.plan->forward.stored.storage;
         assert_true(p.s->slots >= k.nnz && few.storage_bytes + 6 * k.nnz < all.storage_bytes);
         multiply(&k);
         multiply_more(&k, &p);

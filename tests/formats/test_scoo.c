@@ -21,7 +21,7 @@ static void slices_are_as_drawn(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = drawn(context);
     spry_spmv_plan *plan = plan_in(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
-    const spryi_scoo *s = plan->stored.storage;
+    const spryi_scoo *s = plan->forward.stored.storage;
     assert_int_equal(s->head.slices, 2);
     assert_memory_equal(s->offsets, slices, sizeof slices);
     assert_memory_equal(s->columns, ordered, sizeof ordered);
@@ -63,7 +63,7 @@ static void heights_give_the_same(void **state)
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
                 spry_spmv_plan *plan = plan_in(context, ones, formats[f], NULL, (spry_op)op);
-                assert_int_equal(spryi_format_scoo.check(context, plan->stored.storage, NULL), SPRY_OK);
+                assert_int_equal(spryi_format_scoo.check(context, plan->forward.stored.storage, NULL), SPRY_OK);
                 multiply_f64(plan, y, a.rows, x, a.rows);
                 for (int64_t i = 0; i < a.rows; i++)
                     if (y[i] != exact[i])
@@ -85,7 +85,7 @@ static void damage_is_seen(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = drawn(context);
     spry_spmv_plan *plan = plan_in(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
-    spryi_scoo *s = plan->stored.storage;
+    spryi_scoo *s = plan->forward.stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_scoo.check(context, s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \

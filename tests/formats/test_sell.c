@@ -24,7 +24,7 @@ static void layout(void **state)
     spry_spmv_plan *plan = create_plan(context, A, &options);
     spry_spmv_plan_info info = plan_info(plan);
     assert_string_equal(info.parameters, "c=2:sigma=4");
-    spryi_sell *s = plan->stored.storage;
+    spryi_sell *s = plan->forward.stored.storage;
     assert_memory_equal(s->permutation, order, sizeof order);
     assert_memory_equal(s->offsets, offsets, sizeof offsets);
     assert_memory_equal(s->values, values, sizeof values);
@@ -91,7 +91,7 @@ static void every_chunk(void **state)
                         options.kernel = kernels[k];
                         options.memory_limit_bytes = (int64_t)1 << 30;
                         spry_spmv_plan *plan = create_plan(context, A, &options);
-                        const spryi_sell *s = plan->stored.storage;
+                        const spryi_sell *s = plan->forward.stored.storage;
                         assert_true((s->values == NULL) == pattern);
                         if (spryi_format_sell.check(context, s, &err) != SPRY_OK)
                             fail_msg("%s: %s", format, err.message);

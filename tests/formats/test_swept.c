@@ -131,8 +131,8 @@ static void check_all(rows *r, const char *name)
                 snprintf(what, sizeof what, "%s, %s, %s%s", name, formats[f], type == SPRY_F32 ? "f32" : "f64",
                          valued ? "" : ", a pattern");
                 spry_spmv_plan *plan = plan_of(context, valued ? ones : A, formats[f], (spry_type)type);
-                assert_int_equal(((const spryi_swept *)plan->stored.storage)->values != NULL, valued);
-                check_groups(plan->stored.storage, what);
+                assert_int_equal(((const spryi_swept *)plan->forward.stored.storage)->values != NULL, valued);
+                check_groups(plan->forward.stored.storage, what);
                 check_product(plan, r, (spry_type)type, what);
                 spry_spmv_plan_destroy(plan);
             }
@@ -161,7 +161,7 @@ static void one_row_is_most_of_the_matrix(void **state)
     for (int64_t i = 0; i < 300; i++) add_row(&again, i == 150 ? 60000 : i % 7, i * 7919, 1);
     spry_matrix *A = matrix_of(context, &again);
     spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=7", SPRY_F32);
-    const spryi_swept *s = plan->stored.storage;
+    const spryi_swept *s = plan->forward.stored.storage;
     assert_int_equal(s->sizes.shared_rows, 1);
     assert_int_equal(s->shared_rows[0].row, 150);
     assert_int_equal(s->shared_rows[0].pieces, 7);
@@ -207,7 +207,7 @@ static void far_columns(void **state)
         for (int64_t i = 0; i < 1000; i++) add_row(&r, 1, i < 500 ? 0 : span - 1 + past, 1);
         spry_matrix *A = matrix_of(context, &r);
         spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=1", SPRY_F64);
-        const spryi_swept *s = plan->stored.storage;
+        const spryi_swept *s = plan->forward.stored.storage;
         assert_int_equal(s->blocks[0].sum_bits, 10);
         assert_int_equal(s->sizes.batches, 1 + past);
         assert_int_equal(s->bases[0], 0);
@@ -244,7 +244,7 @@ static void same_storage_for_any_number_of_threads(void **state)
         contexts[n] = context_of(1 + 2 * n);
         assert_int_equal(spry_matrix_generate(contexts[n], &matrices[n], "rmat,scale=12", NULL, NULL), SPRY_OK);
         plans[n] = plan_of(contexts[n], matrices[n], "swept:blocks=9", SPRY_F64);
-        spryi_swept *s = plans[n]->stored.storage;
+        spryi_swept *s = plans[n]->forward.stored.storage;
         if (n == 0) first = s;
         const size_t slots = (size_t)(s->sizes.batches * SPRYI_SWEPT_THREADS * 2);
         assert_memory_equal(&s->sizes, &first->sizes, sizeof s->sizes);

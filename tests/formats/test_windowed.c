@@ -25,7 +25,7 @@ static windowed_plan plan_of(const sketch *k, const char *format, const char *ke
     p.context = context_of(threads);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     MUST(spry_spmv_plan_create(p.context, &p.plan, p.A, &options, err));
-    p.s = p.plan->stored.storage;
+    p.s = p.plan->forward.stored.storage;
     if (spryi_format_windowed.check(p.context, p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
     return p;
 }

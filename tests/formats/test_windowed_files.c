@@ -43,7 +43,7 @@ static blocks *blocks_of(int64_t run, int apart, int long_row)
     b->context = context_of(0);
     assert_int_equal(spry_matrix_borrow_csr_f64(b->context, &b->A, b->rows, b->rows, b->Ap, b->Aj, b->Ax, &err), 0);
     MUST(spry_spmv_plan_create(b->context, &b->plan, b->A, &options, err));
-    b->s = b->plan->stored.storage;
+    b->s = b->plan->forward.stored.storage;
     assert_int_equal(b->s->run, run);
     assert_true(run == 1 || apart == (b->s->stride > 1));
     return b;

@@ -93,8 +93,8 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
 static void compare(const char *what, const spry_spmv_plan *plan, void *host)
 {
     spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
-    int count = spryi_storage_device_sections(plan->format, plan->stored.storage, ours);
-    assert_int_equal(spryi_storage_device_sections(plan->format, host, theirs), count);
+    int count = spryi_storage_device_sections(plan->forward.target.format, plan->forward.stored.storage, ours);
+    assert_int_equal(spryi_storage_device_sections(plan->forward.target.format, host, theirs), count);
     for (int s = 0; s < count; s++) {
         assert_string_equal(ours[s].name, theirs[s].name);
         assert_int_equal(ours[s].item_bytes, theirs[s].item_bytes);
@@ -115,9 +115,10 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
                          (long long)ours[s].count);
         free(got);
     }
-    assert_int_equal(spryi_storage_bytes(plan->format, plan->stored.storage), spryi_storage_bytes(plan->format, host));
-    const spry_arrays *a = spryi_storage_arrays(plan->format, plan->stored.storage),
-                      *b = spryi_storage_arrays(plan->format, host);
+    assert_int_equal(spryi_storage_bytes(plan->forward.target.format, plan->forward.stored.storage),
+                     spryi_storage_bytes(plan->forward.target.format, host));
+    const spry_arrays *a = spryi_storage_arrays(plan->forward.target.format, plan->forward.stored.storage),
+                      *b = spryi_storage_arrays(plan->forward.target.format, host);
     assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->layout == b->layout);
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
@@ -148,9 +149,9 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     if (got != wanted || !is_same_refusal(&err, &expected))
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
-        if (!plan->stored.made_there) fail_msg("%s: was made on the host", what);
-        if (strcmp(plan->stored.parameters, cost.parameters) != 0)
-            fail_msg("%s: made with %s, on the host %s", what, plan->stored.parameters, cost.parameters);
+        if (!plan->forward.stored.made_on_device) fail_msg("%s: was made on the host", what);
+        if (strcmp(plan->forward.stored.parameters, cost.parameters) != 0)
+            fail_msg("%s: made with %s, on the host %s", what, plan->forward.stored.parameters, cost.parameters);
         compare(what, plan, host);
         spryi_storage_destroy(context, format, host);
     }

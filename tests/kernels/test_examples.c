@@ -93,7 +93,7 @@ static void slots(void **state)
     static const int32_t taken[] = {0, 0, 0, 2, 4, 3, 1, 2, 3, -1, -1, 3, 3, -1, -1, -1, -1, 4, -1, -1};
     spry_matrix *A = example_matrix(context, &lecture);
     spry_spmv_plan *plan = plan_in(A, "ell");
-    const spryi_ell *s = plan->stored.storage;
+    const spryi_ell *s = plan->forward.stored.storage;
     assert_int_equal(s->width, 4);
     assert_memory_equal(s->values, values, sizeof values);
     for (int k = 0; k < 20; k++)
@@ -109,7 +109,7 @@ static void hybrid(void **state)
     static const int32_t rows[] = {1, 2, 2}, taken[] = {3, 3, 4};
     spry_matrix *A = example_matrix(context, &lecture);
     spry_spmv_plan *plan = plan_in(A, "hyb");
-    const spryi_hyb *s = plan->stored.storage;
+    const spryi_hyb *s = plan->forward.stored.storage;
     assert_int_equal(s->ell.width, 2);
     assert_int_equal(s->rest, 3);
     assert_memory_equal(s->ell.values, values, sizeof values);

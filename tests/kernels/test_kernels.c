@@ -13,7 +13,7 @@ static void families_hold_what_they_say(void **state)
         given g = given_make(&f, values, &forms[0], SPRY_F64, 0);
         trial t = {&f, &forms[0], "csr_portable_cpu", SPRY_F64, 0, SPRY_NO_TRANSPOSE};
         spry_spmv_plan *plan = plan_of(context, &t, &g);
-        const spryi_csr *s = plan->stored.storage;
+        const spryi_csr *s = plan->forward.stored.storage;
         if (f.structured && !(s->runs.structured > 0))
             fail_msg("%s: %g of the entries in runs", f.name, s->runs.structured);
         if (f.pieces && !(s->blocks.piece_count > 0))
