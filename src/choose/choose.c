@@ -1,7 +1,7 @@
 /*
  * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
  * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
- * are ranked first (plan/measured.c), and is as "cost" here.
+ * are ranked first (plan/policy_measure.c), and is as "cost" here.
  *
  * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
  * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not

@@ -21,7 +21,7 @@ spry_status spryi_check_policy(const char *policy, spry_error *err);
 const spryi_device_class *spryi_class_of(const spryi_device *device);
 /* Of a class by its name; NULL: there is none. */
 const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
-/* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/measured.c). */
+/* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/policy_measure.c). */
 int spryi_is_measured(const char *policy);
 
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */

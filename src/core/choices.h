@@ -1,6 +1,6 @@
 /*
  * What plans of policy "measure" took, as a context remembers it: in memory, and in a file where it was given one.
- * plan/measured.c asks and adds; io/choices_file.c reads and writes the file.
+ * plan/policy_measure.c asks and adds; io/choices_file.c reads and writes the file.
  */
 #pragma once
 

@@ -335,7 +335,7 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
-/* ---- measured.c, measure.c --------------------------------------------------------------------------- */
+/* ---- policy_measure.c, measure.c --------------------------------------------------------------------------- */
 
 /*
  * Builds *plan, which is mapped, in the format that is remembered or measured. *done is
