@@ -132,7 +132,7 @@ typedef struct spryi_feature_value {
 
 enum { SPRYI_CPU, SPRYI_GPU, SPRYI_DEVICE_KINDS, SPRYI_MOST_FAMILY_FEATURES = 4 };
 
-/* What a family contributes to the choice, for one format. */
+/* Answers of a family to the choice, for one format. */
 typedef struct spryi_estimator {
     const spryi_rates_row *rates; /* the last row has the table NULL */
     /* Computes the work of a product. NULL: the format is not ranked on that kind of device. */

@@ -30,7 +30,7 @@ typedef struct spryi_parameter {
 
 enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
-/* The format that others are compared with, and that replaces a format which does not fit in memory. */
+/* Baseline of all comparisons. It replaces a format that does not fit in memory. */
 #define SPRYI_BASELINE "csr"
 
 /* Answers of the decision tree of Sparse Methods (choose/choose.c). Each chooses one format. */

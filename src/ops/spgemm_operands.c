@@ -113,23 +113,22 @@ static int has_offsets_of(const spry_arrays *a, int by_column)
     return a->triangle == SPRY_ALL_ENTRIES && a->layout != SPRY_COO && (a->layout == SPRY_CSC) == by_column;
 }
 
-/* Sums the lengths of the lines of `b` that entries of `a` meet; b's offsets are of those lines. */
-static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arrays *b)
+/*
+ * Sums the lengths of the lines of `b` that entries of `a` meet; b's offsets are of those lines. Beyond `most` lines or
+ * entries of `a`, about so many are sampled at equal distances.
+ */
+static double sum_of_lengths(const spry_arrays *a, int by_column, const spry_arrays *b, int64_t most)
 {
-    double sum = 0;
-    if (has_offsets_of(a, by_column)) {
-        const int64_t lines = by_column ? a->cols : a->rows;
-        for (int64_t i = 0; i < lines; i++)
-            sum += (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i)) *
-                   (double)(spryi_offset_of(b, i + 1) - spryi_offset_of(b, i));
-        return sum;
-    }
+    const bool by_lines = has_offsets_of(a, by_column);
     const void *indices = a->layout == SPRY_COO && !by_column ? a->row_indices : a->indices;
-    for (int64_t k = 0; k < a->nnz; k++) {
-        const int64_t i = spryi_index_at(indices, a->index_type, k);
-        sum += (double)(spryi_offset_of(b, i + 1) - spryi_offset_of(b, i));
+    const int64_t items = !by_lines ? a->nnz : by_column ? a->cols : a->rows, step = items / most + 1;
+    double sum = 0, sampled = 0;
+    for (int64_t k = 0; k < items; k += step, sampled++) {
+        const int64_t i = by_lines ? k : spryi_index_at(indices, a->index_type, k);
+        const double entries = by_lines ? (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i)) : 1;
+        sum += entries * (double)(spryi_offset_of(b, i + 1) - spryi_offset_of(b, i));
     }
-    return sum;
+    return step > 1 ? sum * (double)items / sampled : sum;
 }
 
 /* The entries of each inner index, for a block of them at a time. */
@@ -168,19 +167,22 @@ static double count_products(const spry_spgemm_plan *plan)
     const int in_memory = a->device <= 0 && b->device <= 0 && (a->indices || a->nnz == 0) &&
                           (b->indices || b->nnz == 0);
     if (!in_memory) return (double)most_entries(a) * (double)most_entries(b);
-    if (has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(a, a_by_column, b);
-    if (has_offsets_of(a, a_by_column) && b->triangle == SPRY_ALL_ENTRIES) return sum_of_lengths(b, b_by_column, a);
+    if (has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
+        return sum_of_lengths(a, a_by_column, b, INT64_MAX);
+    if (has_offsets_of(a, a_by_column) && b->triangle == SPRY_ALL_ENTRIES)
+        return sum_of_lengths(b, b_by_column, a, INT64_MAX);
     return count_by_blocks(plan, a_by_column ? a->cols : a->rows, a_by_column, b_by_column);
 }
 
 int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
 {
+    enum { SAMPLE = 4096 };
     const spry_arrays *a = &A->a, *b = &B->a;
     const int a_by_column = o->op_a == SPRY_NO_TRANSPOSE, b_by_column = o->op_b == SPRY_TRANSPOSE;
     const int64_t inner = a_by_column ? a->cols : a->rows;
     double products = 0;
     if (!A->stored && !B->stored && has_offsets_of(b, b_by_column) && a->triangle == SPRY_ALL_ENTRIES)
-        products = sum_of_lengths(a, a_by_column, b);
+        products = sum_of_lengths(a, a_by_column, b, SAMPLE);
     else if (inner > 0)
         products = (double)most_entries(a) * (double)most_entries(b) / (double)inner;
     return products < (double)(INT64_MAX / 2) ? (int64_t)products : INT64_MAX / 2;

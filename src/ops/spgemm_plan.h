@@ -91,8 +91,8 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products);
 
 /*
- * spgemm_operands.c: returns the number of products of op(A)*op(B), in host memory. The number is exact if B's rows can
- * be counted from its offsets, else that of rows with equal numbers of entries.
+ * spgemm_operands.c: estimates the number of products of op(A)*op(B), in host memory, by a sample of A's entries. If
+ * B's offsets do not count the entries of rows, all rows of B count as the mean row.
  */
 int64_t spryi_spgemm_guess_products(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o);
 
