@@ -1,7 +1,7 @@
 /* The lists of formats and kernels, and what the public header tells of them. */
 #include "catalogue/catalogue.h"
+#include "base/error.h"
 #include "catalogue/families.h"
-#include "core/error.h"
 #include "core/estimate.h"
 #include "device/drivers.h"
 #include "spry/tools.h"

@@ -6,6 +6,7 @@
 
 #include "core/device.h"
 #include "core/kernel.h"
+#include "matrix/matrix.h"
 
 /* Ends the message about an unknown name, if this build lacks the studies: SPRYI_STUDIES_MISSING("kernels"). */
 #ifdef SPRY_STUDIES
@@ -49,7 +50,7 @@ int spryi_has_pattern_kernel(const spryi_format *format);
 /* 1: the kernel has one of these operations, SPRYI_OP_ bits. */
 int spryi_kernel_offers(const spryi_kernel *kernel, unsigned operations);
 
-/* 1: the kernel has the operation, one SPRYI_OP_ bit of products with vectors, for a row of types (core/types.h). */
+/* 1: the kernel has the operation, one SPRYI_OP_ bit of products with vectors, for a row of types (base/types.h). */
 int spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row);
 
 /* SPRY_UNSUPPORTED where no kernel of the format multiplies values that are stored as that type. */
@@ -57,3 +58,6 @@ spry_status spryi_check_stores(const spryi_format *format, spry_type stored, spr
 
 /* 1: a device of this context can run the kernel; otherwise 0, and *reason is a text that lives with the context. */
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);
+
+/* Returns the generator of an index, from 0; NULL past the last. */
+const struct spryi_generator *spryi_generator_at(int n);

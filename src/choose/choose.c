@@ -9,11 +9,11 @@
  */
 #include "choose/choose.h"
 
+#include "base/context.h"
+#include "base/error.h"
 #include "catalogue/catalogue.h"
 #include "choose/rank.h"
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
+#include "matrix/assemble.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,16 +34,6 @@ __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, c
     va_start(list, reason);
     (void)spryi_write_list(choice->reason + used, sizeof choice->reason - (size_t)used, reason, list);
     va_end(list);
-}
-
-const spryi_device_class *spryi_class_named(const spry_context *context, const char *name)
-{
-    const spryi_device_class *ours = spryi_device_class_named(name);
-    for (int n = 0; n < context->class_count; n++) {
-        const spryi_device_class *own = context->classes[n];
-        if (strcmp(own->name, name) == 0 && (!ours || strcmp(own->driver, ours->driver) == 0)) return own;
-    }
-    return ours;
 }
 
 /* GPUs are told apart by their last cache: the class whose cache is nearest. */

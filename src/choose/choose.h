@@ -20,7 +20,6 @@ spry_status spryi_check_policy(const char *policy, spry_error *err);
 /* The table of rates that counts for a device: the context's own of the class's name, else the library's. */
 const spryi_device_class *spryi_class_of(const spryi_device *device);
 /* Of a class by its name; NULL: there is none. */
-const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
 /* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/policy_measure.c). */
 int spryi_is_measured(const char *policy);
 

@@ -9,7 +9,7 @@
 #include "choose/cost.h"
 
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
+#include "matrix/assemble.h"
 
 #include <math.h>
 

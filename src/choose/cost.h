@@ -2,7 +2,7 @@
 #pragma once
 
 #include "choose/features.h"
-#include "core/rates.h"
+#include "choose/rates.h"
 
 /* The work of a row of the table of a device, threads of whose cache x may fill. */
 spryi_work spryi_work_of(const spryi_format_rates *rates, const spryi_device_class *device,

@@ -1,15 +1,16 @@
 /* Features of a matrix for the choice of a format, by samples of its columns, whose parts run side by side. */
 #include "choose/features.h"
 
+#include "base/context.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number_set.h"
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/element.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/number_set.h"
-#include "core/row_lengths.h"
-#include "formats/csr/relations.h"
+#include "matrix/assemble.h"
+#include "matrix/columns.h"
+#include "matrix/row_lengths.h"
+#include "matrix/row_relations.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* What the choice knows of a matrix: its row lengths exactly, its columns by samples. */
 #pragma once
 
+#include "core/device.h"
 #include "core/estimate.h"
 
 /*

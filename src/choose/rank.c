@@ -1,14 +1,12 @@
 #include "choose/rank.h"
 
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
-#include "core/context.h"
 #include "core/device.h"
-#include "core/error.h"
 #include "core/kernel.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
-#include "formats/csc/csc.h"
-#include "formats/csr/csr.h"
+#include "matrix/row_lengths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -160,12 +158,12 @@ static spryi_features unseen_features(const spry_arrays *csr, spry_type vector_t
     return f;
 }
 
-/* us of set-up and so many products. The first of csr's kernels looks at all entries, but not for one or two. */
+/* Returns the time of set-up and `calls` products in us. The first of csr's kernels reads all entries at set-up. */
 static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
                       int64_t calls)
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
-    const int unlooked = rates == &device->rates[0] && calls < SPRYI_CSR_CALLS_FOR_RUNS;
+    const int unlooked = rates == &device->rates[0] && calls < spryi_estimated_at(0)->estimator->setup_calls;
     const double setup = unlooked ? rates->setup : spryi_setup_of(rates, f, 1);
     return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
 }

@@ -1,9 +1,9 @@
 #include "choose/features.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "matrix/assemble.h"
+#include "matrix/row_lengths.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "core/device.h"
 
-#include "core/context.h"
-#include "core/error.h"
+#include "base/context.h"
+#include "base/error.h"
 
 const spryi_device *spryi_device_at(const spry_context *context, int number)
 {

@@ -13,6 +13,12 @@
 typedef struct spryi_device spryi_device;
 typedef struct spryi_driver spryi_driver;
 
+/* Lengths of the rows of a CSR matrix. */
+typedef struct spryi_row_look {
+    double longest, squares; /* entries of the longest row; sum of the squared lengths */
+    int sound;               /* 1: offsets and columns are valid */
+} spryi_row_look;
+
 /* ---- what kernels have on a device --------------------------------------------------------------------- */
 
 /* A storage that is made ready for one kernel. */

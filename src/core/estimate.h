@@ -7,11 +7,34 @@
  */
 #pragma once
 
-#include "core/columns.h"
 #include "core/kernel.h"
-#include "core/rates.h"
 
 #include <stdbool.h>
+
+/* us, and bytes a us; of a CPU by one thread. */
+typedef struct spryi_format_rates {
+    const char *format; /* as the catalogue names it, */
+    const char *kernel; /* NULL: the one that the format takes by itself */
+    double launch, sharp;
+    double cached, memory;     /* bytes streamed from the last cache, and from memory */
+    double gather, near;       /* bytes of sectors that warps, and that neighbouring rows together, gather, */
+    double far;                /* and of the latter those far from the diagonal */
+    double step, slice, block; /* us of a step, of 32 rows or of one, and of a block: <family>_work.c */
+    double ragged, column;     /* us of a slot that not all rows of a slice have, and of a number of x staged */
+    double chain;              /* us of an entry of the longest row */
+    double uneven, holes;      /* shares added by the deviation of row lengths, and by blocks with holes */
+    double longest, heaviest;  /* shares added by the steps and the work of the heaviest window */
+    double ahead;              /* share of the streaming that prefetching spares */
+    double setup, setup_entry; /* us, and us a million: entries, */
+    double setup_row;          /* rows, */
+    double setup_value;        /* and bytes of values */
+} spryi_format_rates;
+
+/* Rates of a format in a table of choose/rates.c, which sets rates.format. */
+typedef struct spryi_rates_row {
+    const char *table;
+    spryi_format_rates rates;
+} spryi_rates_row;
 
 /* Lengths of the rows of a matrix. */
 typedef struct spryi_row_profile {
@@ -37,6 +60,8 @@ typedef struct spryi_row_relations {
     double repeated; /* entries of rows with the columns of the row before, or all columns one further */
     double moved;    /* entries of rows with all columns one further */
 } spryi_row_relations;
+
+typedef struct spryi_column_reader spryi_column_reader; /* matrix/columns.h */
 
 enum { SPRYI_MOST_ESTIMATED = 12, SPRYI_GUESS_BYTES = 128 };
 
@@ -142,6 +167,7 @@ typedef struct spryi_estimator {
     /* Inspects a sample of the matrix and writes the family's struct to guess, which is zero. NULL: none. */
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
+    int64_t setup_calls;        /* with fewer expected calls the build does not read the entries; 0: it always does */
     bool guess_stores_ones;     /* the reader's matrix has the value type of a pattern's ones */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */

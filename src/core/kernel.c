@@ -2,14 +2,14 @@
 #include "core/kernel.h"
 
 #define SPRYI_TEMPLATE "core/kernel.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta)
 {
     SPRYI_BY_TYPE(type, scale, (y, begin, end, beta));
 }
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
 static void SPRY_FN(scale)(void *y, int64_t begin, int64_t end, const void *factor)
 {

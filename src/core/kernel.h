@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "core/cpu_features.h"
-#include "core/matrix.h"
+#include "base/cpu_features.h"
+#include "base/types.h"
 #include "spry/spry.h"
 
 enum {
@@ -60,7 +60,7 @@ typedef struct spryi_run_args {
     void *workspace;            /* workspace_bytes(storage) bytes; no content survives between runs */
     spry_type vector_type;      /* of alpha, beta, x and y: the compute type */
     int threads;                /* at most, of `pool` */
-    struct spryi_pool *pool;    /* core/pool.h; NULL: one thread */
+    struct spryi_pool *pool;    /* base/pool.h; NULL: one thread */
     /* of GPUs */
     int scalars_on_device;            /* 1: alpha and beta are device addresses */
     int device;                       /* CUDA's number; it is current while a kernel is launched */
@@ -91,7 +91,7 @@ typedef struct spryi_kernel {
     unsigned several, several_apart;
     int (*takes_apart)(const void *storage); /* 1: several_apart holds for it; NULL: it always does; of CPU kernels */
     /* Of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits, and those that exist for mixed rows of types
-       (core/types.h), too; operations 0: the tables tell both. */
+       (base/types.h), too; operations 0: the tables tell both. */
     unsigned operations, mixed;
     /* As a format's; NULL: none. */
     const spryi_parameter *parameters;
@@ -123,6 +123,7 @@ typedef struct spryi_build_request {
     int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
     int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
     int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the kernel that is named; all 0: none is */
+    const struct spryi_group_table *group_table; /* loaded sizes of CSR-k's groups; NULL: none */
     struct spryi_cost *cost; /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
 
@@ -186,7 +187,7 @@ typedef struct spryi_format {
     int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
     int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it; NULL: storage_bytes */
     int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
-    int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
+    int (*borrows_values)(const void *storage, const spry_arrays *a); /* 1: a change of A's values is seen at once */
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
     /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
     int64_t (*growth_bytes)(const void *storage);
@@ -220,7 +221,7 @@ void spryi_storage_destroy(spry_context *context, const spryi_format *format, vo
 int64_t spryi_storage_bytes(const spryi_format *format, const void *storage);
 int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage);
 int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type);
-int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_matrix *A);
+int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_arrays *a);
 const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage);
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
 
@@ -233,44 +234,8 @@ static inline int64_t spryi_listed_bytes(const spryi_section *list, int count)
     return bytes;
 }
 
-/* Returns the sizes and types of CSR without arrays. */
-spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
-                           int32_t index_type);
-
-/*
- * Arrays of CSR of *a's rows, nnz and types, to be filled in and adopted (spryi_matrix_adopt); none after a failure.
- * What is not adopted is released, and NULL then.
- */
-spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
-void spryi_release_csr(spry_context *context, spry_arrays *a);
-
 /* y_i = beta*y_i for begin <= i < end, *beta of y's type; *beta = 0 writes zeros without reading. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta);
-
-/* Of what a format takes, the bytes that the plan would own. */
-int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
-
-/* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
-spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
-                                     spry_error *err);
-
-/*
- * Checks a format's arrays before they are allocated. Returns SPRY_TOO_LARGE in two cases:
- *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays. err->value is a limit
- *    that suffices for a plan without an ordering and copies of vectors.
- *  - There is no limit, and padding is over SPRYI_MOST_PADDING times nnz and 4096 entries (the padding guard).
- */
-enum { SPRYI_MOST_PADDING = 2 };
-spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
-                                spry_error *err);
-
-/* For builds, before the arrays are allocated: the guard, and the cost handed to whom the request names. */
-spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
-                        spry_error *err);
-
-/* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
-spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
-                                spry_error *err);
 
 enum { SPRYI_FAMILY_FORMATS = 3, SPRYI_FAMILY_KERNELS = 23 };
 

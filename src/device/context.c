@@ -1,7 +1,7 @@
-#include "core/context.h"
+#include "base/context.h"
 
-#include "core/error.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/pool.h"
 #include "device/devices.h"
 
 #include <stdio.h>
@@ -44,8 +44,8 @@ static spry_status check_options(const spry_context_options *options, spry_error
 static void close_context(spry_context *context)
 {
     spryi_pool_close(&context->pool);
-    spryi_context_release_classes(context);
-    spryi_choices_close(context);
+    spryi_attached *choose = atomic_load(&context->choose);
+    if (choose) choose->close(context, choose);
     spryi_close_devices(context);
     (void)spryi_block_cache_release(context);
     pthread_mutex_destroy(&context->cached_blocks.lock);
@@ -87,7 +87,6 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     atomic_init(&made->references, 1);
     made->close = close_context;
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
-    spryi_choices_open(&made->choices);
     spryi_pool_open(&made->pool, &chosen, devices + 1);
     spryi_open_devices(made, devices);
     spryi_open_hooked_memory(made, &chosen);

@@ -1,8 +1,8 @@
 /* The list of a context's devices, and what the public header tells of them and does with their memory. */
 #include "device/devices.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "device/drivers.h"
 #include "spry/tools.h"
 

@@ -4,9 +4,9 @@
  */
 #include "device/plugin.h"
 
-#include "core/build_id.h"
-#include "core/context.h"
-#include "core/error.h"
+#include "base/build_id.h"
+#include "base/context.h"
+#include "base/error.h"
 #include "device/devices.h"
 #include "device/drivers.h"
 

@@ -1,6 +1,6 @@
 /* Vectors that the library allocates. */
+#include "base/error.h"
 #include "core/device.h"
-#include "core/error.h"
 
 spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type, int device,
                                spry_error *err)

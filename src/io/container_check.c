@@ -2,12 +2,12 @@
  * Hashes of a container's sections, and whether what they hold is a matrix. Both are done chunk by chunk, so that a
  * chunk is fetched from memory once and looked at while it lies in a cache.
  */
-#include "core/assemble.h"
-#include "core/bisect.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/bisect.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "io/container.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 

@@ -2,13 +2,13 @@
  * Opening a container: the file is mapped, everything in it is verified, and the arrays of a matrix stay where they
  * are in the mapping. A container in memory (a pipe, the caller's bytes) is kept as a block of ours instead.
  */
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
 #include "io/container.h"
 #include "io/foreign.h"
 #include "io/source.h"
+#include "matrix/assemble.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 

@@ -1,6 +1,6 @@
 /* Writing a container: hashes first, since the head comes first, then each array in one piece. */
+#include "base/error.h"
 #include "catalogue/catalogue.h"
-#include "core/error.h"
 #include "io/container.h"
 #include "io/output.h"
 #include "spry/io.h"

@@ -4,7 +4,7 @@
  * scaled by a power of ten so that it holds one or more integers but few multiples of ten; products are
  * rounded to odd, so that they compare as exact ones would.
  */
-#include "core/element.h"
+#include "base/element.h"
 #include "io/decimal.h"
 
 typedef struct shortest {

@@ -1,5 +1,5 @@
 /* The head of a list of edges, and one line of it with care. */
-#include "core/error.h"
+#include "base/error.h"
 #include "io/decimal.h"
 #include "io/edges.h"
 #include "io/foreign.h"

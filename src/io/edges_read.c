@@ -5,12 +5,12 @@
  */
 #include "io/edges.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "io/fast_numbers.h"
 #include "io/source.h"
+#include "matrix/assemble.h"
 
 #include <stdio.h>
 #include <string.h>

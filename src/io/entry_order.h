@@ -1,7 +1,7 @@
 /* In which order the entries of a file stand, found block by block while it is read. */
 #pragma once
 
-#include "core/element.h"
+#include "base/element.h"
 
 typedef struct spryi_entry_order {
     int strict;            /* by row, then by column, each position once */

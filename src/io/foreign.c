@@ -1,6 +1,6 @@
 #include "io/foreign.h"
 
-#include "core/error.h"
+#include "base/error.h"
 #include "io/container.h"
 #include "io/mtx.h"
 

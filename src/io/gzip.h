@@ -1,8 +1,8 @@
 /* Reading and writing gzip by zlib with the memory of a context. */
 #pragma once
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <zlib.h>
 

@@ -1,7 +1,7 @@
 #include "io/inflater.h"
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/gzip.h"
 
 #include <errno.h>

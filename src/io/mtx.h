@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "core/matrix.h"
 #include "io/entry_order.h"
 #include "io/text.h"
+#include "matrix/matrix.h"
 #include "spry/io.h"
 
 typedef struct spryi_mtx {

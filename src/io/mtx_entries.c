@@ -5,8 +5,8 @@
  * block before has told where its entries end, and copies its own behind them. So no pass counts lines first, and a
  * fault is reported by the first block in file order that has one.
  */
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/entry_order.h"
 #include "io/fast_numbers.h"
 #include "io/mtx.h"

@@ -1,5 +1,5 @@
 /* Banner, comments and size line. */
-#include "core/error.h"
+#include "base/error.h"
 #include "io/foreign.h"
 #include "io/mtx.h"
 

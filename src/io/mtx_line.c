@@ -1,5 +1,5 @@
 /* One line with care: every form that is legal, and for every other one what is wrong with it. */
-#include "core/error.h"
+#include "base/error.h"
 #include "io/decimal.h"
 #include "io/mtx.h"
 

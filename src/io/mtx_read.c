@@ -1,13 +1,13 @@
 /*
- * A Matrix Market file: its entries, in any order, to CSR (core/assemble.h). Grouping is stable, so rows come out
+ * A Matrix Market file: its entries, in any order, to CSR (matrix/assemble.h). Grouping is stable, so rows come out
  * sorted from files that are sorted by column or by row, lower or upper triangle alike: the order of SuiteSparse files
  * costs no comparison.
  */
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/mtx.h"
 #include "io/source.h"
+#include "matrix/assemble.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
  * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
  * number of threads.
  */
-#include "core/error.h"
-#include "core/float_env.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "io/container.h"
 #include "io/decimal.h"
 #include "io/gzip.h"

@@ -4,9 +4,9 @@
  */
 #include "io/npz.h"
 
-#include "core/element.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "io/mtx.h"
 #include "io/source.h"
 #include "io/zip.h"

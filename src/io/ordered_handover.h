@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/pool.h"
+#include "base/pool.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "io/output.h"
 
-#include "core/error.h"
+#include "base/error.h"
 #include "spry/io.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Reading a matrix: what is asked for, and what kind of file there is. */
-#include "core/error.h"
-#include "core/float_env.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
 #include "io/container.h"
 #include "io/edges.h"
 #include "io/mtx.h"

@@ -1,7 +1,7 @@
 /* What a matrix keeps of the file that it was read from. */
 #pragma once
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 /* spry_source_info.kind */
 #define SPRYI_MATRIX_MARKET "Matrix Market"

@@ -1,12 +1,12 @@
 #include "io/text.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/float_env.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "io/inflater.h"
 #include "io/ordered_handover.h"
+#include "matrix/assemble.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "io/unpacker.h"
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Dense vectors: Matrix Market, of which arrays of n x k are written and coordinate files are read too, and CSV. */
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
 #include "core/device.h"
-#include "core/error.h"
-#include "core/float_env.h"
-#include "core/memory.h"
 #include "io/decimal.h"
 #include "io/mtx.h"
 #include "io/output.h"

@@ -1,6 +1,6 @@
 #include "io/zip.h"
 
-#include "core/error.h"
+#include "base/error.h"
 
 #if SPRY_HAVE_MINIZIP
 

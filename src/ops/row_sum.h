@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "core/assemble.h"
-#include "core/matrix.h"
+#include "matrix/assemble.h"
+#include "matrix/matrix.h"
 
 #include <math.h>
 #include <stdint.h>

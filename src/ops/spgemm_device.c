@@ -4,10 +4,10 @@
  * equal products: twice as many until one fits, or a chunk is a row. Chunks are counted first, so that C is allocated
  * once and exactly.
  */
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "ops/spgemm_plan.h"
 
 typedef struct spryi_spgemm_there {

@@ -1,10 +1,10 @@
 /* The steps of sparse times sparse in host memory: count, allocate C exactly, fill. */
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/assemble.h"
 #include "ops/spgemm_plan.h"
 
 #include <string.h>

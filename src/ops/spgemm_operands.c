@@ -1,10 +1,10 @@
 /* What is no CSR, or has other index types than its partner, is converted; a transposed CSC is CSR as it lies. */
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/assemble.h"
 #include "ops/spgemm_plan.h"
 #include "spry/tools.h"
 

@@ -3,11 +3,11 @@
  * steps of the kind of device (spgemm_host.c, spgemm_device.c).
  */
 #include "ops/spgemm_plan.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "device/drivers.h"
 #include "plan/select.h"
 #include "spry/tools.h"

@@ -1,10 +1,10 @@
 /*
  * Verification: the product again, in about twice the precision, and the componentwise bound.
  */
-#include "core/context.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "core/device.h"
-#include "core/error.h"
-#include "core/memory.h"
 #include "ops/row_sum.h"
 #include "spry/spry.h"
 #include "spry/tools.h"

@@ -4,11 +4,12 @@
  */
 #include "plan/plan.h"
 
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/matrix.h"
 
 #include <stddef.h>
 #include <stdio.h>

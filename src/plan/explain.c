@@ -1,10 +1,11 @@
 /* Why "auto" takes what it takes: the ranking that it goes by, told. */
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
 #include "formats/csr/csr.h"
+#include "formats/shared/padding_guard.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
 

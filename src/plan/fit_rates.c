@@ -1,8 +1,8 @@
 /* Rates of classes of devices: fitting them to times, and telling them. */
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
-#include "core/error.h"
-#include "core/float_env.h"
-#include "core/memory.h"
 #include "plan/explanation.h"
 #include "plan/plan.h"
 

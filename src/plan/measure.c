@@ -1,8 +1,8 @@
 /* Timing a plan on vectors of its own. */
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "matrix/assemble.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
 

@@ -2,13 +2,13 @@
 #include "plan/plan.h"
 #include "spry/tools.h"
 
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/ordering.h"
+#include "matrix/ordering.h"
 #include "plan/select.h"
 
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "choose/choose.h"
 #include "core/device.h"
 #include "core/kernel.h"
+#include "matrix/matrix.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -5,15 +5,14 @@
  * order. Scattering would need no inverse permutation, but moves more bytes, and threads would write to each other's
  * cache lines.
  */
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/ordering.h"
-#include "formats/csc/csc.h"
 #include "formats/csrk/csrk.h"
+#include "matrix/ordering.h"
 #include "plan/plan.h"
 #include "plan/select.h"
 #include "spry/tools.h"
@@ -62,7 +61,7 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
     how->k = spryi_csrk_levels(format->name);
     if (how->k == 0) return SPRY_OK;
     if (a->layout != SPRY_CSR || a->device != 0) request.parameters[SPRYI_CSR3_BY] = 0; /* no rows to look at yet */
-    spry_status status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
+    spry_status status = spryi_csrk_resolve(&shape, &cost, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
     how->sssrs = shape.sssrs;

@@ -1,10 +1,11 @@
 /* Prepares the runs of a plan: the kernel's function and data, the workspace, and copies of vectors on the device. */
 #include "plan/plan.h"
 
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 

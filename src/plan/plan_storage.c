@@ -3,11 +3,13 @@
  * copied there once or lies there: conversion at the device's bandwidth, and the bytes of CSR over the bus in place of
  * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
  */
+#include "base/clock.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
-#include "core/clock.h"
-#include "core/element.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "choose/state.h"
+#include "formats/shared/padding_guard.h"
 #include "plan/plan.h"
 #include "plan/select.h"
 
@@ -35,6 +37,7 @@ spryi_build_request spryi_request_for(const spryi_device *device, const spry_mat
         .compute_major = device->major,
         .units = device->driver->massively_parallel ? device->units : 0,
         .shared_bytes = device->shared_bytes,
+        .group_table = spryi_loaded_groups(A->context),
     };
 }
 
@@ -388,7 +391,7 @@ static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kin
 static bool borrows_values(const spryi_plan *plan)
 {
     return plan->A->a.device == plan->request.device->number &&
-           spryi_storage_borrows_values(plan->target.format, plan->stored.storage, plan->A);
+           spryi_storage_borrows_values(plan->target.format, plan->stored.storage, &plan->A->a);
 }
 
 bool spryi_values_in_place(const spryi_plan *plan)

@@ -1,18 +1,19 @@
 /*
  * The policy "measure": the formats that are ranked first are made and timed in turns, each by a plan of its own that
  * shares matrix and order with the one that is being made; the best takes that one's place, and is not made twice.
- * What was found is remembered by the context (core/choices.h), and taken from there the next time.
+ * What was found is remembered by the context (choose/choices.h), and taken from there the next time.
  */
 #include "plan/plan.h"
 
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/random.h"
+#include "choose/state.h"
+#include "matrix/assemble.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -519,7 +520,7 @@ static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *fou
                            .kernel = found->kernel,
                            .us = found->predicted_us,
                            .csr_us = found->predicted_csr_us};
-    const char *path = plan->context->choices.path;
+    const char *path = spryi_choose_state_of(plan->context)->choices.path;
     char csr[32] = "";
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = spryi_parse_format(&choice.format, choice.parameters, found->format, &why);
@@ -542,16 +543,18 @@ static spry_status take_remembered(spryi_plan *plan, const spry_choice_info *fou
 spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *told, bool *done, spry_error *err)
 {
     spryi_plan *base = plan;
-    spryi_choices *choices = &base->context->choices;
+    spryi_choose_state *state = NULL;
     spry_choice_info asked;
     spryi_effort effort;
     *done = false;
     if (!spryi_may_look(&effort, base->A, &base->request.options, spryi_class_of(base->request.device))) return SPRY_OK;
     SPRYI_OK_OR_RETURN(fingerprint(base, &asked, err));
-    if (!told->anew && spryi_choice_find(base->context, &asked)) return take_remembered(base, &asked, told, done, err);
+    SPRYI_OK_OR_RETURN(spryi_choose_state_get(base->context, &state, err));
+    spryi_choices *choices = &state->choices;
+    if (!told->anew && spryi_choice_find(choices, &asked)) return take_remembered(base, &asked, told, done, err);
     pthread_mutex_lock(&choices->measuring);
     /* another plan may have measured it meanwhile */
-    const bool found = !told->anew && spryi_choice_find(base->context, &asked);
+    const bool found = !told->anew && spryi_choice_find(choices, &asked);
     spry_status status = found ? SPRY_OK : try_formats(plan, &asked, told, err);
     pthread_mutex_unlock(&choices->measuring);
     if (found) return take_remembered(base, &asked, told, done, err);

@@ -7,13 +7,13 @@
  * The rates are measured once a process and device, when they are first asked for: plans that nobody asks about cost
  * nothing more. A CPU has those of one thread and of as many as a context has, in the last cache and in memory.
  */
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "choose/choose.h"
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "matrix/assemble.h"
 #include "plan/plan.h"
 
 #include <math.h>

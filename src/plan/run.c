@@ -1,8 +1,8 @@
 /* Running a plan: validation here, none in the kernels. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "plan/plan.h"
 
 #include <stdint.h>

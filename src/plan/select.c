@@ -1,6 +1,6 @@
 #include "plan/select.h"
 
-#include "core/error.h"
+#include "base/error.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* What a format would take, told before it is built. */
+#include "base/error.h"
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "core/error.h"
+#include "formats/shared/padding_guard.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
 

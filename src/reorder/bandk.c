@@ -13,9 +13,9 @@
  * 1/(srs ssrs) of the size beside the first. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous Sparse
  * Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2; aggregation is this library's.
  */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "reorder/order.h"
 
 #include <string.h>

@@ -15,8 +15,8 @@
  * Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H. Liu, An Implementation of a
  * Pseudoperipheral Node Finder, ACM TOMS 5 (1979).
  */
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "reorder/level.h"
 #include "reorder/order.h"
 

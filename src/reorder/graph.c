@@ -1,8 +1,8 @@
 #include "reorder/graph.h"
 
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "reorder/level.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct level_rows {
 } level_rows;
 
 #define SPRYI_TEMPLATE "reorder/walk.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 static const struct {
     void (*fingerprint)(void *job, int64_t begin, int64_t end);

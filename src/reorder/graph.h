@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "core/assemble.h"
+#include "matrix/assemble.h"
 #include "spry/spry.h"
 
 /* Adjacency as it was found or made: A's own arrays where its pattern is symmetric. */

@@ -12,9 +12,9 @@
  */
 #include "reorder/level.h"
 
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "reorder/order.h"
 
 spry_status spryi_level_work_make(spry_context *context, spryi_level_work *work, int64_t nodes, int threads,
@@ -74,4 +74,4 @@ static int32_t run_at(const spread_job *j, int64_t run)
 }
 
 #define SPRYI_TEMPLATE "reorder/level.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"

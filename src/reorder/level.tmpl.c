@@ -1,4 +1,4 @@
-/* The three looks at a level, for each pair of index types. core/instantiate_indices.h says what SPRY_P, SPRY_J are. */
+/* The three looks at a level, for each pair of index types. base/instantiate_indices.h says what SPRY_P, SPRY_J are. */
 
 static void SPRY_FN(claim)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                            int32_t last)

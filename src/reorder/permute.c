@@ -1,8 +1,8 @@
 /* Applying an ordering: PAP^T, and what its bandwidth and profile are. */
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/assemble.h"
 #include "reorder/order.h"
 #include "spry/tools.h"
 
@@ -166,7 +166,7 @@ static void measure_rows(void *job, int64_t begin, int64_t end)
     atomic_fetch_add(&f->profile, profile);
 }
 
-/* The bandwidth and profile of core/matrix_stats.c; NULL: rows or columns keep their numbers. */
+/* The bandwidth and profile of matrix/matrix_stats.c; NULL: rows or columns keep their numbers. */
 static void measure(const spry_context *context, const spry_arrays *a, const int64_t *row_inverse,
                     const int64_t *col_inverse, int threads, int64_t *widest, int64_t *area)
 {

@@ -1,12 +1,12 @@
 /* spry_ordering_create: options, the method, and the permutation in the matrix's own numbers. */
-#include "core/assemble.h"
-#include "core/clock.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/ordering.h"
-#include "core/pool.h"
-#include "formats/csrk/csrk.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "choose/state.h"
+#include "matrix/assemble.h"
+#include "matrix/ordering.h"
 #include "reorder/graph.h"
 #include "reorder/order.h"
 #include "spry/io.h"
@@ -92,7 +92,7 @@ done:
 
 typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
 static const char *const method_names[METHODS] = {"rcm", "bandk", "degree", "bfs"};
-/* In the order of spryi_csrk_tuning. */
+/* In the order of spryi_group_rule. */
 static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs"};
 enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
 
@@ -112,19 +112,18 @@ static int index_of(const char *name, const char *const *names, int count)
 
 static spry_status check_size(const char *name, int64_t size, spry_error *err)
 {
-    if (size >= 0 && size <= SPRYI_CSRK_MOST) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, size, SPRYI_CSRK_MOST,
+    if (size >= 0 && size <= SPRYI_MOST_GROUP) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, size, SPRYI_MOST_GROUP,
                             "reorder: %s is %lld, expected 1 to %d (0: the default)", name, (long long)size,
-                            SPRYI_CSRK_MOST);
+                            SPRYI_MOST_GROUP);
 }
 
 /* Sizes of Band-k's groups: those given, else those of the tuning. */
-static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_csrk_tuning by,
-                                 const spry_arrays *a, const spryi_tuning *table, spry_error *err)
+static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_group_rule by, const spry_arrays *a,
+                                 const spryi_group_table *table, spry_error *err)
 {
     const int k = o->k == 0 ? 3 : o->k;
-    const spryi_csrk_case which = spryi_csrk_case_of(a->rows, a->nnz);
-    int64_t srs, ssrs;
+    const spryi_group_case which = spryi_group_case_of(a->rows, a->nnz);
     if (k == 2 && o->ssrs != 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
                                 "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
@@ -133,24 +132,19 @@ static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, sp
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "sssrs", o->sssrs, 0,
                                 "reorder: sssrs is %lld, but with k = %d there are no groups of super-super-rows",
                                 (long long)o->sssrs, k);
-    if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+    if (by == SPRYI_GROUPS_TABLE && (!table || table->gpu_major == 0))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
                           "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
                           "with spry_context_load_tuning");
-    if (by == SPRYI_CSRK_TABLE)
-        spryi_csrk_tune_by(&ssrs, &srs, table, which, a->rows, a->nnz);
-    else if (by == SPRYI_CSRK_CPU)
-        spryi_csrk_tune_cpu(&ssrs, &srs, table, k);
-    else
-        spryi_csrk_tune(&ssrs, &srs, by, which, a->rows, a->nnz);
-    s->sizes[0] = o->srs > 0 ? o->srs : srs;
-    s->sizes[1] = k < 3 ? 0 : o->ssrs > 0 ? o->ssrs : ssrs;
-    s->sizes[2] = k < 4 ? 0 : o->sssrs > 0 ? o->sssrs : SPRYI_CSRK_SSSRS;
+    const spryi_group_sizes found = spryi_find_group_sizes(by, k, which, a->rows, a->nnz, table);
+    s->sizes[0] = o->srs > 0 ? o->srs : found.srs;
+    s->sizes[1] = k < 3 ? 0 : o->ssrs > 0 ? o->ssrs : found.ssrs;
+    s->sizes[2] = k < 4 ? 0 : o->sssrs > 0 ? o->sssrs : SPRYI_GROUP_SSSRS;
     return SPRY_OK;
 }
 
-static spry_status resolve(settings *s, const spry_ordering_options *o, const spry_arrays *a, const spryi_tuning *table,
-                           spry_error *err)
+static spry_status resolve(settings *s, const spry_ordering_options *o, const spry_arrays *a,
+                           const spryi_group_table *table, spry_error *err)
 {
     const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
     if (how < 0)
@@ -167,7 +161,7 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
     SPRYI_OK_OR_RETURN(check_size("ssrs", o->ssrs, err));
     SPRYI_OK_OR_RETURN(check_size("sssrs", o->sssrs, err));
     *s = (settings){.how = (method)how};
-    if (how == BANDK) return resolve_sizes(s, o, (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU), a, table, err);
+    if (how == BANDK) return resolve_sizes(s, o, (spryi_group_rule)(tuning + SPRYI_GROUPS_CPU), a, table, err);
     if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->sssrs != 0 || o->tuning)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "method",
                           "reorder: k, srs, ssrs, sssrs and tuning are bandk's; %s has no groups", method_names[how]);
@@ -246,7 +240,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     A = entries;
-    SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
+    SPRYI_TRY(resolve(&s, &o, &A->a, spryi_loaded_groups(context), err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
     *made = (spry_ordering){.context = spryi_context_retain(context),
                             .method = method_names[s.how],

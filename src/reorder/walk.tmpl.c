@@ -1,5 +1,5 @@
 /*
- * The functions that read a pattern's own arrays, for each pair of index types. core/instantiate_indices.h says what
+ * The functions that read a pattern's own arrays, for each pair of index types. base/instantiate_indices.h says what
  * SPRY_P and SPRY_J are.
  */
 

@@ -6,7 +6,7 @@
 #include "spry/solve.h"
 #include "spry/spry.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 #include <stdbool.h>
 

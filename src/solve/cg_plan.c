@@ -1,9 +1,9 @@
 /* Conjugate Gradient as it is called: options, a system made ready, its runs. */
 #include "solve/cg.h"
 
-#include "core/context.h"
-#include "core/matrix.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/memory.h"
+#include "matrix/matrix.h"
 
 #include <float.h>
 #include <math.h>

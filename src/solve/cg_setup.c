@@ -3,7 +3,7 @@
  */
 #include "solve/cg.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 #include "spry/tools.h"
 
 #include <float.h>

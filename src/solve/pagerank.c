@@ -12,8 +12,8 @@
 #include "solve/pagerank.h"
 #include "spry/solve.h"
 
-#include "core/matrix.h"
 #include "device/vector_ops.h"
+#include "matrix/matrix.h"
 #include "solve/solve.h"
 #include "spry/tools.h"
 

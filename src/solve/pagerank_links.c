@@ -5,8 +5,8 @@
  *
  * A GPU takes its own sums, of rows alone, and makes the transposed, of which B or the sums are: it is CSR then.
  */
-#include "core/matrix.h"
-#include "core/pool.h"
+#include "base/pool.h"
+#include "matrix/matrix.h"
 #include "solve/pagerank.h"
 #include "solve/solve.h"
 #include "spry/solve.h"

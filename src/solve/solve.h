@@ -1,10 +1,10 @@
 /* Common work of the methods, which stand on the public header, some headers of core and the passes of vectors. */
 #pragma once
 
-#include "core/clock.h"
+#include "base/clock.h"
+#include "base/element.h"
+#include "base/error.h"
 #include "core/device.h"
-#include "core/element.h"
-#include "core/error.h"
 #include "spry/spry.h"
 
 /* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "core/cpu_features.h"
+#include "base/cpu_features.h"
 #include "core/device.h"
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 #include "spry/spry.h"
 
 /* ---- CPU --------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ struct spryi_spgemm_job {
     spry_type type;
     const void *alpha;       /* one number of `type` */
     int threads;             /* at most, of `pool` */
-    struct spryi_pool *pool; /* core/pool.h; NULL: one thread */
+    struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
     int b_rises;             /* 1: rows of b are sorted and hold no position twice */
     int64_t products;        /* in all */
     spryi_work_pieces pieces;

@@ -11,7 +11,7 @@
 #include "device/cuda/reduce.cuh"
 
 extern "C" {
-#include "core/bisect.h"
+#include "base/bisect.h"
 #include "formats/coo/coo.h"
 }
 #include "formats/coo/coo_cuda.cuh"

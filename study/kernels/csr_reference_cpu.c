@@ -10,7 +10,7 @@
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "study/kernels/csr_reference.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TABLE(scatter);
 

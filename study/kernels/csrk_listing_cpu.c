@@ -16,7 +16,7 @@
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "study/kernels/csrk_listing_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table tables[] = {SPRYI_TABLE(run_2), SPRYI_TABLE(run_3), SPRYI_TABLE(run_4)};
 
@@ -37,7 +37,7 @@ KERNEL(2, "super-rows", "listing 1 without its outermost loop")
 KERNEL(3, "super-super-rows", "listing 1")
 KERNEL(4, "groups of super-super-rows", "listing 1 with one loop more")
 
-#else /* for each row of value types and index pair: core/instantiate.h */
+#else /* for each row of value types and index pair: base/instantiate.h */
 
 static void SPRY_FN(super_rows_of)(const spryi_run_args *args, int64_t begin, int64_t end)
 {

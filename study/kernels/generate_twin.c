@@ -23,8 +23,8 @@
  */
 #include "study/kernels/study_generators.h"
 
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -169,13 +169,13 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 #else
 #include "study/kernels/seeds.h"
 
-#include "core/bisect.h"
-#include "core/clock.h"
+#include "base/bisect.h"
+#include "base/clock.h"
 
 #include <string.h>
 
 #define SPRYI_TEMPLATE "study/kernels/seeds_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_spgemm_table dot_table = SPRYI_TABLE(dot_rows);
 static const spryi_spgemm_table dense_counts = SPRYI_TABLE(dense_count), dense_fills = SPRYI_TABLE(dense_fill);

@@ -1,7 +1,7 @@
 /* The generators of the studies. The library has them if it is built with SPRY_STUDIES=ON. */
 #pragma once
 
-#include "core/generator.h"
+#include "generate/generator.h"
 
 extern const spryi_kind spryi_kind_twin; /* generate_twin.c */
 

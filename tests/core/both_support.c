@@ -1,6 +1,6 @@
 #include "both_support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 int both_device = SPRY_CPU;
 

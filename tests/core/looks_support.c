@@ -1,6 +1,6 @@
 #include "looks_support.h"
 #include "choose/choose.h"
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 const looked looked_at[] = {
     {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls of some 30 levels */

@@ -1,6 +1,6 @@
 /* What a process can still take: the machine's memory, limits of control groups, limits of its own. */
-#include "core/cpu_features.h"
-#include "core/memory.h"
+#include "base/cpu_features.h"
+#include "base/memory.h"
 #include "testing.h"
 
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 /* Large blocks that stay with their context, and that nothing else changes by it. */
 #include "support.h"
 
-#include "core/context.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/memory.h"
 
 enum { MB = 1 << 20 };
 

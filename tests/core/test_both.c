@@ -1,7 +1,7 @@
 /* Plans of both directions on the CPU. */
 #include "both_support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* The policy "measure": what is measured, what is remembered, and for which matrices. */
+#include "base/context.h"
 #include "choices_support.h"
-#include "core/choices.h"
-#include "core/context.h"
-#include "core/matrix.h"
+#include "choose/state.h"
+#include "matrix/matrix.h"
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@ static void within_a_context(void **state)
 {
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, GRID);
-    const int64_t bytes = spry_context_bytes(context);
+    const int64_t bytes = spry_context_bytes(context) + empty_state_bytes();
     spry_choice_info info = SPRY_INIT(spry_choice_info);
     for (int op = 0; op < 2; op++) {
         spry_spmv_options o = measuring(PLENTY);
@@ -60,7 +60,7 @@ static void without_width(void **state)
     const spry_spmv_options o = measuring(PLENTY);
     (void)plan_with(context, A, &o);
     assert_int_equal(spry_choice_count(context), 1);
-    spry_choice_info *known = context->choices.known.list;
+    spry_choice_info *known = spryi_choose_state_of(context)->choices.known.list;
     snprintf(known->format, sizeof known->format, "hyb:width=0");
     snprintf(known->kernel, sizeof known->kernel, "hyb_portable_cpu");
     const told t = plan_with(context, A, &o);
@@ -316,7 +316,7 @@ static void refused(void **state)
     assert_int_equal(spry_choice_count(context), 1);
     const told by_cost = plan_with(context, A, &cost);
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        spry_choice_info *known = &context->choices.known.list[0];
+        spry_choice_info *known = &spryi_choose_state_of(context)->choices.known.list[0];
         snprintf(known->format, sizeof known->format, "%s", formats[f]);
         const told t = plan_with(context, A, &o); /* right in any case */
         if (t.code == SPRY_REASON_REMEMBERED) continue;
@@ -324,8 +324,8 @@ static void refused(void **state)
         assert_non_null(strstr(t.reason, formats[f]));
         assert_string_equal(t.format, by_cost.format);
     }
-    snprintf(context->choices.known.list[0].kernel, 64, "no_such_kernel");
-    snprintf(context->choices.known.list[0].format, 96, "sell");
+    snprintf(spryi_choose_state_of(context)->choices.known.list[0].kernel, 64, "no_such_kernel");
+    snprintf(spryi_choose_state_of(context)->choices.known.list[0].format, 96, "sell");
     const told other_kernel = plan_with(context, A, &o);
     assert_true(other_kernel.code == SPRY_REASON_REMEMBERED || other_kernel.code == SPRY_REASON_LEAST_TIME);
     spry_matrix_destroy(A);
@@ -361,7 +361,8 @@ static void refused_memory(void **state)
             }
             assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
             assert_int_equal(spry_context_set_choices(context, NULL, NULL), SPRY_OK);
-            assert_int_equal(spry_context_bytes(context), 0);
+            const int64_t state_bytes = spry_context_bytes(context);
+            assert_true(state_bytes == 0 || state_bytes == empty_state_bytes());
             spry_context_destroy(context);
             assert_true(h.blocks == 0 && h.bytes == 0 && h.faults == 0);
         }

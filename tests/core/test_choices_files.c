@@ -1,7 +1,7 @@
 /* Files of choices that were measured: shared, damaged, foreign, cleared, and not to be written. */
+#include "base/context.h"
 #include "choices_support.h"
-#include "core/choices.h"
-#include "core/context.h"
+#include "choose/state.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -261,11 +261,14 @@ static void oldest_make_way(void **state)
 {
     spry_context *context = context_of(1);
     spry_choice_info info = SPRY_INIT(spry_choice_info);
+    spryi_choose_state *own = NULL;
+    assert_int_equal(spryi_choose_state_get(context, &own, NULL), SPRY_OK);
+    spryi_choice_list *known = &own->choices.known;
     for (int n = 0; n < SPRYI_MOST_CHOICES + 10; n++) {
         snprintf(info.fingerprint, sizeof info.fingerprint, "%016x", n);
-        assert_int_equal(spryi_choice_put(context, &context->choices.known, &info, NULL), SPRY_OK);
+        assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK);
     }
-    assert_int_equal(spryi_choice_put(context, &context->choices.known, &info, NULL), SPRY_OK); /* in its own place */
+    assert_int_equal(spryi_choice_put(context, known, &info, NULL), SPRY_OK); /* in its own place */
     assert_int_equal(spry_choice_count(context), SPRYI_MOST_CHOICES);
     assert_int_equal(spry_choice_get_info(context, &info, 0, NULL), SPRY_OK);
     assert_string_equal(info.fingerprint, "000000000000000a");

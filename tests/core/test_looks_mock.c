@@ -1,8 +1,8 @@
 /* Looks at matrices whose arrays lie on a device: they see what looks at the host's arrays see, and fetch a part. */
-#include "core/context.h"
-#include "core/matrix.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/memory.h"
 #include "looks_support.h"
+#include "matrix/matrix.h"
 #include "mock/mock.h"
 
 enum { MOST_GATHERS = 60 }; /* of a chain; others have 9 to 36 */

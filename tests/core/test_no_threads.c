@@ -5,7 +5,7 @@
 #include "expect.h"
 #include "support.h"
 
-#include "core/pool.h"
+#include "base/pool.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
 #include "expect.h"
 #include "support.h"
 
-#include "core/clock.h"
-#include "core/context.h"
+#include "base/clock.h"
+#include "base/context.h"
 
 #include <dirent.h>
 #include <pthread.h>

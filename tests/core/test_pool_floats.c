@@ -1,8 +1,8 @@
 /* Threads that help a caller round and treat denormal numbers as it does; those of others stay as they were. */
 #include "support.h"
 
-#include "core/clock.h"
-#include "core/context.h"
+#include "base/clock.h"
+#include "base/context.h"
 
 #include <fenv.h>
 #include <pthread.h>

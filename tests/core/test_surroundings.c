@@ -10,7 +10,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "core/error.h"
+#include "base/error.h"
 
 enum { LINES = 120000, LINE = 48 };
 

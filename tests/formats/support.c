@@ -1,7 +1,7 @@
 #include "support.h"
 
 #include "catalogue/catalogue.h"
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 sketch sketch_of(int64_t rows, int64_t cols)
 {

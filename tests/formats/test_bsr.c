@@ -2,8 +2,8 @@
 #include "support.h"
 
 #include "catalogue/catalogue.h"
-#include "core/matrix.h"
 #include "formats/bsr/bsr.h"
+#include "matrix/matrix.h"
 #include "plan/plan.h"
 
 static void the_size_is_found(void **state)

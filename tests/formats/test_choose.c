@@ -1,8 +1,8 @@
 /* What "auto" takes; on a GPU, which needs none: the host chooses. */
 #include "../kernels/in_blocks.h"
+#include "base/context.h"
 #include "choose/choose.h"
-#include "core/context.h"
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 typedef struct choice_case {
     const char *spec, *format, *why;

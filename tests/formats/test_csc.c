@@ -1,7 +1,7 @@
 /* What is particular to csc and to the scattered products: the transposition, borrowing, phases, windows, patterns. */
 #include "support.h"
 
-#include "core/memory.h"
+#include "base/memory.h"
 #include "formats/csc/csc.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"

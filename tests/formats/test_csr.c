@@ -1,7 +1,7 @@
 /* What is particular to csr: the spans that kernels with AVX-512 load x by. */
 #include "testing.h"
 
-#include "core/context.h"
+#include "base/context.h"
 #include "formats/csr/csr.h"
 #include "plan/plan.h"
 

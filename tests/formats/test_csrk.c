@@ -4,7 +4,7 @@
  */
 #include "support.h"
 
-#include "core/context.h"
+#include "base/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
@@ -141,16 +141,16 @@ static void test_formulas(void **state)
         {1000, 0, 9, 10, 9, 21, 1},       {0, 0, 9, 10, 9, 21, 1},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        int64_t ssrs, srs;
-        assert_int_equal(cases[c].which, spryi_csrk_case_of(cases[c].rows, cases[c].nnz));
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
-                        cases[c].nnz);
-        assert_int_equal(cases[c].volta_ssrs, ssrs);
-        assert_int_equal(cases[c].volta_srs, srs);
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
-                        cases[c].nnz);
-        assert_int_equal(cases[c].ampere_ssrs, ssrs);
-        assert_int_equal(cases[c].ampere_srs, srs);
+        spryi_group_sizes found;
+        assert_int_equal(cases[c].which, spryi_group_case_of(cases[c].rows, cases[c].nnz));
+        found = spryi_find_group_sizes(SPRYI_GROUPS_VOLTA, 3, spryi_group_case_of(cases[c].rows, cases[c].nnz),
+                                       cases[c].rows, cases[c].nnz, NULL);
+        assert_int_equal(cases[c].volta_ssrs, found.ssrs);
+        assert_int_equal(cases[c].volta_srs, found.srs);
+        found = spryi_find_group_sizes(SPRYI_GROUPS_AMPERE, 3, spryi_group_case_of(cases[c].rows, cases[c].nnz),
+                                       cases[c].rows, cases[c].nnz, NULL);
+        assert_int_equal(cases[c].ampere_ssrs, found.ssrs);
+        assert_int_equal(cases[c].ampere_srs, found.srs);
     }
 }
 
@@ -164,14 +164,14 @@ static void test_other_reading(void **state)
         {16000, 8, 16, 6, 24}, {20000, 20, 10, 13, 39}, {40000, 20, 10, 8, 16},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const spryi_csrk_case which = spryi_csrk_case_of(1000, cases[c].nnz);
-        int64_t ssrs, srs;
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA_SSRS, which, 1000, cases[c].nnz);
-        assert_int_equal(cases[c].volta_ssrs, ssrs);
-        assert_int_equal(cases[c].volta_srs, srs);
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE_SSRS, which, 1000, cases[c].nnz);
-        assert_int_equal(cases[c].ampere_ssrs, ssrs);
-        assert_int_equal(cases[c].ampere_srs, srs);
+        const spryi_group_case which = spryi_group_case_of(1000, cases[c].nnz);
+        spryi_group_sizes found;
+        found = spryi_find_group_sizes(SPRYI_GROUPS_VOLTA_SSRS, 3, which, 1000, cases[c].nnz, NULL);
+        assert_int_equal(cases[c].volta_ssrs, found.ssrs);
+        assert_int_equal(cases[c].volta_srs, found.srs);
+        found = spryi_find_group_sizes(SPRYI_GROUPS_AMPERE_SSRS, 3, which, 1000, cases[c].nnz, NULL);
+        assert_int_equal(cases[c].ampere_ssrs, found.ssrs);
+        assert_int_equal(cases[c].ampere_srs, found.srs);
     }
 }
 
@@ -187,11 +187,11 @@ static void test_hopper(void **state)
         {1000, 17685000, 8, 32},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        int64_t ssrs, srs;
-        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_HOPPER, spryi_csrk_case_of(cases[c].rows, cases[c].nnz), cases[c].rows,
-                        cases[c].nnz);
-        assert_int_equal(cases[c].ssrs, ssrs);
-        assert_int_equal(cases[c].srs, srs);
+        spryi_group_sizes found;
+        found = spryi_find_group_sizes(SPRYI_GROUPS_HOPPER, 3, spryi_group_case_of(cases[c].rows, cases[c].nnz),
+                                       cases[c].rows, cases[c].nnz, NULL);
+        assert_int_equal(cases[c].ssrs, found.ssrs);
+        assert_int_equal(cases[c].srs, found.srs);
     }
 }
 
@@ -284,7 +284,7 @@ static void test_by_longest(void **state)
     spry_context *context = context_of(1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = matrix_of(context, 10, 100, cases[c].longest);
-        spryi_csrk_case which;
+        spryi_group_case which;
         assert_int_equal(SPRY_OK, spryi_csrk_find_case(&which, SPRYI_CSRK_BY_LONGEST, &A->a, NULL));
         assert_int_equal(cases[c].which, which);
         assert_string_equal(cases[c].kernel, spryi_format_csr3.gpu_kernel(A, by));

@@ -1,5 +1,5 @@
 /* CSR-k on a GPU: the caller's groups, and the case by the longest row. Skipped where there is no GPU. */
-#include "core/context.h"
+#include "base/context.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
 #include "testing.h"
@@ -47,7 +47,7 @@ static void groups_of_the_caller(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.groups = ordering;
         options.format = "csr3";
-        check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+        check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_GROUP_CASE_1);
         options.format = "csr2";
         check(context, A, options, "csr2_lanes_cuda", 0);
         spry_ordering_destroy(ordering);
@@ -63,12 +63,12 @@ static void case_by_the_longest_row(void **state)
                 *grid = generate_matrix(context, "grid5,x=20,y=20");
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "csr3";
-    check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+    check(context, A, options, "csr3_gpuspmv3_cuda", SPRYI_GROUP_CASE_1);
     options.format = "csr3:by=longest";
-    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_CSRK_CASE_4);
-    check(context, grid, options, "csr3_gpuspmv3_cuda", SPRYI_CSRK_CASE_1);
+    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_GROUP_CASE_4);
+    check(context, grid, options, "csr3_gpuspmv3_cuda", SPRYI_GROUP_CASE_1);
     options.format = "csr3:by=longest:tuning=ampere-ssrs";
-    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_CSRK_CASE_4);
+    check(context, A, options, "csr3_gpuspmv35_cuda", SPRYI_GROUP_CASE_4);
     spry_matrix_destroy(A);
     spry_matrix_destroy(grid);
 }

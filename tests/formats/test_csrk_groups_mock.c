@@ -2,7 +2,7 @@
  * Groups of CSR-k: the caller's, figure 1 of the paper among them, on the CPU and on a device; CSR-4; the listings,
  * whose blocks are super-rows and whose threads have equal shares.
  */
-#include "core/context.h"
+#include "base/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
@@ -99,7 +99,7 @@ static void test_by_longest(void **state)
         options.device = MOCK;
         spry_spmv_plan *plan = checked_plan(context, A, options);
         spry_spmv_plan_info info = plan_info(plan);
-        assert_int_equal(by == 0 ? SPRYI_CSRK_CASE_1 : SPRYI_CSRK_CASE_4,
+        assert_int_equal(by == 0 ? SPRYI_GROUP_CASE_1 : SPRYI_GROUP_CASE_4,
                          ((spryi_csrk *)plan->forward.stored.storage)->which);
         assert_true((strstr(info.parameters, "by=longest") != NULL) == by);
         spry_spmv_plan_destroy(plan);

@@ -1,12 +1,12 @@
 /* What every format promises: from CSR and back, figures predicted, sections that restore it, no wasteful padding. */
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/families.h"
-#include "core/assemble.h"
 #include "core/kernel.h"
-#include "core/memory.h"
 #include "device/drivers.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
+#include "matrix/assemble.h"
 #include "plan/plan.h"
 
 #include <limits.h>

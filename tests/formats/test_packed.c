@@ -1,10 +1,10 @@
 /* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
 #include "support.h"
 
+#include "base/context.h"
 #include "catalogue/catalogue.h"
-#include "core/columns.h"
-#include "core/context.h"
 #include "formats/packed/packed_reader.h"
+#include "matrix/columns.h"
 #include "plan/plan.h"
 
 /* A plan of the sketch and its storage. */

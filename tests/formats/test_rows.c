@@ -1,8 +1,8 @@
 /* What the choice learns of rows before it looks at columns: one of the longest, by halving, and sets of numbers. */
 #include "testing.h"
 
-#include "core/number_set.h"
-#include "core/row_lengths.h"
+#include "base/number_set.h"
+#include "matrix/row_lengths.h"
 
 static spry_arrays rows_of(int64_t *offsets, int64_t rows, int64_t usual, int64_t at, int64_t longest)
 {

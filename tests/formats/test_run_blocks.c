@@ -1,7 +1,7 @@
 /* The driver of CPU kernels: every block once, steps in order, whatever the threads. */
 #include "testing.h"
 
-#include "core/pool.h"
+#include "base/pool.h"
 #include "formats/shared/run_blocks.h"
 
 enum { MOST_BLOCKS = 500 };

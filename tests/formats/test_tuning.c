@@ -1,5 +1,5 @@
 /* Tuning tables: what they change in plans, and what is wrong with bad ones. */
-#include "core/context.h"
+#include "choose/state.h"
 #include "formats/csrk/csrk.h"
 #include "testing.h"
 
@@ -66,9 +66,9 @@ static void tables_are_followed(void **state)
 static void formulas_have_cases(void **state)
 {
     spry_context *context = context_of(0);
-    int64_t ssrs, srs;
+    spryi_group_sizes found;
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
-    const spryi_tuning *t = &context->tuning;
+    const spryi_group_table *t = spryi_loaded_groups(context);
     assert_int_equal(9, t->gpu_major);
     static const struct {
         int64_t nnz, ssrs, srs;
@@ -76,14 +76,15 @@ static void formulas_have_cases(void **state)
         {1000, 8, 20}, {8000, 5, 13}, {12000, 5, 11}, {20000, 10, 30}, {40000, 4, 7}, {100000000, 1, 1}, {0, 8, 20},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spryi_csrk_tune_by(&ssrs, &srs, t, spryi_csrk_case_of(1000, cases[c].nnz), 1000, cases[c].nnz);
-        assert_int_equal(cases[c].ssrs, ssrs);
-        assert_int_equal(cases[c].srs, srs);
+        found = spryi_find_group_sizes(SPRYI_GROUPS_TABLE, 3, spryi_group_case_of(1000, cases[c].nnz), 1000,
+                                       cases[c].nnz, t);
+        assert_int_equal(cases[c].ssrs, found.ssrs);
+        assert_int_equal(cases[c].srs, found.srs);
     }
-    spryi_tuning huge = *t;
+    spryi_group_table huge = *t;
     huge.ssrs.constant = 1e6;
-    spryi_csrk_tune_by(&ssrs, &srs, &huge, spryi_csrk_case_of(1000, 1000), 1000, 1000);
-    assert_int_equal(SPRYI_CSRK_MOST, ssrs);
+    found = spryi_find_group_sizes(SPRYI_GROUPS_TABLE, 3, spryi_group_case_of(1000, 1000), 1000, 1000, &huge);
+    assert_int_equal(SPRYI_MOST_GROUP, found.ssrs);
     spry_context_destroy(context);
 }
 
@@ -91,7 +92,7 @@ static void formulas_have_cases(void **state)
 static void formulas_have_steps(void **state)
 {
     spry_context *context = context_of(0);
-    int64_t ssrs, srs;
+    spryi_group_sizes found;
     assert_int_equal(SPRY_OK,
                      load(context, "spry-tuning 3\ncuda 9\ncuda ssrs 28 8\ncuda srs -4 -12\ncuda whole 8 24\nend 4\n",
                           NULL));
@@ -102,9 +103,10 @@ static void formulas_have_steps(void **state)
                  {7000, 16, 16},
                  {100000, 8, 24}}; /* 28, 19.2, 12.4, -8.8; -4, 9, 19, 51 */
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spryi_csrk_tune_by(&ssrs, &srs, &context->tuning, spryi_csrk_case_of(1000, cases[c].nnz), 1000, cases[c].nnz);
-        assert_int_equal(cases[c].ssrs, ssrs);
-        assert_int_equal(cases[c].srs, srs);
+        found = spryi_find_group_sizes(SPRYI_GROUPS_TABLE, 3, spryi_group_case_of(1000, cases[c].nnz), 1000,
+                                       cases[c].nnz, spryi_loaded_groups(context));
+        assert_int_equal(cases[c].ssrs, found.ssrs);
+        assert_int_equal(cases[c].srs, found.srs);
     }
     spry_context_destroy(context);
 }
@@ -156,7 +158,7 @@ static void bad_tables(void **state)
         if (!strstr(err.message, cases[c].message)) fail_msg("%s", err.message);
         assert_int_equal(cases[c].line, err.line);
         assert_string_equal(path, err.file);
-        assert_int_equal(384, context->tuning.csr2_srs); /* as it was */
+        assert_int_equal(384, spryi_loaded_groups(context)->csr2_srs); /* as it was */
     }
     char line[600];
     snprintf(line, sizeof line, "spry-tuning 3\n#%0500d\n", 1);

@@ -1,8 +1,8 @@
 /* Format windowed: groups, runs, windows and orders; what it refuses of files; the same for all threads. */
 #include "support.h"
 
+#include "base/context.h"
 #include "catalogue/catalogue.h"
-#include "core/context.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
 

@@ -1,8 +1,8 @@
 /* Format windowed as files may hold it: damaged storages. */
 #include "testing.h"
 
+#include "base/context.h"
 #include "catalogue/catalogue.h"
-#include "core/context.h"
 #include "formats/windowed/windowed_reader.h"
 #include "plan/plan.h"
 

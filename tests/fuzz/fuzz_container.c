@@ -9,9 +9,9 @@
  *     13 bytes     a change: where (0 head and table, s section s), u32 byte in it, bits 0-1 of the next: log2 bytes,
  *     each         bits 2-3: set, add, or make the section as many items long; 7 bytes little-endian: the number
  */
-#include "core/matrix.h"
 #include "io/container.h"
 #include "limits.h"
+#include "matrix/matrix.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 

@@ -8,8 +8,8 @@
  *     clang -DFUZZ_mtx -fsanitize=fuzzer,address,undefined ...
  *     tests/fuzz/seeds.sh seeds && ./fuzz_mtx -dict=tests/fuzz/mtx.dict corpus seeds/mtx
  */
-#include "core/matrix.h"
 #include "limits.h"
+#include "matrix/matrix.h"
 #include "spry/io.h"
 #include "spry/spry.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_calls.sh ROOT: library code (src/, study/kernels/) never prints, never ends the process, takes memory only
-# through core/memory.c, so that the user's hooks see all of it, and starts threads only in core/pool.c.
+# through base/memory.c, so that the user's hooks see all of it, and starts threads only in base/pool.c.
 # Programs that the build runs, *.gen.c, are no part of it.
 set -u
 cd "$1" || exit 1
@@ -44,18 +44,18 @@ complain 'the library must not print or end the process' \
        found '\bstderr\b')"
 
 # Left out are the default hooks, and the context, which comes before any hook.
-complain 'library memory goes through spryi_allocate (src/core/memory.h)' \
+complain 'library memory goes through spryi_allocate (src/base/memory.h)' \
     "$(calls 'malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline' \
-        'src/core/memory\.c|src/device/context\.c')"
+        'src/base/memory\.c|src/device/context\.c')"
 
 # Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
-# without a decimal point, which no locale changes; src/core/error.c writes all numbers that are told, in the C locale.
+# without a decimal point, which no locale changes; src/base/error.c writes all numbers that are told, in the C locale.
 complain 'these depend on the locale' \
     "$(calls 'setlocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
-complain 'only src/core/error.c may change the locale' "$(calls 'uselocale|newlocale' 'src/core/error\.c')"
+complain 'only src/base/error.c may change the locale' "$(calls 'uselocale|newlocale' 'src/base/error\.c')"
 
 # OpenMP ends the process when the system starts no thread.
-complain 'loops run on the pool (spryi_loop, src/core/pool.h), without OpenMP' \
+complain 'loops run on the pool (spryi_loop, src/base/pool.h), without OpenMP' \
     "$(found 'pragma omp|<omp\.h>|\bomp_[a-z]'
-       calls 'pthread_create|thrd_create' 'src/core/pool\.c')"
+       calls 'pthread_create|thrd_create' 'src/base/pool\.c')"
 exit $status

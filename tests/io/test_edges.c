@@ -1,7 +1,7 @@
 /* Lists of edges: what is read, what is refused, and that threads, memory and allocations make no difference. */
 #include "files.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 typedef struct choice {
     int base, drop, undirected;

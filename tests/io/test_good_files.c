@@ -1,7 +1,7 @@
 /* Files of every kind with entries checked by hand, and every place where text may come from. */
 #include "files.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
  */
 #include "files.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 #include <zlib.h>
 

@@ -1,8 +1,8 @@
 /* Containers in a format: plans read them where they are mapped, and everything else sees CSR of them. */
 #include "catalogue/catalogue.h"
-#include "core/matrix.h"
 #include "files.h"
 #include "io/container.h"
+#include "matrix/matrix.h"
 
 #include <pthread.h>
 #include <unistd.h>

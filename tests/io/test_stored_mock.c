@@ -1,7 +1,7 @@
 /* Containers in a format on a device: their arrays are copied there, and nothing is converted. */
 #include "catalogue/catalogue.h"
-#include "core/matrix.h"
 #include "files.h"
+#include "matrix/matrix.h"
 #include "mock/mock.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "families.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 uint64_t family_random(uint64_t *state)
 {

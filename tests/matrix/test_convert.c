@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 /* ---- the naive way ----------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Values of 16 bits: every pattern of bits widened and rounded, what a conversion tells, and who refuses them. */
 #include "testing.h"
 
-#include "core/narrow.h"
+#include "base/narrow.h"
 
 #include <fenv.h>
 

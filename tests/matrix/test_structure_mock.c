@@ -1,5 +1,5 @@
 /* The structure alone: every fault of offsets and indices is found, in host memory and a device's, and nothing else. */
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 #include "mock/mock.h"
 #include "support.h"
 

@@ -1,8 +1,8 @@
 #include "mock/mock.h"
 
+#include "base/error.h"
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
-#include "core/error.h"
+#include "matrix/assemble.h"
 
 #include <pthread.h>
 #include <stdio.h>

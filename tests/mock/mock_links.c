@@ -1,7 +1,7 @@
 /* PageRank's set-up on the mock device: plain loops, at once. */
 #include "mock/mock.h"
 
-#include "core/element.h"
+#include "base/element.h"
 #include "device/vector_ops.h"
 
 #include <math.h>

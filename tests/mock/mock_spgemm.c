@@ -1,8 +1,8 @@
 /* Sparse products of the mock device: sums over all columns, in A's order, a row at a time. */
 #include "mock/mock.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
+#include "base/error.h"
+#include "matrix/assemble.h"
 #include "spgemm/spgemm.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 uint64_t test_random(uint64_t *state)
 {

@@ -1,7 +1,7 @@
 /* Sparse times sparse on a GPU: each kernel against a triple loop, and the CPU; runs again, limits, results there. */
 #include "spgemm/support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 enum { TRIALS = 64 };
 

@@ -2,8 +2,8 @@
  * Device "auto" of sparse products, by the mock device: when it is taken, and that the CPU takes over where a device
  * that was chosen cannot do it.
  */
-#include "core/context.h"
-#include "core/matrix.h"
+#include "base/context.h"
+#include "matrix/matrix.h"
 #include "mock/mock.h"
 #include "support.h"
 

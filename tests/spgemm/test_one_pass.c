@@ -1,7 +1,7 @@
 /* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
 #include "support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 #include "spgemm/spgemm.h"
 
 #include <sys/resource.h>

@@ -1,10 +1,10 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
 #include "support.h"
 
+#include "base/memory.h"
 #include "catalogue/catalogue.h"
-#include "core/assemble.h"
-#include "core/matrix.h"
-#include "core/memory.h"
+#include "matrix/assemble.h"
+#include "matrix/matrix.h"
 #include "spgemm/cpu/rows.h"
 
 /* Any number of threads, any way by rows, any limit: the same bits. */

@@ -1,7 +1,7 @@
 /* The matrix that seed 002 prints in COO, CSR and CSC (section 2.1): each of them, and its square by every kernel. */
 #include "spgemm/support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 static const int32_t rows[] = {0, 1, 1, 3, 3, 3}, cols[] = {1, 0, 3, 0, 1, 3}, csr[] = {0, 1, 3, 3, 6};
 static const int32_t csc_rows[] = {1, 3, 0, 3, 1, 3}, csc[] = {0, 2, 4, 4, 6};

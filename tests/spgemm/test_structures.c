@@ -1,7 +1,7 @@
 /* Plans of sparse times sparse: their structure before any run, values of the caller, transposed operands. */
 #include "support.h"
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 
 /* The plan's structure, before any run, against a product's. */
 static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, const char *what)

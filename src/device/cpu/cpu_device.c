@@ -1,9 +1,9 @@
 /* The CPU as a device: the host's memory, the context's allocator, the context's threads. */
-#include "core/context.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
 #include "core/device.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
 #include "device/drivers.h"
 #include "device/vector_ops.h"
 
@@ -62,7 +62,7 @@ static void leave(const spryi_device *device, int previous)
 enum { PARALLEL_FROM = 65536, MAP_BLOCK = 8192 }; /* entries */
 
 #define SPRYI_TEMPLATE "device/cpu/vector_map.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static spry_status scale(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err)

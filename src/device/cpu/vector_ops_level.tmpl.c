@@ -6,7 +6,7 @@
  * there (dots backwards, step forwards). Within a block, LANES sums side by side, added up in order, are what compilers
  * turn into vector instructions without being allowed to reorder anything.
  */
-#include "core/context.h"
+#include "base/context.h"
 #include "device/vector_ops.h"
 #include "spry/solve.h"
 
@@ -70,7 +70,7 @@ static void add_blocks(const spryi_vector_work *w, int count, double *sums)
 }
 
 #define SPRYI_TEMPLATE "device/cpu/vector_ops_cpu.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 /* ---- the table: by type, and the state behind each pass ------------------------------------------- */
 

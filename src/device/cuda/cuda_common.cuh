@@ -5,8 +5,8 @@
 #pragma once
 
 extern "C" {
+#include "base/error.h"
 #include "core/device.h"
-#include "core/error.h"
 }
 #include "device/cuda/kernels.h"
 
@@ -129,7 +129,7 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
 #undef SPRY_CUDA_LOAD_ONCE
 
 /*
- * A stored value as a number of the vectors' type V, exact: S is V, or narrower (core/types.h). number_at by load_once,
+ * A stored value as a number of the vectors' type V, exact: S is V, or narrower (base/types.h). number_at by load_once,
  * number_kept by a load through the first-level cache.
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)

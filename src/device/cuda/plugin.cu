@@ -1,7 +1,7 @@
 /* The plug-in's entry: devices, copies, and the list of kernels; memory is memory.cu's. */
 #include "device/cuda/cuda_common.cuh"
 
-#include "core/build_id.h"
+#include "base/build_id.h"
 #include "device/plugin.h"
 
 #include <stdio.h>

@@ -24,6 +24,7 @@
 
 #include "formats/shared/owned_arrays.h"
 #include "formats/shared/run_blocks.h"
+#include "matrix/columns.h"
 
 enum {
     SPRYI_BSR_MOST_BLOCK = 16,

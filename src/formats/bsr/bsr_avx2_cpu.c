@@ -9,7 +9,7 @@
  * Cost: as there.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/bsr/bsr.h"
 #include "formats/shared/panels.h"
 
@@ -33,17 +33,17 @@ typedef __m256 vec_f32;
 #define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
 #define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 5))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
                                                             SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx2_cpu.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TABLE_OF_TYPES(run_t);
 
@@ -65,7 +65,7 @@ SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns c
     SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
 }
 
-#else /* for each row of types: core/instantiate_types.h */
+#else /* for each row of types: base/instantiate_types.h */
 
 /* Up to WIDTH rows of a column. */
 SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)

@@ -9,7 +9,7 @@
  * Cost: as there.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/bsr/bsr.h"
 #include "formats/shared/panels.h"
 
@@ -28,16 +28,16 @@ typedef eight_f64 EIGHT_type_f64;
 #define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
 #define BOTH_WIDTHS(r) ((r) <= 2)
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TABLE_OF_TYPES(run_t);
 
@@ -51,7 +51,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .several = SPRYI_OP_SPMV,
 };
 
-#else /* for each row of types: core/instantiate_types.h */
+#else /* for each row of types: base/instantiate_types.h */
 
 #define IN_REGISTERS sum_in_fours
 #define REGISTER FOUR

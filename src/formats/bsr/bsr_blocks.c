@@ -2,8 +2,8 @@
 #if defined(__OPTIMIZE__) && !defined(__clang__)
 #pragma GCC optimize("O2") /* -O3 makes half as much code again of loops that wait for memory all the same */
 #endif
-#include "core/matrix.h"
 #include "formats/bsr/bsr_build.h"
+#include "matrix/matrix.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static inline int64_t block_offset(const spryi_bsr *s, int64_t I)
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type, spry_index_type index_type)
 {

@@ -5,8 +5,9 @@
  * small one. Of the blocks that each size would take there it chooses the size with the fewest bytes, the smaller
  * of equals, among those that the padding guard would let pass. It depends on the matrix alone.
  */
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/bsr/bsr_build.h"
+#include "formats/shared/padding_guard.h"
 
 #include <stdio.h>
 

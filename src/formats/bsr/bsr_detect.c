@@ -3,13 +3,14 @@
  *
  * Detection counts the blocks that each size would take in the groups of rows of bsr_cost.c, which chooses one.
  */
-#include "core/assemble.h"
-#include "core/columns.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/bsr/bsr_build.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/assemble.h"
+#include "matrix/columns.h"
+#include "matrix/row_lengths.h"
 
 #include <string.h>
 

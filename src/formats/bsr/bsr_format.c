@@ -1,9 +1,10 @@
 /* Making the storage of format bsr, and CSR of it. */
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/bsr/bsr_build.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/assemble.h"
 
 static spry_arrays types_of(const spryi_bsr_head *h)
 {

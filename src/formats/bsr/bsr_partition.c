@@ -1,6 +1,6 @@
 /* How the work of BSR is cut for threads, by the matrix alone. */
-#include "core/bisect.h"
-#include "core/pool.h"
+#include "base/bisect.h"
+#include "base/pool.h"
 #include "formats/bsr/bsr.h"
 
 #include <string.h>

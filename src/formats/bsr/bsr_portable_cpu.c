@@ -19,17 +19,17 @@
 #define FOUR_SUMS(r) 0
 #define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 3))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
 static const spryi_block_fn panels[SPRYI_VALUE_ROWS] = {SPRYI_PLAIN_ROWS(PANELS_ROW, 0)
                                                             SPRYI_MIXED_ROWS(PANELS_ROW, 0)};
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_portable_cpu.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 #define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run), runs_t = SPRYI_TABLE_OF_TYPES(run_t);
 
@@ -42,7 +42,7 @@ const spryi_kernel spryi_bsr_portable_cpu = {
     .several = SPRYI_OP_SPMV,
 };
 
-#else /* for each row of types: core/instantiate_types.h */
+#else /* for each row of types: base/instantiate_types.h */
 
 /* sum = block row I times x; masked: entries alone. r and masked are constants. */
 SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,

@@ -1,8 +1,8 @@
 /* The work of bsr's products, their rates, and the size of blocks. */
-#include "core/error.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number_set.h"
 #include "core/estimate.h"
-#include "core/memory.h"
-#include "core/number_set.h"
 #include "formats/bsr/bsr.h"
 
 /* The launch of avx512_amd is csr's. The fit found 2.6 us, but products of small matrices take 1.6 us in all. */

@@ -1,9 +1,10 @@
 /* Making the storage of format coo: columns and values borrowed wherever the matrix already has them in row order. */
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/coo/coo.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/assemble.h"
 
 static void expand_rows(void *job, int64_t begin, int64_t end)
 {
@@ -103,9 +104,9 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return s->block_count * (int64_t)sizeof(double);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
+static int borrows_values(const void *storage, const spry_arrays *a)
 {
-    return ((const spryi_coo *)storage)->a.values == A->a.values;
+    return ((const spryi_coo *)storage)->a.values == a->values;
 }
 
 static const spry_arrays *arrays(const void *storage)

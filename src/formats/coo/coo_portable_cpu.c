@@ -9,8 +9,8 @@
  * Cost: bytes of COO, and y once more than in CSR; transposed, the windows written and read.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.3 (segmented reduction).
  */
-#include "core/assemble.h"
 #include "formats/coo/coo.h"
+#include "matrix/assemble.h"
 
 #include <math.h>
 
@@ -21,7 +21,7 @@
 static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
 
 #define SPRYI_TEMPLATE "formats/coo/coo_portable_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t),
                              runs_by_rows = SPRYI_TABLE(run_by_rows);
@@ -72,7 +72,7 @@ const spryi_kernel spryi_coo_portable_cpu = {
     .spmv_t = &runs_t,
 };
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each value type and index pair: base/instantiate.h */
 
 /* Adds alpha times each row's sum to y, but returns the sum of the first row, unscaled. */
 static SPRY_V SPRY_FN(block)(const spryi_run_args *args, int64_t begin, int64_t end)

@@ -20,12 +20,3 @@
 extern const spryi_format spryi_format_csc;
 extern const spryi_kernel spryi_csc_portable_cpu, spryi_csc_avx2_cpu, spryi_csc_avx512_cpu;
 extern const spryi_kernel spryi_csc_scatter_cuda, spryi_csc_vector_cuda, spryi_csc_merge_cuda;
-
-/*
- * csc_transpose.c: *csc = a, which is CSR, in CSC, owned, of the same types. Entries of a column keep the order of
- * their rows, and within a row the stored one. Same arrays for any number of threads.
- */
-spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err);
-
-/* *T = A^T as CSR of the same types, of A of any layout in host memory: of CSC the same arrays, else owned ones. */
-spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);

@@ -1,8 +1,9 @@
 /* Making the storage of format csc: arrays of a CSC matrix borrowed, others converted. */
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/csc/csc.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/assemble.h"
 
 /* Any layout and value type, by way of sorted entries. */
 static spry_status convert(spry_context *context, spry_matrix **csc, const spryi_build_request *request,

@@ -4,10 +4,10 @@
  */
 #include "formats/csr/chunks.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 

@@ -69,7 +69,7 @@ void spryi_csr_destroy(spry_context *context, void *storage);
 int64_t spryi_csr_storage_bytes(const void *storage);
 int64_t spryi_csr_owned_bytes(const void *storage);
 int64_t spryi_csr_workspace_bytes(const void *storage, spry_type vector_type);
-int spryi_csr_borrows_values(const void *storage, const spry_matrix *A);
+int spryi_csr_borrows_values(const void *storage, const spry_arrays *a);
 const spry_arrays *spryi_csr_arrays(const void *storage);
 int spryi_csr_device_sections(void *storage, spryi_section *sections);
 

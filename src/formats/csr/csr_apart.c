@@ -8,13 +8,13 @@
  * Cost: bytes of CSR once for four columns, X and Y once. Source: this library.
  */
 #ifndef SPRY_FN
-#include "core/row_lengths.h"
 #include "formats/csr/csr_driver.h"
 #include "formats/shared/run_blocks.h"
+#include "matrix/row_lengths.h"
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_apart.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_apart = SPRYI_TABLE(apart);
 

@@ -8,7 +8,7 @@
  * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
  * group). Source: this library.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/csr/csr_driver.h"
 
 #include <string.h>
@@ -74,9 +74,9 @@ typedef __m128 four_f32;
 /* The plain loops, which patterns and mixed types use; then this level's. */
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_avx2.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_gather_avx2 = SPRYI_TABLE(run);
 

@@ -12,7 +12,7 @@
  * group); with spans 8 bytes each in place of columns.
  * Source: this library.
  */
-#include "core/avx512_lanes.h"
+#include "base/avx512_lanes.h"
 #include "formats/csr/csr_driver.h"
 
 #include <string.h>
@@ -190,9 +190,9 @@ static inline __m512i index_in_all_f64(int64_t k)
 #define SPRYI_ANY_ROW
 /* The plain loops, of which patterns and mixed types use some; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
 

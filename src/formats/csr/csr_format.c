@@ -1,10 +1,12 @@
 /* Making the storage of format csr: arrays borrowed wherever the matrix already has them. */
 #include "formats/csr/csr.h"
-#include "formats/csr/relations.h"
+#include "matrix/row_relations.h"
 
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/columns.h"
 
 static int is_sorted_coo(const spry_arrays *a)
 {
@@ -158,9 +160,9 @@ int64_t spryi_csr_workspace_bytes(const void *storage, spry_type vector_type)
     return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
-int spryi_csr_borrows_values(const void *storage, const spry_matrix *A)
+int spryi_csr_borrows_values(const void *storage, const spry_arrays *a)
 {
-    return ((const spryi_csr *)storage)->a.values == A->a.values;
+    return ((const spryi_csr *)storage)->a.values == a->values;
 }
 
 const spry_arrays *spryi_csr_arrays(const void *storage)

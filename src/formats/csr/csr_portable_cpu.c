@@ -10,7 +10,7 @@
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(plain_run);
 

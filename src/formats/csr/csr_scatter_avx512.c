@@ -6,7 +6,7 @@
  * scatters takes twice as long and would need their columns compared; short ones without a branch a row. The matrix is
  * fetched ahead by software. Else as csr_scatter_portable.c.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/csr/csr_driver.h"
 
 enum {
@@ -59,8 +59,8 @@ static inline __m256 move_f32(__m256 before, int shift, __m256 now)
 
 /* The loops of every level; then this one's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter_avx512.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_scatter_avx512 = SPRYI_TABLE(run);

@@ -34,7 +34,7 @@ static void set_to_zero(const product *p, void *numbers, int64_t begin, int64_t 
 enum { SLICE = 2048 }; /* columns a thread finishes at a time */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter_driver.c" /* its second half */
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 /* y = alpha*sums + beta*y from column `begin` on, where sums begins. */
 static void finish_columns(const product *p, const void *sums, int64_t begin, int64_t count)
@@ -120,7 +120,7 @@ spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_
     return SPRY_OK;
 }
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
 static void SPRY_FN(add)(SPRY_V *restrict sums, const SPRY_V *restrict window, int64_t count)
 {

@@ -11,6 +11,6 @@
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_scatter_portable = SPRYI_TABLE(plain_run);

@@ -139,6 +139,7 @@ static spryi_vectors_rates vectors_rates(const spryi_product *p)
 
 const spryi_estimator spryi_csr_estimator = {
     .rates = rates,
+    .setup_calls = SPRYI_CSR_CALLS_FOR_RUNS,
     .work = {cpu_work, gpu_work},
     .why_not = why_not,
     .limit_way = limit_way,

@@ -1,8 +1,8 @@
 #include "formats/csr/row_blocks.h"
 
-#include "core/bisect.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/bisect.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 enum {
     LEAST_COST = 4096, /* small matrices get smaller blocks, or few threads would find one */

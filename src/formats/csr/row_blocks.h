@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "core/matrix.h"
+#include "matrix/matrix.h"
 #include "spry/spry.h"
 
 enum {

@@ -4,10 +4,10 @@
  */
 #include "formats/csr/runs.h"
 
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum { UNRELATED, STRIDE, SAME };
 enum { AHEAD = 2048 }; /* bytes, at which columns are fetched */
 
 #define SPRYI_TEMPLATE "formats/csr/runs.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 static void relate_rows(const spry_arrays *csr, int64_t begin, int64_t end, uint8_t *relation)
 {

@@ -3,12 +3,12 @@
  * Then blocks are cut in parallel, each run into its slots, which are as many as may pay: a run that needs more keeps
  * its columns.
  */
-#include "core/assemble.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/pool.h"
-#include "core/simd_x86.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/simd_x86.h"
 #include "formats/csr/spans.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ typedef struct search {
 } search;
 
 #define SPRYI_TEMPLATE "formats/csr/spans_avx512.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 /* Spans of rows begin .. end - 1, of one row in `group`, to w; -1: there are more than `room`. */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)

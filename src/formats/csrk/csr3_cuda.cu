@@ -91,8 +91,8 @@ static spry_status launch_35(const spryi_run_args *args, spry_error *err)
 template <typename V, typename P, typename J> static spry_status run_35(const spryi_run_args *args, spry_error *err)
 {
     switch (((const spryi_csrk *)args->storage)->which) {
-    case SPRYI_CSRK_CASE_3: return launch_35<8, 8, 8, V, P, J>(args, err);
-    case SPRYI_CSRK_CASE_4: return launch_35<16, 8, 4, V, P, J>(args, err);
+    case SPRYI_GROUP_CASE_3: return launch_35<8, 8, 8, V, P, J>(args, err);
+    case SPRYI_GROUP_CASE_4: return launch_35<16, 8, 4, V, P, J>(args, err);
     default: return launch_35<4, 8, 12, V, P, J>(args, err);
     }
 }

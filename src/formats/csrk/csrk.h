@@ -21,38 +21,13 @@
  */
 #pragma once
 
-#include "core/tuning.h"
 #include "formats/csr/csr.h"
 #include "formats/shared/run_blocks.h"
+#include "matrix/group_sizes.h"
 
 #include <string.h>
 
-/* Where the sizes of csr3's groups come from; the order of the words of parameter "tuning". */
-typedef enum spryi_csrk_tuning {
-    SPRYI_CSRK_CPU = 1,
-    SPRYI_CSRK_VOLTA,
-    SPRYI_CSRK_AMPERE,
-    SPRYI_CSRK_HOPPER,     /* fitted here, not the paper's */
-    SPRYI_CSRK_TABLE,      /* of the context */
-    SPRYI_CSRK_VOLTA_SSRS, /* "SRSS" of the paper's case 2 read as SSRS, not as SRS */
-    SPRYI_CSRK_AMPERE_SSRS
-} spryi_csrk_tuning;
-
-/* Lane and Booth's cases of the density, entries a row: up to 8, 16, 32, and above. */
-typedef enum spryi_csrk_case {
-    SPRYI_CSRK_CASE_1 = 1,
-    SPRYI_CSRK_CASE_2,
-    SPRYI_CSRK_CASE_3,
-    SPRYI_CSRK_CASE_4
-} spryi_csrk_case;
-
-enum {
-    SPRYI_CSRK_SRS = 96,  /* constant on CPUs: geometric mean of Lane and Booth's best sizes (section 4.2) */
-    SPRYI_CSRK_SSRS = 8,  /* super-rows; the paper prefers csr2 on CPUs and gives no constant */
-    SPRYI_CSRK_SSSRS = 8, /* super-super-rows; likewise */
-    SPRYI_CSRK_MOST = SPRYI_MOST_GROUP,
-    SPRYI_CSR2_THREADS = 256 /* of a GPU's block in csr2 */
-};
+enum { SPRYI_CSR2_THREADS = 256 /* of a GPU's block in csr2 */ };
 
 /* k of a format's name: 2, 3 or 4; 0: it is none of these. */
 static inline int spryi_csrk_levels(const char *format)
@@ -73,48 +48,22 @@ typedef struct spryi_csrk {
     int64_t sr_count, ssr_count, sssr_count;
     int64_t *sr_ptr, *ssr_ptr; /* sr_count + 1 rows; ssr_count + 1 super-rows, NULL in csr2 */
     int64_t *sssr_ptr;         /* sssr_count + 1 super-super-rows, NULL but in csr4 */
-    spryi_csrk_case which;     /* of csr3: the shape of a GPU's blocks */
+    spryi_group_case which;    /* of csr3: the shape of a GPU's blocks */
 } spryi_csrk;
-
-/* Of so many entries a row. */
-static inline spryi_csrk_case spryi_csrk_case_of_length(double length)
-{
-    if (length <= 8) return SPRYI_CSRK_CASE_1;
-    if (length <= 16) return SPRYI_CSRK_CASE_2;
-    return length <= 32 ? SPRYI_CSRK_CASE_3 : SPRYI_CSRK_CASE_4;
-}
-
-/* The density of a matrix without rows, or without entries, is 0. */
-static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
-{
-    return spryi_csrk_case_of_length(rows > 0 ? (double)nnz / (double)rows : 0);
-}
-
-/*
- * Super-rows a super-super-row and rows a super-row, both from 1 to SPRYI_CSRK_MOST; a matrix without entries counts as
- * one of density 1. By a table's formulas for GPUs, of which it must have some, with the factors of a case:
- */
-void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, spryi_csrk_case which, int64_t rows,
-                        int64_t nnz);
-/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. */
-void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels);
-/* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
-void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, spryi_csrk_case which, int64_t rows,
-                     int64_t nnz);
 
 /*
  * The case that GPUSpMV-3, GPUSpMV-3.5 and shapes of blocks follow, by the mean row length, or by the
  * longest row, for which *a is CSR in host memory: SPRY_UNSUPPORTED else.
  */
-spry_status spryi_csrk_find_case(spryi_csrk_case *which, int64_t by, const spry_arrays *a, spry_error *err);
+spry_status spryi_csrk_find_case(spryi_group_case *which, int64_t by, const spry_arrays *a, spry_error *err);
 enum { SPRYI_CSR3_BY = 3 }; /* index of that parameter of csr3 */
 
 /*
- * Sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
+ * Sizes and counts of the groups of a matrix with sizes and types of `a`, by the request's table or by
  * formulas, and what all of it takes.
  */
-spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_tuning *table,
-                               const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err);
+spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_build_request *request,
+                               const spry_arrays *a, int levels, spry_error *err);
 int64_t spryi_csrk_pointers(const spryi_csrk *s); /* numbers in sr_ptr, ssr_ptr and sssr_ptr */
 
 /* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */

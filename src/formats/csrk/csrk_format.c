@@ -1,13 +1,141 @@
 /* Making the storage of formats csr2, csr3 and csr4: pointers over groups of rows beside borrowed CSR arrays. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/ordering.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/csrk/csrk.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/ordering.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { TUNING = 2 }; /* its index in csr3's parameters */
+/* ---- sizes of groups ---------------------------------------------------------------------------------------- */
+
+enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; csr3 has a tuning, csr4 SSSRS */
+
+/* Returns the rule for the device: the loaded table if it fits, else the formula of its generation. */
+static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
+{
+    if (levels == 4) return SPRYI_GROUPS_CPU;
+    if (request->parameters[TUNING] > 0) return (spryi_group_rule)request->parameters[TUNING];
+    if (!request->massively_parallel) return SPRYI_GROUPS_CPU;
+    const spryi_group_table *table = request->group_table;
+    if (table && table->gpu_major > 0 && request->compute_major == table->gpu_major) return SPRYI_GROUPS_TABLE;
+    if (request->compute_major >= 9) return SPRYI_GROUPS_HOPPER;
+    return request->compute_major > 0 && request->compute_major < 8 ? SPRYI_GROUPS_VOLTA : SPRYI_GROUPS_AMPERE;
+}
+
+spry_status spryi_csrk_find_case(spryi_group_case *which, int64_t by, const spry_arrays *a, spry_error *err)
+{
+    *which = spryi_group_case_of(a->rows, a->nnz);
+    if (by != SPRYI_CSRK_BY_LONGEST) return SPRY_OK;
+    if (a->device != 0 || a->layout != SPRY_CSR)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format",
+                          "csr3: by=longest looks at the rows of CSR in host memory, and the matrix is not there");
+    int64_t longest = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t length = spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
+        if (length > longest) longest = length;
+    }
+    *which = spryi_group_case_of_length((double)longest);
+    return SPRY_OK;
+}
+
+/* Counts and sizes of groups that an ordering found, in place of equal ones. */
+static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const spry_arrays *a, int levels,
+                               spry_error *err)
+{
+    if (from->rows != a->rows)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "groups", from->rows, a->rows,
+                                "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
+                                (long long)from->rows, (long long)a->rows);
+    const char *missing = !from->sr_ptr                   ? "super-rows"
+                          : levels > 2 && !from->ssr_ptr  ? "super-super-rows"
+                          : levels > 3 && !from->sssr_ptr ? "groups of super-super-rows"
+                                                          : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
+                          "csr%d: the ordering (%s) has no %s, expected groups of k = %d", levels, from->method,
+                          missing, levels);
+    s->srs = from->srs;
+    s->ssrs = levels > 2 ? from->ssrs : 0;
+    s->sssrs = levels > 3 ? from->sssrs : 0;
+    s->sr_count = from->sr_count;
+    s->ssr_count = levels > 2 ? from->ssr_count : 0;
+    s->sssr_count = levels > 3 ? from->sssr_count : 0;
+    return SPRY_OK;
+}
+
+int64_t spryi_csrk_pointers(const spryi_csrk *s)
+{
+    return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0) + (s->sssrs > 0 ? s->sssr_count + 1 : 0);
+}
+
+/* Resolves the sizes and counts of groups of equal size. */
+static spry_status resolve_sizes(spryi_csrk *s, spryi_group_rule rule, const spryi_build_request *request,
+                                 const spry_arrays *a, int levels, spry_error *err)
+{
+    const int64_t *given = request->parameters;
+    const spryi_group_table *table = request->group_table;
+    if (rule == SPRYI_GROUPS_TABLE && (!table || table->gpu_major == 0))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "csr3: tuning=table, but the context has no table with formulas for GPUs: load one with "
+                          "spry_context_load_tuning");
+    if (levels == 3) SPRYI_OK_OR_RETURN(spryi_csrk_find_case(&s->which, given[SPRYI_CSR3_BY], a, err));
+    const spryi_group_sizes found =
+        spryi_find_group_sizes(levels == 3 ? rule : SPRYI_GROUPS_CPU, levels, s->which, a->rows, a->nnz, table);
+    s->srs = found.srs;
+    s->ssrs = found.ssrs;
+    if (levels == 2 && request->massively_parallel) /* the rows that a block has at once */
+        s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
+    s->sssrs = levels > 3 ? SPRYI_GROUP_SSSRS : 0;
+    for (int by = 0; by < 2; by++) { /* the format's go before the kernel's */
+        const int64_t *sizes = by == 0 ? request->kernel_parameters : given;
+        if (sizes[SRS] > 0) s->srs = sizes[SRS];
+        if (levels > 2 && sizes[SSRS] > 0) s->ssrs = sizes[SSRS];
+        if (levels > 3 && sizes[SSSRS] > 0) s->sssrs = sizes[SSSRS];
+    }
+    s->sr_count = spryi_blocks_of(a->rows, s->srs);
+    s->ssr_count = s->ssrs > 0 ? spryi_blocks_of(s->sr_count, s->ssrs) : 0;
+    s->sssr_count = s->sssrs > 0 ? spryi_blocks_of(s->ssr_count, s->sssrs) : 0;
+    return SPRY_OK;
+}
+
+static void tell_parameters(char *text, size_t size, const spryi_csrk *s, spryi_group_rule rule, int by_longest)
+{
+    static const char *const formulas[] = {"",
+                                           "",
+                                           ":tuning=volta",
+                                           ":tuning=ampere",
+                                           ":tuning=hopper",
+                                           ":tuning=table",
+                                           ":tuning=volta-ssrs",
+                                           ":tuning=ampere-ssrs"};
+    int used = snprintf(text, size, "srs=%lld", (long long)s->srs);
+    if (s->ssrs > 0) used += snprintf(text + used, size - (size_t)used, ":ssrs=%lld", (long long)s->ssrs);
+    if (s->sssrs > 0)
+        snprintf(text + used, size - (size_t)used, ":sssrs=%lld", (long long)s->sssrs);
+    else if (s->ssrs > 0)
+        snprintf(text + used, size - (size_t)used, "%s%s", formulas[rule], by_longest ? ":by=longest" : "");
+}
+
+spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_build_request *request,
+                               const spry_arrays *a, int levels, spry_error *err)
+{
+    const spryi_group_rule rule = rule_of(request, levels);
+    SPRYI_OK_OR_RETURN(resolve_sizes(s, rule, request, a, levels, err));
+    if (request->options->groups) SPRYI_OK_OR_RETURN(take_groups(s, request->options->groups, a, levels, err));
+    const int64_t pointers = spryi_csrk_pointers(s);
+    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
+    cost->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
+                  pointers * (int64_t)sizeof(int64_t);
+    cost->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers;
+    tell_parameters(cost->parameters, sizeof cost->parameters, s, rule,
+                    levels == 3 && request->parameters[SPRYI_CSR3_BY] == SPRYI_CSRK_BY_LONGEST);
+    return SPRY_OK;
+}
+
+/* ---- the format --------------------------------------------------------------------------------------------- */
 
 static void destroy(spry_context *context, void *storage)
 {
@@ -60,10 +188,10 @@ done:
 }
 
 /* The sizes of groups, and the bytes; those of A's own arrays are borrowed. */
-static spry_status resolve(spry_context *context, spryi_csrk *shape, spryi_cost *cost,
-                           const spryi_build_request *request, int levels, spry_error *err)
+static spry_status resolve(spryi_csrk *shape, spryi_cost *cost, const spryi_build_request *request, int levels,
+                           spry_error *err)
 {
-    spry_status status = spryi_csrk_resolve(shape, cost, &context->tuning, request, &request->csr->a, levels, err);
+    spry_status status = spryi_csrk_resolve(shape, cost, request, &request->csr->a, levels, err);
     if (status == SPRY_OK && request->csr == request->A)
         cost->borrowed = cost->bytes - spryi_csrk_pointers(shape) * (int64_t)sizeof(int64_t);
     return status;
@@ -77,7 +205,7 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     spryi_csrk *s = storage;
     spryi_cost cost = {0};
     spryi_csrk shape = {0};
-    SPRYI_OK_OR_RETURN(resolve(context, &shape, &cost, request, levels, err));
+    SPRYI_OK_OR_RETURN(resolve(&shape, &cost, request, levels, err));
     SPRYI_OK_OR_RETURN(spryi_admit(request, names[levels - 2], &cost, err));
     *s = shape;
     s->csr.a = request->csr->a;
@@ -121,9 +249,9 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
+static int borrows_values(const void *storage, const spry_arrays *a)
 {
-    return ((const spryi_csrk *)storage)->csr.a.values == A->a.values;
+    return ((const spryi_csrk *)storage)->csr.a.values == a->values;
 }
 
 static const spry_arrays *arrays(const void *storage)
@@ -157,7 +285,8 @@ static int device_sections(void *storage, spryi_section *sections)
                                    spry_error *err)                                                                    \
     {                                                                                                                  \
         spryi_csrk shape = {0};                                                                                        \
-        return resolve(context, &shape, cost, request, k, err);                                                        \
+        (void)context;                                                                                                 \
+        return resolve(&shape, cost, request, k, err);                                                                 \
     }                                                                                                                  \
     static spry_status build_##k(spry_context *context, void *storage, const spryi_build_request *request,             \
                                  spry_error *err)                                                                      \
@@ -174,27 +303,27 @@ LEVELS(4)
     .storage_size = sizeof(spryi_csrk), .device_sections = device_sections
 
 static const spryi_parameter sizes[] = {
-    {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
-    {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
+    {"srs", 1, SPRYI_MOST_GROUP, "rows a super-row"},
+    {"ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"},
     {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
     {"by", 0, 0, "by which row a GPU's kernel and blocks are chosen: mean or longest"},
     {0},
 };
-/* As spryi_csrk_tuning and spryi_csrk_by count them. */
+/* As spryi_group_rule and spryi_csrk_by count them. */
 static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs", NULL};
 static const char *const lengths[] = {"mean", "longest", NULL};
 
 #define SRS                                                                                                            \
     {                                                                                                                  \
-        "srs", 1, SPRYI_CSRK_MOST, "rows a super-row"                                                                  \
+        "srs", 1, SPRYI_MOST_GROUP, "rows a super-row"                                                                 \
     }
 #define SSRS                                                                                                           \
     {                                                                                                                  \
-        "ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"                                                     \
+        "ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"                                                    \
     }
 #define SSSRS                                                                                                          \
     {                                                                                                                  \
-        "sssrs", 1, SPRYI_CSRK_MOST, "super-super-rows a group of them"                                                \
+        "sssrs", 1, SPRYI_MOST_GROUP, "super-super-rows a group of them"                                               \
     }
 const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
 const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
@@ -206,9 +335,9 @@ const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
  */
 static const char *gpu_kernel(const spry_matrix *A, const int64_t *parameters)
 {
-    spryi_csrk_case which;
-    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_CSRK_CASE_2;
-    return which == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
+    spryi_group_case which;
+    if (spryi_csrk_find_case(&which, parameters[SPRYI_CSR3_BY], &A->a, NULL) != SPRY_OK) which = SPRYI_GROUP_CASE_2;
+    return which == SPRYI_GROUP_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }
 
 const spryi_format spryi_format_csr2 = {

@@ -8,16 +8,16 @@
  * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/ell/ell.h"
 
 enum { AHEAD = 256 }; /* bytes that each slot is fetched ahead */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/ell/ell_avx512_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
 
@@ -29,9 +29,9 @@ const spryi_kernel spryi_ell_avx512_cpu = {
     .spmv = &runs,
 };
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each value type and index pair: base/instantiate.h */
 
-#include "core/avx512_lanes.h"
+#include "base/avx512_lanes.h"
 
 enum { SPRY_FN(VECTORS) = SPRYI_ELL_SLICE / LANES }; /* registers of sums of a slice */
 

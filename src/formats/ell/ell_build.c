@@ -1,9 +1,9 @@
 /* From CSR to the slots and back. */
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
+#include "base/context.h"
+#include "base/error.h"
 #include "formats/ell/ell.h"
 #include "formats/shared/slots.h"
+#include "matrix/assemble.h"
 
 enum {
     CHUNK_ROWS = 256, /* taken back at a time */
@@ -14,9 +14,9 @@ enum {
 _Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");
 
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
 typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
@@ -25,7 +25,7 @@ static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TA
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
 
 #define SPRYI_TEMPLATE "formats/ell/ell_runs.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 /* Rows of a block. */
 static int64_t rows_of_block(int64_t rows, int64_t width)

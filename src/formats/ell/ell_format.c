@@ -1,9 +1,10 @@
 /* The storage of format ell: its size, its build, CSR of it, and what containers need. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/ell/ell.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/row_lengths.h"
 
 spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *csr, spry_error *err)
 {

@@ -13,7 +13,7 @@
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/ell/ell_rows.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 

@@ -1,17 +1,17 @@
 /* From CSR to the two parts and back. */
-#include "core/bisect.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/hyb/hyb.h"
+#include "matrix/row_lengths.h"
 
 #include <string.h>
 
 enum { CHUNK_ROWS = 4096 };
 
 #define SPRYI_TEMPLATE "formats/hyb/hyb_build.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef void (*fill_fn)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k);
 typedef void (*take_fn)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,

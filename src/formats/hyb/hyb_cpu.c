@@ -14,9 +14,9 @@
 #include <math.h>
 
 #define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/hyb/hyb_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table by_rows = SPRYI_TABLE(run_by_rows);
 
@@ -63,7 +63,7 @@ KERNEL(avx2, SPRYI_AVX2, NULL)
 KERNEL(avx512, SPRYI_AVX512, NULL)
 #endif
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each value type and index pair: base/instantiate.h */
 
 /* Multiplies row by row, both parts in one sum, on one thread. */
 static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *err)

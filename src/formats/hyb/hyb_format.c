@@ -1,8 +1,9 @@
 /* The storage of format hyb: the width of its ELL part, its size, its build, and what containers need. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/hyb/hyb.h"
+#include "formats/shared/padding_guard.h"
 
 #include <stdio.h>
 

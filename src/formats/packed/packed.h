@@ -49,9 +49,10 @@
  */
 #pragma once
 
-#include "core/assemble.h"
 #include "core/kernel.h"
 #include "formats/shared/column_windows.h"
+#include "matrix/assemble.h"
+#include "matrix/columns.h"
 
 enum {
     SPRYI_PACKED_LANES = 32,

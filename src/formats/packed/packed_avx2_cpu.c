@@ -9,7 +9,7 @@
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; the rest: this library.
  * Good at: grids, blocks. Bad at: slices of which most slots are holes.
  */
-#include "core/avx2_lanes.h"
+#include "base/avx2_lanes.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_lanes.h"
 #include "formats/shared/panels.h"
@@ -66,11 +66,11 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
 static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_simd.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
 

@@ -1,13 +1,13 @@
 /* Rows of dense b x b blocks: whether the matrix is made of them, and whether some rows are. */
 #ifndef SPRY_FN
-#include "core/columns.h"
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/packed/packed_group.h"
+#include "matrix/columns.h"
 
 #include <string.h>
 
 #define SPRYI_TEMPLATE "formats/packed/packed_blocks.c" /* its second half */
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 int spryi_packed_has_blocks(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
 {

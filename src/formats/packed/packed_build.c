@@ -5,11 +5,12 @@
  * counted (measure), then, when a scan has told where each array of the group begins, they are stored. No group looks
  * at another one, so both passes are parallel, and the result depends on the matrix alone.
  */
-#include "core/columns.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/packed/packed_group.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/columns.h"
 
 static void add(spryi_packed_counts *sum, const spryi_packed_counts *more)
 {

@@ -1,5 +1,5 @@
 /* The arrays of packed and how large they are. The CUDA plug-in compiles this file too. */
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/packed/packed_layout.h"
 
 int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b)

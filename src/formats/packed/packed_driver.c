@@ -7,8 +7,8 @@
  */
 #ifndef SPRY_FN
 #include "formats/packed/packed_driver.h"
-#include "core/bisect.h"
-#include "core/cpu_features.h"
+#include "base/bisect.h"
+#include "base/cpu_features.h"
 
 enum { CHUNK_COST = 32768 };
 
@@ -30,7 +30,7 @@ static int64_t slice_of_row(const spryi_packed *s, int64_t row)
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_driver.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_run_table spryi_packed_runs_t = SPRYI_TABLE(run_t);
 

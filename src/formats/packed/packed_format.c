@@ -1,7 +1,7 @@
 /* The format packed: its descriptor, its arrays for containers and devices, and the check of slices from a file. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/packed/packed_driver.h"
 #include "formats/packed/packed_layout.h"
 #include "formats/packed/packed_reader.h"

@@ -80,7 +80,7 @@ static inline int lanes_left(int64_t i, int64_t end)
 
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef void (*make_fn)(spryi_packed_group *g);
 static const make_fn make_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(make_slices);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "core/element.h"
+#include "base/element.h"
 #include "formats/packed/packed_reader.h"
 
 enum { SPRYI_PACKED_LIST = SPRYI_PACKED_MOST_WIDTH + 1 };

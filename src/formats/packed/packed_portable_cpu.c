@@ -15,11 +15,11 @@
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 static const spryi_block_fn panel_slices[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(slices);
 static const spryi_block_fn panel_pieces[SPRYI_VALUE_ROWS] = SPRYI_PACKED_PANELS(pieces);
 #define SPRYI_TEMPLATE "formats/packed/packed_slices.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
 

@@ -5,9 +5,9 @@
  * Cost: a slice is compared only with those whose first entry it has, so that values that do not repeat are not looked
  * at twice. Source: this library.
  */
-#include "core/columns.h"
-#include "core/memory.h"
+#include "base/memory.h"
 #include "formats/packed/packed_group.h"
+#include "matrix/columns.h"
 
 #include <math.h>
 #include <string.h>

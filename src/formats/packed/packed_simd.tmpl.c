@@ -1,6 +1,6 @@
 /*
  * The product of packed with vector registers, once for each row of types: packed_avx2_cpu.c and packed_avx512_cpu.c
- * compile it. They bring the names of core/avx2_lanes.h or core/avx512_lanes.h; lanes_by, lane_bits, load_bits,
+ * compile it. They bring the names of base/avx2_lanes.h or base/avx512_lanes.h; lanes_by, lane_bits, load_bits,
  * lanes_with and lanes_of_rows, which tell what lanes of a slice have a slot; and AVX-512 its EXPAND.
  */
 #undef VECTORS

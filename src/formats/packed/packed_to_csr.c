@@ -1,7 +1,7 @@
 /* Packed slices back to CSR: rows are counted, then each slot's entries are copied behind those of the slots before. */
 #ifndef SPRY_FN
-#include "core/context.h"
-#include "core/error.h"
+#include "base/context.h"
+#include "base/error.h"
 #include "formats/packed/packed_reader.h"
 #include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
@@ -9,7 +9,7 @@
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/packed/packed_to_csr.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef void (*copy_fn)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
                         void *values);

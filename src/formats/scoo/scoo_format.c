@@ -1,10 +1,10 @@
 /* The storage of format scoo: the height of its slices, its size, its build, and CSR of it. */
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/scoo/scoo.h"
 #include "formats/shared/run_blocks.h"
+#include "matrix/assemble.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +110,8 @@ static int64_t offset(const spryi_scoo *s, int64_t slice)
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
+#include "formats/shared/padding_guard.h"
 
 typedef void (*sort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch);
 typedef void (*unsort_fn)(const spryi_scoo *s, spryi_compressed *c, int64_t slice);

@@ -10,7 +10,7 @@
  * Cost: bytes of SCOO, and the part of x that each slice meets once a slice; additions to one row wait for each other.
  * Source: Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU.
  */
-#include "core/bisect.h"
+#include "base/bisect.h"
 #include "formats/scoo/scoo.h"
 #include "formats/shared/run_blocks.h"
 
@@ -35,7 +35,7 @@ static int64_t range_begin(const spryi_scoo_head *h, int64_t r)
 }
 
 #define SPRYI_TEMPLATE "formats/scoo/scoo_portable_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
@@ -47,7 +47,7 @@ const spryi_kernel spryi_scoo_portable_cpu = {
     .spmv_t = &runs_t,
 };
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each value type and index pair: base/instantiate.h */
 
 /* The sums of `count` numbers of y from `begin` on, zero. */
 static SPRY_V *SPRY_FN(start)(const spryi_run_args *args, int64_t begin, int64_t count)

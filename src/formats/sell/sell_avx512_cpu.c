@@ -10,7 +10,7 @@
  * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/panels.h"
 #include "formats/shared/slots.h"
@@ -20,11 +20,11 @@ enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
 #define SPRYI_NO_OFFSETS
 #define PLAIN_ABREAST 1 /* chunks that are no multiple of a register */
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/sell/sell_avx512_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run_512), runs_t = SPRYI_TABLE(run_t);
 
@@ -39,9 +39,9 @@ const spryi_kernel spryi_sell_avx512_cpu = {
     .several = SPRYI_OP_SPMV,
 };
 
-#else /* for each value type and index pair: core/instantiate.h */
+#else /* for each value type and index pair: base/instantiate.h */
 
-#include "core/avx512_lanes.h"
+#include "base/avx512_lanes.h"
 
 /* y of lanes l .. l + vectors * LANES - 1, of which `count` have rows. */
 SPRYI_INLINE void SPRY_FN(put_vectors)(const spryi_run_args *args, int64_t l, int64_t count, const int vectors,

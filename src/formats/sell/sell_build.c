@@ -1,8 +1,8 @@
 /* From CSR to chunks and back, and the blocks of chunks that threads take. */
-#include "core/bisect.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/slots.h"
 
@@ -10,9 +10,9 @@
 
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
 typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
@@ -35,7 +35,7 @@ static int is_in_order(const spryi_sell *e, int64_t first, int *one_length)
 }
 
 #define SPRYI_TEMPLATE "formats/sell/sell_kinds.tmpl.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 

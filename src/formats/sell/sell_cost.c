@@ -1,5 +1,5 @@
 /* Parameters of SELL-C-sigma, and the bytes that it takes. The CUDA plug-in compiles this file too. */
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/sell/sell.h"
 
 #include <stdio.h>

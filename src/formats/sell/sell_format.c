@@ -1,8 +1,9 @@
 /* Making the storage of format sell, and what containers need of it. */
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/sell/sell.h"
+#include "formats/shared/padding_guard.h"
+#include "matrix/row_lengths.h"
 
 #include <string.h>
 

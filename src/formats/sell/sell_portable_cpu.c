@@ -15,7 +15,7 @@
 #define SPRYI_NO_OFFSETS
 #define PLAIN_ABREAST SPRYI_SELL_ABREAST
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 

@@ -1,12 +1,12 @@
 #ifndef SPRYI_TEMPLATE
 #include "formats/shared/column_windows.h"
 
-#include "core/assemble.h"
-#include "core/bisect.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/shared/run_blocks.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 
@@ -165,7 +165,7 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
 }
 
 #define SPRYI_TEMPLATE "formats/shared/column_windows.c" /* its second half */
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static void take_sums_of_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
@@ -185,7 +185,7 @@ spry_status spryi_run_windows(const spryi_run_args *args, const spryi_windows *w
     return spryi_run_steps(&p.args, steps, 2);
 }
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
 static void SPRY_FN(take_sums)(const spryi_run_args *args, int64_t begin, int64_t end)
 {

@@ -1,6 +1,6 @@
 #include "formats/shared/long_rows.h"
 
-#include "core/error.h"
+#include "base/error.h"
 
 #include <string.h>
 

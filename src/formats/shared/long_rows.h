@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/assemble.h"
+#include "matrix/assemble.h"
 #include "spry/spry.h"
 
 typedef struct spryi_long_rows {

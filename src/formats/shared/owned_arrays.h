@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "core/assemble.h"
 #include "core/kernel.h"
 #include "formats/shared/column_windows.h"
+#include "matrix/assemble.h"
 
 typedef int (*spryi_sections_fn)(void *storage, spryi_section *list);
 

@@ -7,13 +7,13 @@
  */
 #pragma once
 
-#include "core/type_row.h"
+#include "base/type_row.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #ifdef __AVX2__
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #endif
 
 enum { SPRYI_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */

@@ -1,6 +1,6 @@
 #include "formats/shared/run_blocks.h"
 
-#include "core/pool.h"
+#include "base/pool.h"
 
 typedef struct step_under_way {
     const spryi_run_args *args;

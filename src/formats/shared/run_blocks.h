@@ -3,7 +3,7 @@
  *
  * A kernel cuts its work into blocks by the matrix alone and writes a function that works off a range of them; nothing
  * that a block computes may depend on who runs it, so any number of threads gives the same bits. Each thread begins
- * with blocks of its own, the same in every run, and then takes what others have left (core/pool.h). One thread gets
+ * with blocks of its own, the same in every run, and then takes what others have left (base/pool.h). One thread gets
  * all blocks in one range.
  *
  *     static void SPRY_FN(rows)(const spryi_run_args *args, int64_t begin, int64_t end) { ... }

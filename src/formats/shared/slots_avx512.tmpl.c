@@ -2,7 +2,7 @@
  * Sums of rows whose entries lie in slots `stride` apart, with AVX-512: LANES rows a register, 8 of f64 or 16 of f32.
  * slots.tmpl.c tells what each function is given. Instantiated for each type before a kernel of ELL, SELL or packed.
  */
-#include "core/avx512_lanes.h"
+#include "base/avx512_lanes.h"
 
 /* vectors * LANES rows of a strided run. vectors and ahead, bytes to fetch in each slot, are constants. */
 SPRYI_INLINE void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,

@@ -9,12 +9,12 @@
  * Source: seed 000, SCOO: Dang and Schmidt 2012; the groups: this library.
  */
 #ifndef SPRY_FN
-#include "core/assemble.h"
-#include "core/bisect.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/swept/swept_layout.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 
@@ -233,7 +233,8 @@ static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t gr
 #define SPRYI_NO_OFFSETS
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/swept/swept_build.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
+#include "formats/shared/padding_guard.h"
 
 typedef void (*pack_fn)(const swept_build *made, int64_t block, packing *p);
 typedef void (*fill_fn)(const swept_build *made, int64_t block);

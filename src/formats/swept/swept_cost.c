@@ -1,5 +1,5 @@
 /* Sizes of swept row blocks, and what follows from their cuts. The CUDA plug-in compiles this file too. */
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/swept/swept_layout.h"
 
 #include <stdio.h>

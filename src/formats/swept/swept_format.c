@@ -1,5 +1,5 @@
 /* The format swept: its descriptor, and its arrays for devices. */
-#include "core/memory.h"
+#include "base/memory.h"
 #include "formats/swept/swept_layout.h"
 
 /* For the reference kernel: sums of rows, or of columns, and the rows of a block's sums. */

@@ -12,7 +12,7 @@
 extern "C" {
 #include "formats/swept/swept_layout.h"
 }
-#include "core/bisect.h"
+#include "base/bisect.h"
 #include "device/cuda/convert.cuh"
 
 enum { GROUP = SPRYI_SWEPT_THREADS, AHEAD = SPRYI_SWEPT_MOST_AHEAD };

@@ -10,7 +10,7 @@
 
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/swept/swept_reference_cpu.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 

@@ -1,10 +1,10 @@
 /* Swept row blocks back to CSR: entries are counted, then copied in the order of groups, block by block. */
 #ifndef SPRY_FN
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/swept/swept_layout.h"
+#include "matrix/assemble.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *blo
 
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/swept/swept_to_csr.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 typedef int64_t (*count_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at);
 typedef void (*unpack_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,

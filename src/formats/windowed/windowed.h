@@ -50,8 +50,8 @@
  */
 #pragma once
 
-#include "core/assemble.h"
 #include "core/kernel.h"
+#include "matrix/assemble.h"
 
 enum {
     SPRYI_WINDOWED_LANES = 32,

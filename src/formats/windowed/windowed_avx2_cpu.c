@@ -12,7 +12,7 @@
  * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
  */
 #ifndef SPRY_FN
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/windowed/windowed_driver.h"
 
 #include <string.h>
@@ -274,7 +274,7 @@ typedef __m256 vec_f32;
 #define ZERO() SPRYI_MM256(setzero)()
 
 #define SPRYI_TEMPLATE "formats/windowed/windowed_avx2_cpu.c" /* its second half */
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
@@ -287,7 +287,7 @@ const spryi_kernel spryi_windowed_avx2_cpu = {
     .spmv = &runs,
 };
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
 /* xs[d*run + c] = x of column c of number d, from number d to `end`. */
 SPRYI_INLINE void SPRY_FN(stage_runs)(SPRY_V *xs, const SPRY_V *x, const uint16_t *low, int64_t d, int64_t end,

@@ -11,7 +11,7 @@
  * Good at: meshes, blocks. Bad at: rows of a few entries that share no column.
  */
 #ifndef SPRY_FN
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "formats/windowed/windowed_driver.h"
 
 enum { AT_ONCE = 8 }; /* runs, whose numbers fill whole words */
@@ -77,7 +77,7 @@ SPRYI_INLINE void next_numbers(numbers *n, int t, int bits, uint16_t (*at)[SPRYI
 }
 
 #define SPRYI_TEMPLATE "formats/windowed/windowed_avx512_cpu.c" /* its second half */
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
@@ -90,9 +90,9 @@ const spryi_kernel spryi_windowed_avx512_cpu = {
     .spmv = &runs,
 };
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
-#include "core/avx512_lanes.h"
+#include "base/avx512_lanes.h"
 
 #define VECTORS (SPRYI_WINDOWED_LANES / LANES)
 

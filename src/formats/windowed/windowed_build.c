@@ -3,10 +3,11 @@
  * cut and counted, then, when a scan has told where each array of theirs begins, stored. No window looks at another
  * one, so both passes are parallel, and the result depends on the matrix alone.
  */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/shared/owned_arrays.h"
+#include "formats/shared/padding_guard.h"
 #include "formats/windowed/windowed_driver.h"
 #include "formats/windowed/windowed_window.h"
 

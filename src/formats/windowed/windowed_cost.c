@@ -1,5 +1,5 @@
 /* The arrays of windowed and how large they are. The CUDA plug-in compiles this file too. */
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_layout.h"
 

@@ -11,7 +11,7 @@ enum { PARTS = 128 }; /* of the windows, at most */
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/windowed/windowed_driver.c" /* its second half */
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_block_fn pieces[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pieces);
 static const spryi_block_fn long_rows[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(long_rows);

@@ -1,7 +1,7 @@
 /* The format windowed: its descriptor, its arrays for containers and devices, CSR of it, and the check of a file. */
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_driver.h"

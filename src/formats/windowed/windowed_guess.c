@@ -3,12 +3,12 @@
  * are. Rows of one pattern are looked for beside a row and rows/2 to rows/5 apart.
  */
 #include "formats/windowed/windowed_guess.h"
-#include "core/element.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/number_set.h"
-#include "core/row_lengths.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number_set.h"
 #include "formats/windowed/windowed_layout.h"
+#include "matrix/row_lengths.h"
 
 enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
 

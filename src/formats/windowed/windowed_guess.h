@@ -1,8 +1,8 @@
 /* An estimate of what windowed would be, by a sample of CSR. */
 #pragma once
 
-#include "core/columns.h"
 #include "core/kernel.h"
+#include "matrix/columns.h"
 
 typedef struct spryi_windowed_guess {
     double columns, sectors; /* numbers of x that windows stage, and sectors of 32 bytes of it: an entry. 0: unknown */

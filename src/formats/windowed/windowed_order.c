@@ -3,10 +3,10 @@
  * the step before has finished, so that the result depends on the matrix alone.
  */
 #include "formats/windowed/windowed_order.h"
-#include "core/context.h"
-#include "core/element.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "formats/windowed/windowed_driver.h"
 
 #define SPRYI_TEMPLATE "formats/windowed/windowed_portable_cpu.c" /* its second half */
-#include "core/instantiate_types.h"
+#include "base/instantiate_types.h"
 
 static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
@@ -22,7 +22,7 @@ const spryi_kernel spryi_windowed_portable_cpu = {
     .spmv = &runs,
 };
 
-#else /* for each type of vectors: core/instantiate_types.h */
+#else /* for each type of vectors: base/instantiate_types.h */
 
 /* xs[d*run + c] = x of column c of number d of the dictionary. */
 static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window *w, const SPRY_V *x, SPRY_V *xs)

@@ -1,6 +1,6 @@
 /* Windows of windowed: cut, sorted, and stored slice by slice; steps 5 and 6 of windowed_layout.h. */
 #include "formats/windowed/windowed_window.h"
-#include "core/element.h"
+#include "base/element.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-#include "core/assemble.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "matrix/assemble.h"
 #include "spgemm/spgemm.h"
 
 static int64_t offset(const spry_arrays *b, int64_t i)

@@ -4,7 +4,7 @@
  */
 #include "spgemm/cpu/row_runs.tmpl.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/row_runs.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static void fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx)
 {

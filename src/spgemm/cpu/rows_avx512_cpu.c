@@ -83,14 +83,14 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 #include "spgemm/cpu/value_vectors_avx512.h"
 
 #define SPRYI_TEMPLATE "spgemm/cpu/short_rows_avx512.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/flagged_window_avx512.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_avx512_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define COUNT_SHORT SPRY_FN(count_short)
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
                                 columns_table = SPRYI_TABLE(columns), renew_table = SPRYI_TABLE(renew);

@@ -302,7 +302,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 }
 #endif
 #else
-#include "core/pool.h"
+#include "base/pool.h"
 #include "spgemm/cpu/piece_order.h"
 #include "spgemm/cpu/rows.h"
 #include "spgemm/cpu/short_rows_avx512.h"
@@ -311,15 +311,15 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 #include <sched.h>
 
 #define SPRYI_TEMPLATE "spgemm/cpu/row_shape.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/dense_window.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/short_rows_avx512.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/flagged_window_avx512.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/column_groups_avx512.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 enum {
     AHEAD = 24,  /* entries of A whose rows of B are asked for before they are listed */
@@ -343,7 +343,7 @@ typedef struct summation {
 } summation;
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_one_pass_avx512.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_spgemm_table spryi_rows_one_pass = {{one_pass_f32_32_32}, {one_pass_f64_32_32}};
 #endif

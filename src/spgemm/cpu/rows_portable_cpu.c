@@ -40,12 +40,12 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 #include "spgemm/cpu/rows_shared.h"
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_portable_cpu.c"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define COUNT_SHORT NULL
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_in_runs.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/cpu/listed_rows.tmpl.h"
-#include "core/instantiate.h"
+#include "base/instantiate.h"
 
 const spryi_spgemm_table spryi_rows_count = SPRYI_TABLE(count), spryi_rows_fill = SPRYI_TABLE(fill),
                          spryi_rows_columns = SPRYI_TABLE(columns), spryi_rows_renew = SPRYI_TABLE(renew),

@@ -1,6 +1,6 @@
 #include "spgemm/cpu/rows.h"
 
-#include "core/pool.h"
+#include "base/pool.h"
 
 /*
  * The widest dense window, 2^16 words of 64 columns: 32 MB of f64 a thread, about what the last cache holds. Rows that

@@ -1,7 +1,7 @@
 /* Vectors of 256 bits for code that is instantiated for f32 and f64, as value_vectors_avx512.h has them. */
 #pragma once
 
-#include "core/simd_x86.h"
+#include "base/simd_x86.h"
 #include "spgemm/cpu/row_primitives.h"
 
 #define SPRYI_PASTE_(a, b) a##b

@@ -1,7 +1,7 @@
 /* Vectors of 512 bits for code that is instantiated for f32 and f64: VECTOR of LANES values, OF(operation) on them. */
 #pragma once
 
-#include "core/types.h"
+#include "base/types.h"
 #include "spgemm/cpu/row_primitives.h"
 
 #define SPRYI_PASTE_(a, b) a##b

@@ -26,16 +26,16 @@ static int64_t SPRY_FN(cut_piece)(const spryi_spgemm_job *job, int64_t begin, in
 }
 
 #else
-#include "core/assemble.h"
-#include "core/bisect.h"
-#include "core/context.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/row_lengths.h"
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "matrix/assemble.h"
+#include "matrix/row_lengths.h"
 #include "spgemm/spgemm.h"
 
 #define SPRYI_TEMPLATE "spgemm/cpu/work_pieces.c"
-#include "core/instantiate_indices.h"
+#include "base/instantiate_indices.h"
 
 enum {
     PIECE_WORK = 4096 /* entries and rows of a piece: threads come for the next some thousand times a second */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "core/bisect.h"
+#include "base/bisect.h"
 #include "spgemm/cuda/steps_cuda.cuh"
 
 enum {

@@ -2,7 +2,7 @@
  * Plug-ins that cannot be used, for tests of what is said then: tests/CMakeLists.txt builds this file once for each
  * kind. Functions that are never called of one are left out.
  */
-#include "core/build_id.h"
+#include "base/build_id.h"
 #include "device/plugin.h"
 
 #include <stdio.h>

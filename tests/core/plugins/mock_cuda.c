@@ -3,9 +3,9 @@
  * own. It has one device, the mock of tests/mock, which is host memory, and serves every CUDA kernel by that device's
  * kernel of the same format, entry by entry. Results are right and records whole; times tell nothing.
  */
-#include "core/build_id.h"
-#include "core/clock.h"
-#include "core/error.h"
+#include "base/build_id.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "device/plugin.h"
 #include "mock/mock.h"
 

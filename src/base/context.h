@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/cpu_features.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "spry/spry.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct spryi_device;
+struct spryi_device_list;
+
+/* Data that a higher folder keeps with a context. */
+typedef struct spryi_attached {
+    void (*close)(spry_context *context, struct spryi_attached *attached);
+} spryi_attached;
+
+struct spry_context {
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *pointer, size_t bytes);
+    void *user;
+    int threads;
+    int no_caches;                     /* 1: what is given back goes to the system at once */
+    spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
+    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
+    struct spryi_device_list *devices; /* device/devices.h */
+    const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
+    _Atomic(spryi_attached *) choose; /* choose/state.h; NULL until it is needed */
+    _Atomic int64_t bytes, peak_bytes;
+    _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
+    void (*close)(spry_context *context);
+    spryi_block_cache cached_blocks;
+    spryi_pool pool;
+};
+
+/* What has a handle of its own keeps the context. */
+static inline spry_context *spryi_context_retain(spry_context *context)
+{
+    atomic_fetch_add(&context->references, 1);
+    return context;
+}
+
+static inline void spryi_context_release(spry_context *context)
+{
+    if (context && atomic_fetch_sub(&context->references, 1) == 1) context->close(context);
+}

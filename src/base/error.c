@@ -1,0 +1,223 @@
+#include "base/error.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strlen(from) : 0;
+    if (length >= size) length = size - 1;
+    if (length > 0) memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+int spryi_write_list(char *text, size_t size, const char *format, va_list list)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the C library's own: nothing is allocated */
+    const locale_t callers = plain ? uselocale(plain) : (locale_t)0;
+    const int length = vsnprintf(text, size, format, list);
+    if (callers) (void)uselocale(callers);
+    if (plain) freelocale(plain);
+    return length;
+}
+
+int spryi_write(char *text, size_t size, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const int length = spryi_write_list(text, size, format, list);
+    va_end(list);
+    return length;
+}
+
+/* A control character as it is written in C, so that a name out of a file or a command line stays on the line. */
+static int show_byte(char shown[5], char byte)
+{
+    unsigned char c = (unsigned char)byte;
+    if (c >= ' ' && c != 0x7f) return snprintf(shown, 5, "%c", c);
+    if (c == '\n') return snprintf(shown, 5, "\\n");
+    return snprintf(shown, 5, "\\x%02x", c);
+}
+
+/* As much of text as fits, its control characters shown. */
+static void copy_shown(char *to, size_t size, const char *from)
+{
+    size_t used = 0;
+    for (; *from; from++) {
+        char shown[5];
+        size_t length = (size_t)show_byte(shown, *from);
+        if (used + length >= size) break;
+        memcpy(to + used, shown, length);
+        used += length;
+    }
+    to[used] = '\0';
+}
+
+/* message from `used` on. */
+static void write_message(spry_error *err, int used, const char *format, va_list list)
+{
+    char text[sizeof err->message];
+    (void)spryi_write_list(text, sizeof text, format, list);
+    copy_shown(err->message + used, sizeof err->message - (size_t)used, text);
+}
+
+static void start(spry_error *err, spry_status status, const char *argument, const char *file)
+{
+    memset(err, 0, sizeof *err);
+    err->status = status;
+    copy_text(err->argument, sizeof err->argument, argument);
+    copy_text(err->file, sizeof err->file, file);
+}
+
+spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
+{
+    if (!err) return status;
+    start(err, status, argument, NULL);
+    va_list list;
+    va_start(list, format);
+    write_message(err, 0, format, list);
+    va_end(list);
+    return status;
+}
+
+spry_status spryi_fail_missing(spry_error *err, const char *argument)
+{
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, argument, "%s is NULL, which it must not be", argument);
+}
+
+spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
+                             const char *format, ...)
+{
+    if (!err) return status;
+    start(err, status, argument, NULL);
+    err->value = value;
+    err->limit = limit;
+    va_list list;
+    va_start(list, format);
+    write_message(err, 0, format, list);
+    va_end(list);
+    return status;
+}
+
+/* "FILE:LINE: " or "FILE: " into message; how long that is. */
+static int write_place(spry_error *err, const char *file, int64_t line)
+{
+    /* A path that fills the message would push out what was wrong: keep its end, which tells files apart. */
+    char shown[197];
+    const char *from = file;
+    size_t length = 0;
+    for (const char *c = file; *c; c++) length += (size_t)show_byte(shown, *c);
+    for (; length >= sizeof shown; from++) length -= (size_t)show_byte(shown, *from);
+    copy_shown(shown, sizeof shown, from);
+    const char *cut = from > file ? "..." : "";
+    return line > 0 ? snprintf(err->message, sizeof err->message, "%s%s:%lld: ", cut, shown, (long long)line)
+                    : snprintf(err->message, sizeof err->message, "%s%s: ", cut, shown);
+}
+
+spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
+                            ...)
+{
+    if (!err) return status;
+    start(err, status, NULL, file);
+    err->line = line;
+    int used = write_place(err, file, line);
+    va_list list;
+    va_start(list, format);
+    write_message(err, used, format, list);
+    va_end(list);
+    return status;
+}
+
+spry_status spryi_name_file(spry_error *err, spry_status status, const char *file)
+{
+    char text[sizeof err->message];
+    if (!err || status == SPRY_OK || err->file[0]) return status;
+    copy_text(err->file, sizeof err->file, file);
+    copy_text(text, sizeof text, err->message);
+    int used = write_place(err, file, 0);
+    copy_text(err->message + used, sizeof err->message - (size_t)used, text);
+    return status;
+}
+
+spryi_reason spryi_errno_reason(int number)
+{
+    spryi_reason reason;
+    char room[sizeof reason.text];
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+    const char *text = strerror_r(number, room, sizeof room);
+#else
+    const char *text = strerror_r(number, room, sizeof room) == 0 ? room : "unknown error";
+#endif
+    copy_text(reason.text, sizeof reason.text, text);
+    return reason;
+}
+
+spryi_size spryi_show_size(int64_t bytes)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    spryi_size size;
+    double value = (double)bytes / 1000;
+    int unit = 0;
+    for (; value >= 999.5 && unit < 5; unit++) value /= 1000;
+    if (bytes < 1000)
+        spryi_write(size.text, sizeof size.text, "%lld bytes", (long long)bytes);
+    else
+        spryi_write(size.text, sizeof size.text, "%.3g %s", value, units[unit]);
+    return size;
+}
+
+spry_status spryi_hand_on(spry_error *err, const spry_error *kept)
+{
+    if (err) *err = *kept;
+    return kept->status;
+}
+
+spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number)
+{
+    return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", what, spryi_errno_reason(number).text);
+}
+
+enum { MOST_STRUCT_BYTES = 1 << 16 };
+
+/* Reads struct_size, which comes first. */
+static size_t size_of(const void *theirs)
+{
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    return size;
+}
+
+spry_status spryi_check_struct(const void *wanted, const char *name, spry_error *err)
+{
+    if (!wanted || (size_of(wanted) > sizeof(size_t) && size_of(wanted) <= MOST_STRUCT_BYTES)) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)size_of(wanted), MOST_STRUCT_BYTES,
+                            "%s: struct_size is %zu, expected the size of the struct: set it with SPRY_INIT", name,
+                            size_of(wanted));
+}
+
+spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err)
+{
+    if (!options) {
+        spry_struct_init(ours, our_size);
+        return SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(spryi_check_struct(options, name, err));
+    const size_t size = size_of(options), both = size < our_size ? size : our_size;
+    for (size_t b = our_size; b < size; b++)
+        if (((const unsigned char *)options)[b] != 0)
+            return spryi_fail_value(err, SPRY_UNSUPPORTED, "struct_size", (int64_t)size, (int64_t)our_size,
+                                    "%s: a field is set that this library, version %s, does not know", name,
+                                    spry_version());
+    memcpy(ours, options, both);
+    memset((char *)ours + both, 0, our_size - both);
+    memcpy(ours, &our_size, sizeof our_size);
+    return SPRY_OK;
+}
+
+void spryi_give_struct(void *wanted, const void *ours, size_t our_size)
+{
+    const size_t size = size_of(wanted), both = size < our_size ? size : our_size;
+    memcpy((char *)wanted + sizeof size, (const char *)ours + sizeof size, both - sizeof size);
+    memset((char *)wanted + both, 0, size - both);
+}

@@ -1,0 +1,527 @@
+#include "base/pool.h"
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- how many threads there are ------------------------------------------------------------------------ */
+
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define ALONE __libc_single_threaded
+#endif
+#endif
+#ifndef ALONE
+#define ALONE 0 /* not known */
+#endif
+
+/* cpu.max of a group and of all above it: "max 100000", or microseconds a period. path is cut. */
+static int least_quota(char *path, size_t mount, int processors)
+{
+    for (;;) {
+        char name[1100];
+        long long quota = 0, period = 0;
+        snprintf(name, sizeof name, "%s/cpu.max", path);
+        FILE *file = fopen(name, "re");
+        if (file && fscanf(file, "%lld %lld", &quota, &period) == 2 && period > 0 && quota / period < processors)
+            processors = quota / period > 1 ? (int)(quota / period) : 1;
+        if (file) fclose(file);
+        char *last = strrchr(path + mount, '/');
+        if (!last) return processors;
+        *last = '\0';
+    }
+}
+
+/* Processors of the calling thread's affinity. At least 1. */
+static int processors_of_thread(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    return online > 0 ? (int)online : 1;
+}
+
+/*
+ * Processors that the calling thread may use: those of its affinity, and no more than the quotas of its control groups
+ * (version 2) are worth. At least 1.
+ */
+static int allowed_processors(void)
+{
+    static const char mount[] = "/sys/fs/cgroup";
+    char path[1024], line[sizeof path - sizeof mount];
+    const int processors = processors_of_thread();
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    snprintf(path, sizeof path, "%s", mount);
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::/", 4) == 0 && !strstr(line, "/..")) snprintf(path, sizeof path, "%s%s", mount, line + 3);
+    }
+    if (file) fclose(file);
+    return least_quota(path, sizeof mount - 1, processors);
+}
+
+/*
+ * Each thread knows if the process that it is about to copy has other threads, and if it is what a fork left of
+ * several. Threads that a child starts were never in a team that is lost, so they keep 0.
+ */
+static _Thread_local int had_others, lost_team;
+static atomic_int forks;
+
+static void before_fork(void)
+{
+    had_others = !ALONE;
+}
+
+static void in_child(void)
+{
+    atomic_fetch_add(&forks, 1);
+    if (had_others) lost_team = 1;
+}
+
+/* Runs when the library is loaded. If there is no memory for the registration, forked children start threads. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, NULL, in_child);
+}
+
+int spryi_team(int threads)
+{
+    return lost_team ? 1 : threads;
+}
+
+/* Changes in the child of every fork: the threads of what was made under another number stayed in the parent. */
+static int forks_so_far(void)
+{
+    return atomic_load(&forks);
+}
+
+/* The first number of OMP_NUM_THREADS, which may list one for each level; 0: the variable has no number that counts. */
+static int threads_of_environment(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    char *end = NULL;
+    const long threads = text ? strtol(text, &end, 10) : 0;
+    if (threads < 1 || threads > SPRYI_MOST_THREADS) return 0;
+    end += strspn(end, " \t");
+    return *end == '\0' || *end == ',' ? (int)threads : 0;
+}
+
+int spryi_default_threads(void)
+{
+    const int asked = threads_of_environment(), processors = processors_of_thread();
+    return asked > 0 ? asked : processors < SPRYI_MOST_THREADS ? processors : SPRYI_MOST_THREADS;
+}
+
+/* ---- the threads ------------------------------------------------------------------------------------------ */
+
+enum {
+    IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
+    LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
+    CALLER_SPIN_US = 20,
+    PAUSES = 16,       /* between two looks at the clock */
+    WOKEN_AT_ONCE = 4, /* threads; each of them wakes as many */
+    LATE = 4,          /* times the work of all: a thread that is waited for so long has lost its processor */
+    ALONE_FOR = 8,     /* times as long as a thread was waited for that had lost its processor */
+    STACK_BYTES = 1 << 20
+};
+
+/* ---- sleeping ------------------------------------------------------------------------------------------ */
+
+/* Returns when the word is not `seen`, when it is woken, or for no reason. */
+static void sleep_on(atomic_uint *word, unsigned seen)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void wake(atomic_uint *word, int threads)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
+}
+
+/* Spins while the word is `seen`, up to the time given; 1: it is another. */
+static int changes_until(const atomic_uint *word, unsigned seen, double until)
+{
+    do {
+        for (int p = 0; p < PAUSES; p++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != seen) return 1;
+            SPRYI_PAUSE();
+        }
+    } while (spryi_now_us() < until);
+    return 0;
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------- */
+
+/* Takes a task of the call under way: `own` if it can be had. -1: all are taken. */
+static int claim(spryi_pool *pool, int own)
+{
+    const int masks = atomic_load_explicit(&pool->masks, memory_order_relaxed);
+    for (int k = 0; k < masks; k++) {
+        const int at = (own / SPRYI_TASKS_A_MASK + k) % masks;
+        for (;;) {
+            const uint64_t bits = atomic_load_explicit(&pool->unclaimed[at], memory_order_relaxed);
+            if (bits == 0) break;
+            uint64_t bit = (uint64_t)1 << own % SPRYI_TASKS_A_MASK;
+            if (at != own / SPRYI_TASKS_A_MASK || !(bits & bit)) bit = bits & (~bits + 1);
+            if (atomic_fetch_and_explicit(&pool->unclaimed[at], ~bit, memory_order_acq_rel) & bit)
+                return at * SPRYI_TASKS_A_MASK + __builtin_ctzll(bit);
+        }
+    }
+    return -1;
+}
+
+/* Does tasks while there are any; how many. They may be of calls that follow each other. */
+static unsigned do_tasks(spryi_pool *pool, int own)
+{
+    unsigned done = 0;
+    for (int index; (index = claim(pool, own)) >= 0; done++) {
+        spryi_set_float_controls(pool->floats);
+        pool->task(pool->argument, index);
+    }
+    return done;
+}
+
+/* A task on a thread that is not the library's. */
+typedef struct lent_task {
+    spryi_task_fn task;
+    void *argument;
+    spryi_float_controls floats;
+} lent_task;
+
+static void do_lent(void *argument, int index)
+{
+    const lent_task *t = argument;
+    SPRYI_FLOATS_OF(t->floats);
+    t->task(t->argument, index);
+}
+
+/*
+ * On the caller's processor a thread would only take the caller's time, and the system leaves it there while the other
+ * processors are busy. It goes where it competes with other programs.
+ */
+static void leave(int processor, const cpu_set_t *allowed)
+{
+    cpu_set_t others = *allowed;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor) return;
+    CPU_CLR((size_t)processor, &others);
+    if (CPU_COUNT(&others) > 0) (void)sched_setaffinity(0, sizeof others, &others);
+}
+
+static void *work(void *argument)
+{
+    spryi_pool *pool = argument;
+    const int own = atomic_fetch_add(&pool->arrivals, 1) + 1;
+    (void)fesetenv(FE_DFL_ENV); /* the thread that started this one may have enabled traps */
+    if (CPU_COUNT(&pool->allowed) > 0) (void)sched_setaffinity(0, sizeof pool->allowed, &pool->allowed);
+    for (;;) {
+        const unsigned seen = atomic_load(&pool->calls); /* before it looks: no call, and no end, is missed */
+        if (atomic_load(&pool->stop)) return NULL;
+        leave(atomic_load_explicit(&pool->processor, memory_order_relaxed), &pool->allowed);
+        const unsigned done = do_tasks(pool, own);
+        if (done > 0 && atomic_fetch_sub(&pool->pending, done) == done && atomic_load(&pool->waiting))
+            wake(&pool->pending, 1);
+        const int spin_us = atomic_load(&pool->spin_us);
+        if (spin_us > 0 && changes_until(&pool->calls, seen, spryi_now_us() + spin_us)) continue;
+        atomic_fetch_add(&pool->sleepers, 1);
+        while (atomic_load(&pool->calls) == seen) sleep_on(&pool->calls, seen);
+        if (atomic_fetch_sub(&pool->sleepers, 1) > 1) wake(&pool->calls, WOKEN_AT_ONCE);
+    }
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------- */
+
+/* Threads for so many tasks, as far as they can be had. Signals are for the program's own threads. */
+static void start_threads(spryi_pool *pool, int tasks)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pool->started >= tasks - 1 || pool->started >= pool->most || pthread_attr_init(&attributes) != 0) return;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pool->spins = allowed_processors() >= tasks;
+    while (pool->started < tasks - 1 && pool->started < pool->most)
+        if (pthread_create(&pool->threads[pool->started], &attributes, work, pool) == 0)
+            pool->started++;
+        else
+            pool->most = pool->started;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* A forked child has none of the threads, and nobody is in a call. */
+static int is_of_this_process(spryi_pool *pool)
+{
+    enum { CHANGING = -1 };
+    int before = atomic_load(&pool->forks);
+    if (before == forks_so_far()) return 1;
+    if (before == CHANGING || !atomic_compare_exchange_strong(&pool->forks, &before, CHANGING)) return 0;
+    pool->started = 0;
+    pool->most = SPRYI_MOST_THREADS - 1;
+    pool->alone_until = 0;
+    atomic_store(&pool->arrivals, 0);
+    atomic_store(&pool->sleepers, 0);
+    atomic_store(&pool->waiting, 0);
+    atomic_store(&pool->taken, 0);
+    for (int m = 0; m < SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK; m++) atomic_store(&pool->unclaimed[m], 0);
+    atomic_store(&pool->forks, forks_so_far());
+    return 1;
+}
+
+/* judged: if this call waits for a thread that has lost its processor, the next calls work alone for a while. */
+static void wait_for_others(spryi_pool *pool, int tasks, double began, bool judged)
+{
+    const double worked = spryi_now_us();
+    for (unsigned left; (left = atomic_load(&pool->pending)) != 0;) {
+        if (changes_until(&pool->pending, left, worked + CALLER_SPIN_US)) continue;
+        atomic_store(&pool->waiting, 1);
+        sleep_on(&pool->pending, left);
+    }
+    atomic_store(&pool->waiting, 0);
+    const double now = spryi_now_us(), waited = now - worked;
+    if (judged && waited > CALLER_SPIN_US && waited > LATE * (tasks - 1) * (worked - began))
+        pool->alone_until = now + ALONE_FOR * waited;
+}
+
+/* The pool is the caller's. */
+static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)
+{
+    const double began = spryi_now_us();
+    const int masks = (tasks + SPRYI_TASKS_A_MASK - 1) / SPRYI_TASKS_A_MASK;
+    pool->task = task;
+    pool->argument = argument;
+    pool->floats = spryi_get_float_controls();
+    atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
+    atomic_store(&pool->pending, (unsigned)tasks);
+    atomic_store_explicit(&pool->spin_us,
+                          !pool->spins ? 0
+                          : judged     ? IDLE_SPIN_US
+                                       : LOOP_SPIN_US,
+                          memory_order_relaxed);
+    for (int m = 0; m < masks; m++) {
+        const int count = m < masks - 1 ? SPRYI_TASKS_A_MASK : tasks - m * SPRYI_TASKS_A_MASK;
+        /* task 0 is the caller's */
+        const uint64_t all = ~(uint64_t)0 >> (SPRYI_TASKS_A_MASK - count);
+        atomic_store_explicit(&pool->unclaimed[m], m > 0 ? all : all - 1, memory_order_release);
+    }
+    atomic_store(&pool->masks, masks);
+    atomic_fetch_add(&pool->calls, 1);
+    if (atomic_load(&pool->sleepers) > 0) wake(&pool->calls, WOKEN_AT_ONCE);
+    task(argument, 0);
+    const unsigned done = 1 + do_tasks(pool, 0);
+    if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began, judged);
+}
+
+static void call(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument, bool judged)
+{
+    if (pool && tasks > 1) {
+        if (pool->execute) {
+            lent_task lent = {task, argument, spryi_get_float_controls()};
+            pool->execute(pool->executor, tasks, do_lent, &lent);
+            return;
+        }
+        if (is_of_this_process(pool) && atomic_exchange(&pool->taken, 1) == 0) {
+            const bool shared = !judged || pool->alone_until == 0 || spryi_now_us() > pool->alone_until;
+            if (shared) {
+                if (judged) pool->alone_until = 0;
+                start_threads(pool, tasks);
+                share(pool, tasks, task, argument, judged);
+            }
+            atomic_store(&pool->taken, 0);
+            if (shared) return;
+        }
+    }
+    for (int t = 0; t < tasks; t++) task(argument, t);
+}
+
+void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    call(pool, tasks, task, argument, true);
+}
+
+void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
+{
+    memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
+    pool->execute = options->execute;
+    pool->executor = options->executor;
+    pool->most = SPRYI_MOST_THREADS - 1;
+    pool->threads = room;
+    if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
+    atomic_store(&pool->forks, forks_so_far());
+}
+
+void spryi_pool_close(spryi_pool *pool)
+{
+    if (atomic_load(&pool->forks) != forks_so_far()) return; /* they are the parent's */
+    atomic_store(&pool->stop, 1);
+    atomic_fetch_add(&pool->calls, 1);
+    wake(&pool->calls, INT_MAX);
+    for (int t = 0; t < pool->started; t++) (void)pthread_join(pool->threads[t], NULL);
+}
+
+spry_status spryi_check_threads(int threads, const char *of, spry_error *err)
+{
+    if (threads >= 0 && threads <= SPRYI_MOST_THREADS) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", threads, SPRYI_MOST_THREADS,
+                            "%s: threads is %d, expected 0 to %d", of, threads, SPRYI_MOST_THREADS);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/*
+ * Blocks of work are dealt out to threads: each has a queue of its own, with the same blocks in every run, so that they
+ * stay in its cache and on its node. A thread that is done takes what the others have left, so that nobody waits for a
+ * processor that other work slows down.
+ */
+enum { MOST_QUEUES = 64 }; /* threads; more have no queues */
+
+/* The blocks of one thread that nobody has taken. */
+typedef struct work_queue {
+    _Alignas(64) atomic_llong next; /* a line each: threads write their own */
+    int64_t begin, end;
+} work_queue;
+
+static void fill_queues(work_queue *queues, int threads, int64_t blocks)
+{
+    for (int t = 0; t < threads; t++) {
+        queues[t].begin = blocks * t / threads;
+        queues[t].end = blocks * (t + 1) / threads;
+        atomic_init(&queues[t].next, queues[t].begin);
+    }
+}
+
+/*
+ * The next block for thread `own`; -1: all are taken. *queue is the one to take from, counted from the own one: 0 at
+ * first, and kept between calls. Backwards, a queue's last block is its first.
+ */
+static inline int64_t take_block(work_queue *queues, int threads, int own, int backwards, int *queue)
+{
+    for (; *queue < threads; ++*queue) {
+        work_queue *from = &queues[(own + *queue) % threads];
+        const int64_t block = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
+        if (block < from->end) return backwards ? from->begin + from->end - 1 - block : block;
+    }
+    return -1;
+}
+
+/* Blocks for threads to take; without queues, each thread has its own share. */
+typedef struct dealt_blocks {
+    spryi_range_fn run; /* NULL: the blocks are of a loop, which has one of the two bodies */
+    const void *argument;
+    spryi_loop_fn body;
+    spryi_part_fn body_of_part;
+    void *job;
+    int64_t items, grain;
+    int64_t blocks;
+    int threads, backwards;
+    atomic_int empty; /* 1: all queues are */
+    work_queue *queues;
+} dealt_blocks;
+
+static void do_range(const dealt_blocks *d, int64_t begin, int64_t end, int part)
+{
+    if (d->body)
+        d->body(d->job, begin, end);
+    else
+        d->body_of_part(d->job, begin, end, part);
+}
+
+static void do_block(const dealt_blocks *d, int64_t b, int part)
+{
+    if (d->run)
+        d->run(d->argument, b, b + 1);
+    else
+        do_range(d, b * d->grain, b + 1 < d->blocks ? (b + 1) * d->grain : d->items, part);
+}
+
+static void work_off(void *argument, int own)
+{
+    dealt_blocks *d = argument;
+    int queue = 0;
+    if (atomic_load_explicit(&d->empty, memory_order_relaxed)) return;
+    for (int64_t b; (b = take_block(d->queues, d->threads, own, d->backwards, &queue)) >= 0;) do_block(d, b, own);
+    atomic_store_explicit(&d->empty, 1, memory_order_relaxed);
+}
+
+/* More threads than there are queues for. */
+static void work_off_own(void *argument, int own)
+{
+    const dealt_blocks *d = argument;
+    int64_t first = d->blocks * own / d->threads, end = d->blocks * (own + 1) / d->threads;
+    while (first < end) do_block(d, d->backwards ? --end : first++, own);
+}
+
+/* At least two threads, and as many blocks as threads. */
+static void deal(spryi_pool *pool, dealt_blocks *d)
+{
+    if (d->threads > MOST_QUEUES) {
+        call(pool, d->threads, work_off_own, d, d->run != NULL);
+    } else {
+        work_queue queues[MOST_QUEUES];
+        fill_queues(queues, d->threads, d->blocks);
+        d->queues = queues;
+        call(pool, d->threads, work_off, d, d->run != NULL);
+    }
+}
+
+static void run_blocks(spryi_pool *pool, dealt_blocks d)
+{
+    if (d.blocks < d.threads) d.threads = (int)d.blocks;
+    if (pool && d.threads > 1)
+        deal(pool, &d);
+    else if (d.blocks > 0)
+        d.run(d.argument, 0, d.blocks);
+}
+
+void spryi_parallel_blocks(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run, const void *argument)
+{
+    run_blocks(pool, (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads});
+}
+
+void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t blocks, spryi_range_fn run,
+                                     const void *argument)
+{
+    run_blocks(pool,
+               (dealt_blocks){.run = run, .argument = argument, .blocks = blocks, .threads = threads, .backwards = 1});
+}
+
+static void run_loop(const spry_context *context, dealt_blocks d)
+{
+    enum { RANGES = 16, UNIT = 64 }; /* ranges of a thread; items that long automatic ranges are a multiple of */
+    if (d.items <= 0) return;
+    if (d.grain <= 0) {
+        d.grain = d.items / d.threads / RANGES + 1;
+        if (d.grain > UNIT) d.grain = d.grain / UNIT * UNIT;
+    }
+    d.blocks = (d.items - 1) / d.grain + 1;
+    if (d.blocks < d.threads) d.threads = (int)d.blocks;
+    if (d.threads > 1)
+        deal((spryi_pool *)&context->pool, &d);
+    else
+        do_range(&d, 0, d.items, 0);
+}
+
+void spryi_loop(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_loop_fn body, void *job)
+{
+    run_loop(context, (dealt_blocks){.body = body, .job = job, .items = items, .grain = grain, .threads = threads});
+}
+
+void spryi_loop_in_parts(const spry_context *context, int threads, int64_t items, int64_t grain, spryi_part_fn body,
+                         void *job)
+{
+    run_loop(context,
+             (dealt_blocks){.body_of_part = body, .job = job, .items = items, .grain = grain, .threads = threads});
+}

@@ -1,0 +1,49 @@
+/*
+ * What a template is instantiated with, from the row of base/types.h that SPRYI_ROW names: the types SPRY_S (stored),
+ * SPRY_B (an integer of that width), SPRY_V (vectors) and SPRY_C (compute), the tags of the row and of its vectors,
+ * SPRY_IS_F64 and SPRY_IS_MIXED for #if, and how a stored value is read.
+ */
+#pragma once
+
+#include "base/types.h"
+
+#define SPRY_S SPRYI_ROW(SPRYI_ROW_STORED, 0)
+#define SPRY_B SPRYI_ROW(SPRYI_ROW_BITS, 0)
+#define SPRY_V SPRYI_ROW(SPRYI_ROW_VECTOR, 0)
+#define SPRY_C SPRYI_ROW(SPRYI_ROW_COMPUTE, 0)
+#define SPRYI_TYPE_TAG SPRYI_ROW(SPRYI_ROW_TAG, 0)
+#define SPRYI_VECTOR_TAG SPRYI_ROW(SPRYI_ROW_MEMBER, 0)
+#define SPRY_IS_MIXED SPRYI_ROW(SPRYI_ROW_IS_MIXED, 0)
+#define SPRY_IS_F64 SPRYI_ROW(SPRYI_ROW_IS_F64, 0)
+/* A stored value as a number of the compute type, exact; a double as a stored value, rounded once. */
+#define SPRY_VALUE(stored) ((SPRY_C)SPRYI_ROW(SPRYI_ROW_WIDEN, 0)(stored))
+#define SPRY_ROUNDED(wide) SPRYI_ROW(SPRYI_ROW_NARROW, 0)(wide)
+/* A spryi_scalar's number, which is of the vectors' type. */
+#define SPRY_SCALAR(scalar) ((SPRY_C)(scalar).SPRYI_ROW(SPRYI_ROW_MEMBER, 0))
+
+#define SPRYI_ROW_STORED(tag, stored, vector, compute, argument) spryi_##stored
+#define SPRYI_ROW_BITS(tag, stored, vector, compute, argument) spryi_bits_##stored
+#define SPRYI_ROW_VECTOR(tag, stored, vector, compute, argument) spryi_##vector
+#define SPRYI_ROW_COMPUTE(tag, stored, vector, compute, argument) spryi_##compute
+#define SPRYI_ROW_TAG(tag, stored, vector, compute, argument) tag
+#define SPRYI_ROW_NARROW(tag, stored, vector, compute, argument) spryi_narrow_##stored
+#define SPRYI_ROW_WIDEN(tag, stored, vector, compute, argument) spryi_widen_##stored
+#define SPRYI_ROW_MEMBER(tag, stored, vector, compute, argument) vector
+#define SPRYI_ROW_IS_F64(tag, stored, vector, compute, argument) SPRYI_IS_F64_##vector
+#define SPRYI_ROW_IS_MIXED(tag, stored, vector, compute, argument) SPRYI_IS_MIXED_##tag
+#define SPRYI_IS_MIXED_f32 0
+#define SPRYI_IS_MIXED_f64 0
+#define SPRYI_IS_MIXED_f32_f64 1
+#define SPRYI_IS_MIXED_bf16_f32 1
+#define SPRYI_IS_MIXED_f16_f32 1
+#define SPRYI_IS_F64_f32 0
+#define SPRYI_IS_F64_f64 1
+
+/* Functions without SPRY_P exist once for the index pairs 32_32 and 64_32. */
+#define SPRY_FNJ(name) SPRYI_JOIN(SPRYI_JOIN(name, SPRYI_TYPE_TAG), SPRYI_JOIN(SPRYI_COLUMNS, SPRY_J_IS_64))
+#define SPRY_FIRST_J (!SPRY_P_IS_64 || SPRY_J_IS_64)
+#define SPRYI_COLUMNS_0 32_32
+#define SPRYI_COLUMNS_1 64_64
+
+#define SPRYI_JOIN(a, b) SPRYI_JOIN_(a, b)
+#define SPRYI_JOIN_(a, b) a##_##b

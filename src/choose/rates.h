@@ -1,0 +1,74 @@
+/*
+ * Classes of devices: how fast a device does the work of a product, by format. The library has classes of its own; a
+ * context may hold others, which replace those of the same names (spry_context_load_tuning, spry_rates_fit).
+ */
+#pragma once
+
+#include "core/estimate.h"
+
+#include <string.h>
+
+enum { SPRYI_MOST_RATES = 20 };
+
+typedef struct spryi_device_class {
+    const char *name;                /* "h200" */
+    const char *title;               /* "NVIDIA H200" */
+    const char *fitted;              /* to what, and when */
+    const char *driver;              /* "cpu", "cuda" */
+    double cache_bytes;              /* of the last cache; of a CPU what a thread has of it */
+    double most_memory;              /* bytes a us that all threads together read from memory */
+    double copy;                     /* bytes a us of a copy in memory, read and written; 0: not told */
+    double faster_memory;            /* what all rates of memory are multiplied by; 0: 1 */
+    const spryi_format_rates *rates; /* csr's first */
+    int formats;
+} spryi_device_class;
+
+/* Returns the library's class with an index or name; NULL if there is none. */
+const spryi_device_class *spryi_device_class_at(int n);
+const spryi_device_class *spryi_device_class_named(const char *name);
+
+/* 1: of CPUs, whose times are compared as shares of csr's; 0: of GPUs. */
+static inline int spryi_class_is_cpu(const spryi_device_class *c)
+{
+    return strcmp(c->driver, "cpu") == 0;
+}
+
+#define SPRYI_MOST_RATE 1e15 /* that a table may say */
+
+/* A rate by its name in tables. */
+typedef struct spryi_rate_name {
+    const char *name;
+    size_t offset; /* of the number in the struct */
+    double least;  /* that a table may say; 0 stands for "there is no such work" */
+} spryi_rate_name;
+
+extern const spryi_rate_name spryi_rate_names[];  /* of spryi_format_rates; end with a name of NULL */
+extern const spryi_rate_name spryi_class_names[]; /* of spryi_device_class */
+
+static inline double *spryi_rate(void *of, const spryi_rate_name *name)
+{
+    return (double *)((char *)of + name->offset);
+}
+
+/* ---- tables of a context ---- */
+
+/* A class with the memory of its texts and rates. */
+typedef struct spryi_own_class {
+    spryi_device_class c;
+    spryi_format_rates rates[SPRYI_MOST_RATES];
+    char name[32], title[96], fitted[160], driver[16];
+} spryi_own_class;
+
+void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c); /* of at most SPRYI_MOST_RATES formats */
+
+enum { SPRYI_MOST_OWN_CLASSES = 8 };
+
+/*
+ * Adopts classes that were allocated from the context. Each replaces one of its name. Adopts none and returns
+ * SPRY_TOO_LARGE if they are too many. No other thread may use the context meanwhile.
+ */
+spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
+                                        spry_error *err);
+
+/* Returns the class of a name: the context's, else the library's; NULL if there is none. */
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);

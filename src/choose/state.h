@@ -1,0 +1,31 @@
+/* What the choice keeps with a context: loaded tuning tables and measured choices. Created at the first write. */
+#pragma once
+
+#include "base/context.h"
+#include "choose/choices.h"
+#include "choose/rates.h"
+#include "matrix/group_sizes.h"
+
+typedef struct spryi_choose_state {
+    spryi_attached attached;                                   /* first */
+    const spryi_device_class *classes[SPRYI_MOST_OWN_CLASSES]; /* they replace the library's of the same names */
+    int class_count;
+    spryi_group_table groups;
+    spryi_choices choices;
+} spryi_choose_state;
+
+/* Returns the state of a context; NULL if nothing was loaded, measured or remembered. */
+static inline spryi_choose_state *spryi_choose_state_of(const spry_context *context)
+{
+    return (spryi_choose_state *)atomic_load(&context->choose);
+}
+
+/* Returns the state, and creates it if there is none. Thread-safe. */
+spry_status spryi_choose_state_get(spry_context *context, spryi_choose_state **state, spry_error *err);
+
+/* Returns the loaded sizes of CSR-k's groups; NULL if there are none. */
+static inline const spryi_group_table *spryi_loaded_groups(const spry_context *context)
+{
+    const spryi_choose_state *state = spryi_choose_state_of(context);
+    return state ? &state->groups : NULL;
+}

@@ -1,0 +1,82 @@
+/*
+ * Sizes of the groups of CSR-k, in constant time from the mean row length: SRS rows are a super-row, SSRS super-rows a
+ * super-super-row, SSSRS of these the next group.
+ *
+ *     SSRS = [a - b ln d]    SRS = [c - e ln d]    d entries per row; [] rounds to the nearest, halves up
+ *
+ * Lane and Booth 2022 (section 4.1) fitted a, b, c, e to each GPU for GPUSpMV-3, which uses one thread per row.
+ * GPUSpMV-3.5 uses other shapes of blocks, and the adjustments of the case follow. The logarithm passes below zero for
+ * long rows, so both sizes are at least 1, before and after the adjustments.
+ *
+ * The formula for Hopper is Spry's own, of the same form. It loses the least time on an H200 over ten matrices in both
+ * types, compared with the best of 30 pairs of sizes. Instead of adjustments, sizes are multiples of 8 from 8 to 32:
+ * the blocks of both kernels take eight rows at a time.
+ */
+#pragma once
+
+#include "spry/spry.h"
+
+enum {
+    SPRYI_GROUP_SRS = 96,      /* rows, on CPUs: geometric mean of Lane and Booth's best sizes (section 4.2) */
+    SPRYI_GROUP_SSRS = 8,      /* super-rows, on CPUs; the paper prefers csr2 there and gives no constant */
+    SPRYI_GROUP_SSSRS = 8,     /* super-super-rows, likewise */
+    SPRYI_MOST_GROUP = 1 << 15 /* rows or super-rows: kernels count those of a block in 32 bits */
+};
+
+/* Rule for the sizes, in the order of the words of csr3's parameter "tuning" and of spry_ordering_options.tuning. */
+typedef enum spryi_group_rule {
+    SPRYI_GROUPS_CPU = 1,
+    SPRYI_GROUPS_VOLTA,
+    SPRYI_GROUPS_AMPERE,
+    SPRYI_GROUPS_HOPPER,     /* Spry's own */
+    SPRYI_GROUPS_TABLE,      /* formulas of a loaded table */
+    SPRYI_GROUPS_VOLTA_SSRS, /* reads "SRSS" in case 2 of the paper as SSRS instead of SRS */
+    SPRYI_GROUPS_AMPERE_SSRS
+} spryi_group_rule;
+
+/* Lane and Booth's cases of the row length: up to 8, 16, 32 entries, and above. */
+typedef enum spryi_group_case {
+    SPRYI_GROUP_CASE_1 = 1,
+    SPRYI_GROUP_CASE_2,
+    SPRYI_GROUP_CASE_3,
+    SPRYI_GROUP_CASE_4
+} spryi_group_case;
+
+/* Size for a mean row length d: constant - fall * ln d, rounded, times the factor of case 2, 3 or 4. */
+typedef struct spryi_size_formula {
+    double constant, fall, factor[3];
+} spryi_size_formula;
+
+/* Sizes fitted to a machine (spry_context_load_tuning). All zero: none. */
+typedef struct spryi_group_table {
+    int64_t csr2_srs, csr3_srs, csr3_ssrs; /* on CPUs; 0: not fitted */
+    int gpu_major;                         /* compute capability of the formulas; 0: there are none */
+    spryi_size_formula ssrs, srs;
+    int64_t step, most; /* sizes are multiples of step, at most `most`; step 0: any size up to SPRYI_MOST_GROUP */
+} spryi_group_table;
+
+static inline spryi_group_case spryi_group_case_of_length(double length)
+{
+    if (length <= 8) return SPRYI_GROUP_CASE_1;
+    if (length <= 16) return SPRYI_GROUP_CASE_2;
+    return length <= 32 ? SPRYI_GROUP_CASE_3 : SPRYI_GROUP_CASE_4;
+}
+
+/* Returns the case of the mean row length. */
+static inline spryi_group_case spryi_group_case_of(int64_t rows, int64_t nnz)
+{
+    return spryi_group_case_of_length(rows > 0 ? (double)nnz / (double)rows : 0);
+}
+
+/* Sizes of groups, from 1 to SPRYI_MOST_GROUP. */
+typedef struct spryi_group_sizes {
+    int64_t srs, ssrs;
+} spryi_group_sizes;
+
+/*
+ * Returns the sizes of csr<k> by a rule. table holds the loaded sizes; NULL means none. SPRYI_GROUPS_TABLE needs a
+ * table with formulas. With k = 2 on a CPU, ssrs is 0. A matrix without entries counts as one with a mean row length
+ * of 1.
+ */
+spryi_group_sizes spryi_find_group_sizes(spryi_group_rule rule, int k, spryi_group_case which, int64_t rows,
+                                         int64_t nnz, const spryi_group_table *table);

@@ -1,0 +1,196 @@
+#pragma once
+
+#include "base/element.h"
+#include "core/device.h"
+
+#ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#endif
+
+/* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
+typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
+
+/*
+ * Reference counted: a plan that borrows arrays of an owned matrix keeps it alive.
+ * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
+ */
+#ifndef __cplusplus
+/* The storage of a format, whose arrays lie in a container: it stands for CSR, which is made when it is asked for. */
+typedef struct spryi_stored {
+    const struct spryi_format *format;
+    void *storage;         /* the format's struct; its arrays are the matrix's mapping or block */
+    int64_t parameters[8]; /* SPRYI_PARAMETERS of the format, as resolved; 0: none, or not known */
+    char text[64];         /* the same as text */
+    pthread_mutex_t making;
+    spry_matrix *csr; /* NULL: nobody has asked yet */
+} spryi_stored;
+
+/* Where a matrix was read from, and what that said of itself: spry_matrix_get_source. All zero: from nowhere. */
+typedef struct spryi_source {
+    const char *kind; /* constants, NULL: none */
+    const char *field, *symmetry;
+    char layout[96];
+    const char *packing;         /* spryi_packing_name; NULL: none */
+    int64_t rows, cols, entries; /* -1: not told */
+    spry_known by_row, by_column, duplicates;
+} spryi_source;
+
+struct spry_matrix {
+    spry_context *context;
+    _Atomic int references;
+    spry_arrays a;
+    spryi_field field;
+    int index_base;            /* 0 or 1: messages count from it, arrays from 0 */
+    bool symmetry_holds;       /* a.symmetry is true, and stays true: nobody else can write the values */
+    void *owned[4];            /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
+    spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
+    void *mapping;             /* of the file that holds the arrays, or NULL */
+    size_t mapping_bytes;
+    spryi_stored *stored; /* NULL: a's arrays are the matrix; else they are NULL, and a tells sizes and types */
+    spryi_source source;
+    spryi_row_look look; /* of arrays on a device, once `looked` is 1 */
+    _Atomic int looked;  /* 2: a thread is writing it */
+};
+#endif
+
+/*
+ * Takes over arrays made with spryi_allocate, or on a->device by the plug-in (also on failure: they are released
+ * then). a->ownership is set to SPRY_COPY. a must be sound; nothing is checked again.
+ */
+spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
+                               spry_error *err);
+
+/* Returns the sizes and types of CSR without arrays. */
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type);
+
+/*
+ * Arrays of CSR of *a's rows, nnz and types, to be filled in and adopted (spryi_matrix_adopt); none after a failure.
+ * What is not adopted is released, and NULL then.
+ */
+spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
+void spryi_release_csr(spry_context *context, spry_arrays *a);
+
+/* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
+spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
+                                spry_error *err);
+
+/* A matrix of A's structure, which it keeps alive, with the caller's values where A's are. */
+spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
+
+/* A's entries without their values, in A's arrays, which it keeps alive. */
+spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
+
+/*
+ * An array of the device's, copied to host memory: *array becomes the host's, or NULL, also on failure; the caller
+ * releases it. It is there when the device's default stream has been waited for.
+ */
+spry_status spryi_fetch_array(const spryi_device *device, const void **array, int64_t count, size_t size,
+                              spry_error *err);
+
+/* Looks at the rows of a matrix on a device, which is kept: a later look that checks nothing need not be made. */
+spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err);
+
+/*
+ * Converts A, CSR in host memory, to CSC of the same types, which owns its arrays. Entries of a column are in the order
+ * of their rows; entries at one position keep the stored order. The arrays do not depend on the number of threads.
+ */
+spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err);
+
+/* Returns A^T as CSR of the same types. A is in host memory, of any layout. The arrays of CSC are shared. */
+spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
+
+/* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
+spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, const spry_matrix *A, spry_error *err);
+
+/* A^T, where A is CSR or CSC: the same arrays as CSC or CSR, which it keeps alive. */
+spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err);
+
+#ifndef __cplusplus
+/*
+ * matrix_entries.c: the matrix whose arrays are all entries, retained: A itself where its arrays are that. Of a
+ * container's storage the CSR, which A keeps once it is made; of one triangle CSR of both, sorted by column, made anew
+ * in each call, since values may have changed. Every public function that reads arrays goes through it once.
+ */
+spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
+
+/* A matrix of a copy of *stored, whose format, storage, parameters and text are set, and which it owns on success. */
+spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
+                                    spry_symmetry symmetry, spryi_field field, spry_error *err);
+void spryi_stored_release(spry_context *context, spryi_stored *stored);
+
+/* SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, lies in the other. */
+spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
+#endif
+
+#ifndef __cplusplus
+/* ---- matrix_symmetry.c ---- */
+
+/* How an entry a_ij is compared with its mirror image a_ji. Entries at one position count as their sum. */
+typedef struct spryi_symmetry_test {
+    bool skew;        /* the image is -a_ji */
+    bool positions;   /* an entry without an image differs; otherwise the missing image counts as 0 */
+    bool finite;      /* Inf and NaN differ from everything; otherwise NaN is the image of NaN */
+    double tolerance; /* allowed difference, relative to max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) */
+} spryi_symmetry_test;
+
+/* An entry that differs from its image. The row is -1 if there is none. */
+typedef struct spryi_unequal {
+    int64_t row, column;
+    double value, mirrored; /* a_ij and a_ji */
+    bool stored;            /* a_ji is stored */
+} spryi_unequal;
+
+/* Finds the first entry by rows that differs from its image. A is square and in host memory. */
+spry_status spryi_find_unequal(spryi_unequal *found, const spry_matrix *A, const spryi_symmetry_test *how,
+                               spry_error *err);
+
+/* Finds the first entry that contradicts the claim of symmetry. Takes constant time if the claim is known to hold. */
+spry_status spryi_find_false_claim(spryi_unequal *found, const spry_matrix *A, spry_error *err);
+
+/* Returns SPRY_INVALID_MATRIX if the claim of symmetry does not hold. */
+spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
+#endif
+
+spry_matrix *spryi_matrix_retain(const spry_matrix *A);
+void spryi_matrix_release(spry_matrix *A);
+
+/* Row, column or entry i in A's base, as messages show it, followed by "(counted from %d)" with A->index_base. */
+#ifndef __cplusplus
+static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
+{
+    return (long long)(i + A->index_base);
+}
+#endif
+
+/* Of tables that SPRYI_TABLE fills, the instance for the types of *a; a pattern's values are of any. */
+#define SPRYI_INSTANCE(table, a)                                                                                       \
+    (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_stored_row((a)->value_type)]                                   \
+           [spryi_index_pair((a)->offset_type, (a)->index_type)]
+
+/* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */
+int64_t spryi_major_of(const spry_arrays *a, int64_t k);
+
+/*
+ * SPRY_INVALID_ARGUMENT where what the caller asks for is no type, "WHO: value_type is 9, expected ...". `least` is
+ * SPRY_TYPE_DEFAULT where that may be asked for, else SPRY_F32.
+ */
+spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err);
+spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err);
+
+/* The arrays that hold a matrix. A layout that lacks one has 0 bytes of it. */
+enum { SPRYI_VALUES, SPRYI_INDICES, SPRYI_ROW_INDICES, SPRYI_OFFSETS, SPRYI_ARRAYS };
+typedef struct spryi_array {
+    const void *data;
+    int64_t bytes;
+} spryi_array;
+void spryi_list_arrays(spryi_array list[SPRYI_ARRAYS], const spry_arrays *a);
+
+/* Returns the bytes of the arrays that hold A. */
+int64_t spryi_arrays_bytes(const spry_arrays *a);
+
+/* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
+spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
+                                   int64_t cols, int64_t nnz, spry_error *err);

@@ -1,0 +1,525 @@
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/device.h"
+#include "matrix/assemble.h"
+#include "spry/tools.h"
+
+#include <math.h>
+
+/*
+ * Offsets first: entries are looked at only where offsets that rise from 0 to nnz lead, so arrays full of
+ * garbage are never left. Threads tally what they find and the tallies are joined: counts add up, and the
+ * first of each kind is the one with the smallest entry, whoever found it.
+ */
+
+static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
+
+typedef struct finding {
+    int64_t count, first, major, value;
+} finding;
+
+typedef struct tally {
+    finding out_of_range, unsorted, duplicate, not_finite;
+    int first_is_row; /* COO: the first index out of range is a row */
+} tally;
+
+static void note(finding *f, int64_t k, int64_t major, int64_t value)
+{
+    if (f->count++ == 0 || k < f->first) {
+        f->first = k;
+        f->major = major;
+        f->value = value;
+    }
+}
+
+static void join(finding *to, const finding *from)
+{
+    const int64_t count = to->count + from->count;
+    if (to->count == 0 || (from->count > 0 && from->first < to->first)) *to = *from;
+    to->count = count;
+}
+
+static void join_tally(tally *to, const tally *from)
+{
+    pthread_mutex_lock(&joining);
+    if (from->out_of_range.count > 0 &&
+        (to->out_of_range.count == 0 || from->out_of_range.first < to->out_of_range.first))
+        to->first_is_row = from->first_is_row;
+    join(&to->out_of_range, &from->out_of_range);
+    join(&to->unsorted, &from->unsorted);
+    join(&to->duplicate, &from->duplicate);
+    join(&to->not_finite, &from->not_finite);
+    pthread_mutex_unlock(&joining);
+}
+
+typedef struct check_job {
+    const spry_arrays *a;
+    finding *falling; /* of offsets */
+    tally *t;
+} check_job;
+
+static int64_t majors_of(const spry_arrays *a)
+{
+    return a->layout == SPRY_CSC ? a->cols : a->rows;
+}
+static int64_t minors_of(const spry_arrays *a)
+{
+    return a->layout == SPRY_CSC ? a->rows : a->cols;
+}
+/* ---- offsets --------------------------------------------------------------------------------- */
+
+static void check_some_offsets(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    const spry_arrays a = *j->a; /* a copy that no store can change, here and below */
+    finding mine = {0};
+    for (int64_t i = begin; i < end; i++) {
+        int64_t next = spryi_offset_of(&a, i + 1);
+        if (next < spryi_offset_of(&a, i) || next > a.nnz) note(&mine, i, i, next);
+    }
+    pthread_mutex_lock(&joining);
+    join(j->falling, &mine);
+    pthread_mutex_unlock(&joining);
+}
+
+static void check_offsets(const spry_context *context, const spry_arrays *a, finding *falling, int64_t *bad_ends,
+                          int threads)
+{
+    int64_t majors = majors_of(a);
+    *bad_ends = (spryi_offset_of(a, 0) != 0) + (spryi_offset_of(a, majors) != a->nnz);
+    spryi_loop(context, threads, majors, 0, check_some_offsets, &(check_job){.a = a, .falling = falling});
+}
+
+/* Where major i's entries end and, in *first, begin; nothing where the offsets are no range of entries. */
+static int64_t range_of(const spry_arrays *a, int64_t i, int64_t *first)
+{
+    int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
+    int valid = begin >= 0 && begin <= end && end <= a->nnz;
+    *first = valid ? begin : 0;
+    return valid ? end : 0;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static void check_entries(const spry_arrays *a, int64_t major, int64_t first, int64_t last, tally *t)
+{
+    int64_t minors = minors_of(a);
+    for (int64_t k = first; k < last; k++) {
+        int64_t j = spryi_minor_of(a, k);
+        if (j < 0 || j >= minors) note(&t->out_of_range, k, major, j);
+        if (k > first && j < spryi_minor_of(a, k - 1)) note(&t->unsorted, k, major, j);
+    }
+}
+
+static void check_majors(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    const spry_arrays a = *j->a;
+    tally mine = {0};
+    for (int64_t i = begin; i < end; i++)
+        check_entries(&a, i, spryi_offset_of(&a, i), spryi_offset_of(&a, i + 1), &mine);
+    join_tally(j->t, &mine);
+}
+
+static void check_compressed(const spry_context *context, const spry_arrays *a, int offsets_sound, tally *t,
+                             int threads)
+{
+    int64_t majors = majors_of(a);
+    if (!offsets_sound) {
+        /* Ranges may overlap. None is entered twice, or many of them could cost far more than the entries. */
+        int64_t reached = 0;
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t first, last = range_of(a, i, &first);
+            if (last > first && first >= reached) {
+                check_entries(a, i, first, last, t);
+                reached = last;
+            }
+        }
+        return;
+    }
+    spryi_loop(context, threads, majors, 1024, check_majors, &(check_job){.a = a, .t = t});
+}
+
+static void check_triples(void *job, int64_t begin, int64_t end)
+{
+    const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
+    tally mine = {0};
+    for (int64_t k = begin; k < end; k++) { /* from low to high: first_is_row depends on it */
+        int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
+        if (i < 0 || i >= a->rows) {
+            if (mine.out_of_range.count == 0) mine.first_is_row = 1;
+            note(&mine.out_of_range, k, i, i);
+        }
+        if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
+        if (k > 0 && (i < spryi_row_of(a, k - 1) || (i == spryi_row_of(a, k - 1) && j < spryi_minor_of(a, k - 1))))
+            note(&mine.unsorted, k, i, j);
+    }
+    join_tally(((const check_job *)job)->t, &mine);
+}
+
+static void check_coo(const spry_context *context, const spry_arrays *a, tally *t, int threads)
+{
+    spryi_loop(context, threads, a->nnz, 0, check_triples, &(check_job){.a = a, .t = t});
+}
+
+/* The major of entry k, -1 if faulty offsets give it to none. */
+static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
+{
+    if (a->layout == SPRY_COO) return spryi_row_of(a, k);
+    if (offsets_sound) return spryi_major_of(a, k);
+    for (int64_t i = 0; i < majors_of(a); i++) {
+        int64_t first, last = range_of(a, i, &first);
+        if (k >= first && k < last) return i;
+    }
+    return -1;
+}
+
+static void check_some_values(void *job, int64_t begin, int64_t end)
+{
+    const check_job *j = job;
+    const spry_arrays a = *j->a;
+    tally mine = {0};
+    for (int64_t k = begin; k < end; k++)
+        if (!isfinite(spryi_value_of(&a, k))) note(&mine.not_finite, k, -1, 0);
+    join_tally(j->t, &mine);
+}
+
+static void check_values(const spry_context *context, const spry_arrays *a, int offsets_sound, tally *t, int threads)
+{
+    if (a->value_type == SPRY_PATTERN) return;
+    spryi_loop(context, threads, a->nnz, 0, check_some_values, &(check_job){.a = a, .t = t});
+    if (t->not_finite.count > 0) t->not_finite.major = major_of(a, t->not_finite.first, offsets_sound);
+}
+
+/* ---- duplicates ------------------------------------------------------------------------------ */
+
+/* Copies of the entries in range, with their numbers, to be put in order. */
+typedef struct numbered {
+    int64_t *major, *minor, count;
+    double *number; /* exact up to 2^53, more entries than any memory holds */
+} numbered;
+
+static void number_entries(const spry_arrays *a, numbered *to, int64_t major, int64_t first, int64_t last)
+{
+    int64_t majors = majors_of(a), minors = minors_of(a);
+    for (int64_t k = first; k < last; k++) {
+        int64_t i = a->layout == SPRY_COO ? spryi_row_of(a, k) : major, j = spryi_minor_of(a, k);
+        if (i < 0 || i >= majors || j < 0 || j >= minors) continue;
+        to->major[to->count] = i;
+        to->minor[to->count] = j;
+        to->number[to->count++] = (double)k;
+    }
+}
+
+/* Out of order: entries are grouped, which keeps the stored order of those at one position. O(nnz + majors) memory. */
+static spry_status check_duplicates(spry_context *context, const spry_arrays *a, tally *t, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    numbered list = {0};
+    spryi_compressed grouped = {0};
+    SPRYI_TRY(SPRYI_NEW(context, &list.major, a->nnz, "workspace of checking", err));
+    SPRYI_TRY(SPRYI_NEW(context, &list.minor, a->nnz, "workspace of checking", err));
+    SPRYI_TRY(SPRYI_NEW(context, &list.number, a->nnz, "workspace of checking", err));
+    if (a->layout == SPRY_COO) number_entries(a, &list, 0, 0, a->nnz);
+    int64_t reached = 0;
+    for (int64_t i = 0; i < majors_of(a) && a->layout != SPRY_COO; i++) {
+        int64_t first, last = range_of(a, i, &first);
+        if (last <= first || first < reached) continue;
+        number_entries(a, &list, i, first, last);
+        reached = last;
+    }
+    spryi_entries entries = {.majors = majors_of(a),
+                             .minors = minors_of(a),
+                             .nnz = list.count,
+                             .index_type = SPRY_I64,
+                             .value_type = SPRY_F64,
+                             .major = list.major,
+                             .minor = list.minor,
+                             .values = list.number};
+    SPRYI_TRY(spryi_group(context, &grouped, &entries, a->index_type, err));
+    for (int64_t i = 0; i < grouped.majors; i++)
+        for (int64_t k = grouped.offsets[i] + 1; k < grouped.offsets[i + 1]; k++) {
+            int64_t j = spryi_index_at(grouped.indices, grouped.index_type, k);
+            if (j == spryi_index_at(grouped.indices, grouped.index_type, k - 1))
+                note(&t->duplicate, (int64_t)((const double *)grouped.values)[k], i, j);
+        }
+done:
+    spryi_release(context, list.major);
+    spryi_release(context, list.minor);
+    spryi_release(context, list.number);
+    spryi_compressed_clear(context, &grouped);
+    return status;
+}
+
+static void count_some_neighbours(void *job, int64_t begin, int64_t end)
+{
+    const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
+    const int coo = a->layout == SPRY_COO;
+    tally mine = {0};
+    for (int64_t i = begin; i < end; i++) {
+        int64_t last = coo ? a->nnz : spryi_offset_of(a, i + 1);
+        for (int64_t k = (coo ? 0 : spryi_offset_of(a, i)) + 1; k < last; k++)
+            if (spryi_minor_of(a, k) == spryi_minor_of(a, k - 1) &&
+                (!coo || spryi_row_of(a, k) == spryi_row_of(a, k - 1)))
+                note(&mine.duplicate, k, coo ? spryi_row_of(a, k) : i, spryi_minor_of(a, k));
+    }
+    join_tally(((const check_job *)job)->t, &mine);
+}
+
+/* In order, entries of one position follow each other: no memory is needed. */
+static void count_neighbours(const spry_context *context, const spry_arrays *a, tally *t, int threads)
+{
+    const int64_t majors = a->layout == SPRY_COO ? 1 : majors_of(a);
+    spryi_loop(context, threads, majors, 1024, count_some_neighbours, &(check_job){.a = a, .t = t});
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+/* Offsets are shown as the caller's array has them: they count from `base`. */
+static spry_status fail_offsets(const spry_arrays *a, const finding *falling, int base, spry_error *err)
+{
+    int64_t first = spryi_offset_of(a, 0), majors = majors_of(a), last = spryi_offset_of(a, majors);
+    if (first != 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected %d",
+                                (long long)(first + base), base);
+    if (falling->count > 0) {
+        int64_t i = falling->first, before = spryi_offset_of(a, i), after = spryi_offset_of(a, i + 1);
+        if (after < before)
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, before,
+                                    "offsets[%lld] = %lld is smaller than offsets[%lld] = %lld", (long long)(i + 1),
+                                    (long long)(after + base), (long long)i, (long long)(before + base));
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, a->nnz,
+                                "offsets[%lld] = %lld is past nnz%s = %lld", (long long)(i + 1),
+                                (long long)(after + base), base ? " + 1" : "", (long long)(a->nnz + base));
+    }
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
+                            "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)majors, (long long)(last + base),
+                            base ? " + 1" : "", (long long)(a->nnz + base));
+}
+
+static spry_status fail_range(const spry_arrays *a, const tally *t, int base, spry_error *err)
+{
+    const finding *f = &t->out_of_range;
+    if (t->first_is_row)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "row_indices", f->value, a->rows - 1,
+                                "row %lld of entry %lld is outside %d..%lld (counted from %d)",
+                                (long long)f->value + base, (long long)(f->first + base), base,
+                                (long long)(a->rows - 1 + base), base);
+    int csc = a->layout == SPRY_CSC;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", f->value, minors_of(a) - 1,
+                            "%s %lld of entry %lld (%s %lld) is outside %d..%lld (counted from %d)",
+                            csc ? "row" : "column", (long long)f->value + base, (long long)(f->first + base),
+                            csc ? "column" : "row", (long long)(f->major + base), base,
+                            (long long)(minors_of(a) - 1 + base), base);
+}
+
+static void fill_report(spry_matrix_report *report, const finding *falling, int64_t bad_ends, const tally *t)
+{
+    *report = SPRY_INIT(spry_matrix_report);
+    report->bad_ends = bad_ends;
+    report->falling_offsets = falling->count;
+    report->first_falling = falling->count ? falling->first : -1;
+    report->out_of_range = t->out_of_range.count;
+    report->first_out_of_range = t->out_of_range.count ? t->out_of_range.first : -1;
+    report->first_out_of_range_major = t->out_of_range.count ? t->out_of_range.major : -1;
+    report->first_out_of_range_value = t->out_of_range.count ? t->out_of_range.value : -1;
+    report->unsorted = t->unsorted.count;
+    report->first_unsorted = t->unsorted.count ? t->unsorted.first : -1;
+    report->first_unsorted_major = t->unsorted.count ? t->unsorted.major : -1;
+    report->duplicates = t->duplicate.count;
+    report->first_duplicate = t->duplicate.count ? t->duplicate.first : -1;
+    report->first_duplicate_major = t->duplicate.count ? t->duplicate.major : -1;
+    report->not_finite = t->not_finite.count;
+    report->first_not_finite = t->not_finite.count ? t->not_finite.first : -1;
+    report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
+}
+
+/* One triangle tells the other, but not that the diagonal of a skew-symmetric matrix is zero. */
+static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    SPRYI_OK_OR_RETURN(spryi_check_triangle(A->context, a, A->index_base, err));
+    if (a->symmetry == SPRY_SYMMETRIC) return SPRY_OK;
+    spry_matrix *both;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &both, err));
+    spry_status status = spryi_check_symmetry(both, err);
+    spryi_matrix_release(both);
+    return status;
+}
+
+/* Claims of the caller that the entries deny. */
+static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
+{
+    if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "sorted", t->unsorted.first, 0,
+                                "the matrix was said to be sorted, but entry %lld (counted from %d) is smaller than "
+                                "the one "
+                                "before it",
+                                spryi_in_base(A, t->unsorted.first), A->index_base);
+    if (A->a.unique == SPRY_KNOWN_YES && t->duplicate.count > 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "unique", t->duplicate.first, 0,
+                                "the matrix was said to have no duplicates, but entry %lld (counted from %d) repeats a "
+                                "position",
+                                spryi_in_base(A, t->duplicate.first), A->index_base);
+    return A->a.triangle == SPRY_ALL_ENTRIES ? spryi_check_symmetry(A, err) : check_one_triangle(A, err);
+}
+
+/* What was learned of a container's CSR when it was made is learned again, for the report. */
+static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
+{
+    spry_matrix *csr;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &csr, err));
+    spry_status status = spry_matrix_check(csr, report, err);
+    spryi_matrix_release(csr);
+    return status;
+}
+
+spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    spry_status status = SPRYI_CHECK_OUTPUT(report, err);
+    if (status != SPRY_OK) return status;
+    if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
+    if (A->stored) return check_stored(A, report, err);
+
+    const spry_arrays *a = &A->a;
+    int threads = spryi_threads(A->context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
+    finding falling = {0};
+    int64_t bad_ends = 0;
+    tally t = {0};
+    if (!coo) check_offsets(A->context, a, &falling, &bad_ends, threads);
+    int offsets_sound = falling.count == 0 && bad_ends == 0;
+    if (coo)
+        check_coo(A->context, a, &t, threads);
+    else
+        check_compressed(A->context, a, offsets_sound, &t, threads);
+    check_values(A->context, a, offsets_sound, &t, threads);
+
+    if (t.unsorted.count == 0 && offsets_sound && t.out_of_range.count == 0)
+        count_neighbours(A->context, a, &t, threads);
+    else
+        status = check_duplicates(A->context, a, &t, err);
+    if (status != SPRY_OK) return status;
+
+    spry_matrix_report found = SPRY_INIT(spry_matrix_report);
+    fill_report(&found, &falling, bad_ends, &t);
+    if (report) SPRYI_GIVE(report, &found);
+    if (!offsets_sound) return fail_offsets(a, &falling, A->index_base, err);
+    if (t.out_of_range.count > 0) return fail_range(a, &t, A->index_base, err);
+    SPRYI_OK_OR_RETURN(check_claims(A, &t, err));
+    A->symmetry_holds = A->owned[3] || A->mapping || a->value_type == SPRY_PATTERN;
+    A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+    A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+    return SPRY_OK;
+}
+
+/* ---- structure alone ----------------------------------------------------------------------------------- */
+
+typedef struct range_job {
+    const void *indices;
+    spry_index_type type;
+    int64_t bound;
+    atomic_int bad;
+} range_job;
+
+/* Negative indices are large without their sign. */
+static void find_bad_indices(void *job, int64_t begin, int64_t end)
+{
+    range_job *j = job;
+    const int32_t *narrow = j->indices;
+    const int64_t *wide = j->indices;
+    const uint32_t most = j->bound > INT32_MAX ? (uint32_t)INT32_MAX + 1 : (uint32_t)j->bound;
+    const uint64_t most_wide = (uint64_t)j->bound;
+    int bad = 0;
+    if (j->type == SPRY_I32)
+        for (int64_t k = begin; k < end; k++) bad |= (uint32_t)narrow[k] >= most;
+    else
+        for (int64_t k = begin; k < end; k++) bad |= (uint64_t)wide[k] >= most_wide;
+    if (bad) atomic_store(&j->bad, 1);
+}
+
+/* 1: all of `count` indices are within 0 .. bound - 1. */
+static int in_range(const spry_context *context, const void *indices, spry_index_type type, int64_t count,
+                    int64_t bound, int threads)
+{
+    range_job j = {.indices = indices, .type = type, .bound = bound};
+    spryi_loop(context, threads, count, 0, find_bad_indices, &j);
+    return !j.bad;
+}
+
+/* Arrays in host memory. What is wrong is looked for by the passes of spry_matrix_check. */
+static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
+{
+    const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
+    finding falling = {0};
+    int64_t bad_ends = 0;
+    tally t = {0};
+    if (!coo) check_offsets(context, a, &falling, &bad_ends, threads);
+    if (falling.count > 0 || bad_ends > 0) return fail_offsets(a, &falling, base, err);
+    const int sound = in_range(context, a->indices, a->index_type, a->nnz, minors_of(a), threads) &&
+                      (!coo || in_range(context, a->row_indices, a->index_type, a->nnz, a->rows, threads));
+    if (!sound) {
+        if (coo)
+            check_coo(context, a, &t, threads);
+        else
+            check_compressed(context, a, 1, &t, threads);
+        return fail_range(a, &t, base, err);
+    }
+    return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
+}
+
+/* A copy of an array of a device in host memory. */
+static spry_status fetch(const spryi_device *device, void **host, const void *array, int64_t count, size_t size,
+                         spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_allocate(device->context, host, count, size, "host copy of the matrix", err));
+    return device->ops->copy(device, *host, array, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
+}
+
+spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err)
+{
+    const spryi_device *device = A->context->device_at(A->context, A->a.device);
+    spry_matrix *kept = (spry_matrix *)A; /* as all matrices are made: it notes what it is, and does not change */
+    int none = 0;
+    if (!checked && atomic_load(&kept->looked) == 1) {
+        *look = A->look;
+        return SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(device->ops->look_at_rows(device, look, &A->a, checked, err));
+    if (!look->sound || !atomic_compare_exchange_strong(&kept->looked, &none, 2)) return SPRY_OK;
+    kept->look = *look;
+    atomic_store(&kept->looked, 1);
+    return SPRY_OK;
+}
+
+/*
+ * CSR, as all in device memory is. The device says whether all is well; of what is not, a copy on the host tells where.
+ */
+static spry_status check_on_device(const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    void *offsets = NULL, *indices = NULL;
+    spry_arrays a = A->a;
+    const spryi_device *device = A->context->device_at(A->context, a.device);
+    spryi_row_look look;
+    SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 1, err));
+    if (look.sound) return SPRY_OK;
+    SPRYI_TRY(fetch(device, &offsets, a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
+    SPRYI_TRY(fetch(device, &indices, a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
+    SPRYI_TRY(device->ops->synchronize(device, NULL, err));
+    a.offsets = offsets;
+    a.indices = indices;
+    status = check_structure(A->context, &a, A->index_base, err);
+done:
+    spryi_release(A->context, offsets);
+    spryi_release(A->context, indices);
+    return status;
+}
+
+spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    if (A->stored) return SPRY_OK; /* the reader has looked */
+    return A->a.device > 0 ? check_on_device(A, err) : check_structure(A->context, &A->a, A->index_base, err);
+}

@@ -1,0 +1,249 @@
+/* spry_matrix_convert: the matrix in another layout, with other types, sorted, duplicates summed if wanted. */
+#include "base/context.h"
+#include "base/element.h"
+#include "base/error.h"
+#include "base/float_env.h"
+#include "base/memory.h"
+#include "matrix/assemble.h"
+#include "spry/tools.h"
+
+#include <math.h>
+
+static spry_status check_types(const spry_convert_options *o, spry_error *err)
+{
+    if (o->layout < SPRY_LAYOUT_DEFAULT || o->layout > SPRY_CSC)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", o->layout, SPRY_CSC,
+                                "convert: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)o->layout);
+    SPRYI_OK_OR_RETURN(spryi_check_value_type("convert", o->value_type, SPRY_TYPE_DEFAULT, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("convert", "offset_type", o->offset_type, err));
+    return spryi_check_index_type("convert", "index_type", o->index_type, err);
+}
+
+/* Fills in the defaults of *o, whose types are some, and checks that they hold A's sizes. */
+static spry_status resolve_options(spry_convert_options *o, const spry_arrays *A, spry_error *err)
+{
+    if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
+    if (o->value_type == SPRY_TYPE_DEFAULT) o->value_type = A->value_type;
+    if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->index_type;
+    if (o->layout == SPRY_COO) {
+        o->offset_type = SPRY_I64; /* it has none: nothing to refuse */
+    } else if (o->offset_type == SPRY_INDEX_DEFAULT && A->layout != SPRY_COO && o->index_type == SPRY_I32) {
+        o->offset_type = A->offset_type;
+    }
+    return spryi_pick_index_types(&o->offset_type, &o->index_type, A->rows, A->cols, A->nnz, err);
+}
+
+/* The field to write into a file: what A's was, unless the values no longer fit it. */
+static spryi_field field_of(const spry_matrix *A, spry_type value_type, int merged)
+{
+    if (value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
+    if (A->field == SPRYI_FIELD_PATTERN && merged) return SPRYI_INTEGER; /* values 2, 3, ... */
+    return A->field;
+}
+
+/* ---- rounding ---------------------------------------------------------------------------------------- */
+
+/* What rounding of entries of some majors came to; entries are numbered as they are stored. */
+typedef struct rounded {
+    int64_t count, overflowed, vanished;
+    double largest;
+    int64_t largest_at, overflowed_at; /* -1: none */
+} rounded;
+
+static const rounded nothing = {.largest_at = -1, .overflowed_at = -1};
+
+/* Entry k, whose value was `before`, has been stored as `after`. */
+static inline void count_rounding(rounded *r, int64_t k, double before, double after)
+{
+    if (before == after || before != before) return;
+    const int overflows = isinf(after);
+    const double change = fabs((after - before) / before);
+    r->count++;
+    r->vanished += after == 0;
+    if (overflows && r->overflowed++ == 0) r->overflowed_at = k;
+    if (!overflows && change > r->largest) {
+        r->largest = change;
+        r->largest_at = k;
+    }
+}
+
+/* Adds what entries behind those of *r came to. */
+static void add_rounding(rounded *r, const rounded *behind)
+{
+    if (r->overflowed == 0) r->overflowed_at = behind->overflowed_at;
+    if (behind->largest > r->largest) r->largest_at = behind->largest_at;
+    r->largest = fmax(r->largest, behind->largest);
+    r->count += behind->count;
+    r->overflowed += behind->overflowed;
+    r->vanished += behind->vanished;
+}
+
+typedef struct round_job {
+    const spryi_compressed *a;
+    void *values;
+    spry_type value_type;
+    rounded *parts;
+} round_job;
+
+enum { ROUNDED_TOGETHER = 1 << 14 };
+
+static void round_blocks(void *job, int64_t begin, int64_t end)
+{
+    SPRYI_DEFAULT_FLOATS;
+    const round_job *j = job;
+    for (int64_t b = begin; b < end; b++) {
+        j->parts[b] = nothing;
+        for (int64_t k = b * ROUNDED_TOGETHER; k < (b + 1) * ROUNDED_TOGETHER && k < j->a->nnz; k++) {
+            const double before = ((const double *)j->a->values)[k];
+            spryi_set_value(j->values, j->value_type, k, before);
+            count_rounding(&j->parts[b], k, before, spryi_value_at(j->values, j->value_type, k));
+        }
+    }
+}
+
+/* a's values, which are f64, become value_type. */
+static spry_status round_values(spry_context *context, spryi_compressed *a, spry_type value_type, rounded *told,
+                                spry_error *err)
+{
+    const int64_t blocks = (a->nnz + ROUNDED_TOGETHER - 1) / ROUNDED_TOGETHER;
+    rounded *parts = NULL;
+    void *values = NULL;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &parts, blocks, "rounding", err));
+    SPRYI_TRY(spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err));
+    spryi_loop(context, spryi_threads(context, a->nnz), blocks, 1, round_blocks,
+               &(round_job){a, values, value_type, parts});
+    *told = nothing;
+    for (int64_t b = 0; b < blocks; b++) add_rounding(told, &parts[b]);
+    spryi_release(context, a->values);
+    a->values = values;
+    a->value_type = value_type;
+    values = NULL;
+done:
+    spryi_release(context, parts);
+    spryi_release(context, values);
+    return status;
+}
+
+/* Row and column of entry k of B, -1 for k = -1. */
+static void place_of(const spry_arrays *B, int64_t k, int64_t *row, int64_t *col)
+{
+    *row = *col = -1;
+    if (k < 0) return;
+    const int64_t minor = spryi_minor_of(B, k);
+    const int64_t major = B->layout == SPRY_COO ? spryi_row_of(B, k) : spryi_major_of(B, k);
+    *row = B->layout == SPRY_CSC ? minor : major;
+    *col = B->layout == SPRY_CSC ? major : minor;
+}
+
+static void tell_rounding(spry_rounding *rounding, const rounded *r, const spry_arrays *B)
+{
+    spry_rounding told = {.struct_size = sizeof told,
+                          .rounded = r->count,
+                          .overflowed = r->overflowed,
+                          .vanished = r->vanished,
+                          .largest = r->largest};
+    place_of(B, r->largest_at, &told.largest_row, &told.largest_col);
+    place_of(B, r->overflowed_at, &told.overflowed_row, &told.overflowed_col);
+    SPRYI_GIVE(rounding, &told);
+}
+
+spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                const spry_convert_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_status status = SPRY_OK;
+    spryi_compressed a = {0};
+    spry_matrix *entries = NULL;
+    int64_t duplicates = 0;
+    rounded told = nothing;
+    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
+    SPRYI_TRY(check_types(&o, err));
+    if (o.rounding) SPRYI_TRY(SPRYI_CHECK_OUTPUT(o.rounding, err));
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    SPRYI_TRY(resolve_options(&o, &A->a, err));
+    SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
+    const int is_told = o.rounding && o.value_type != SPRY_PATTERN;
+    SPRYI_TRY(spryi_merge(context, &a, is_told ? SPRY_F64 : o.value_type,
+                          o.keep_duplicates ? SPRYI_KEEP_ALL : SPRYI_SUM_ALL, &duplicates, err));
+    if (is_told) SPRYI_TRY(round_values(context, &a, o.value_type, &told, err));
+    int merged = duplicates > 0 && !o.keep_duplicates;
+    /* Duplicates that were rounded, or counted as 1, may have other sums than their images: the claim is dropped. */
+    const spry_type exact = o.keep_duplicates ? A->a.value_type : SPRY_PATTERN;
+    spry_symmetry symmetry = duplicates > 0 && o.value_type != exact ? SPRY_GENERAL : A->a.symmetry;
+    if (o.value_type == SPRY_PATTERN && symmetry == SPRY_SKEW_SYMMETRIC) symmetry = SPRY_SYMMETRIC;
+    SPRYI_TRY(spryi_compressed_finish(context, B, &a, o.layout, o.offset_type,
+                                      duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,
+                                      field_of(A, o.value_type, merged), err));
+    (*B)->index_base = A->index_base;
+    (*B)->symmetry_holds = A->symmetry_holds;
+    if (o.rounding) tell_rounding(o.rounding, &told, &(*B)->a);
+done:
+    spryi_matrix_release(entries);
+    spryi_compressed_clear(context, &a);
+    return status;
+}
+
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type)
+{
+    spry_arrays types = SPRY_INIT(spry_arrays);
+    types.layout = SPRY_CSR;
+    types.rows = rows;
+    types.cols = cols;
+    types.nnz = nnz;
+    types.offset_type = (spry_index_type)offset_type;
+    types.index_type = (spry_index_type)index_type;
+    types.value_type = (spry_type)value_type;
+    return types;
+}
+
+spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err)
+{
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    spry_status status =
+        spryi_allocate(context, &offsets, a->rows + 1, spry_index_type_bytes(a->offset_type), "row offsets", err);
+    if (status == SPRY_OK)
+        status = spryi_allocate(context, &columns, a->nnz, spry_index_type_bytes(a->index_type), "columns", err);
+    if (status == SPRY_OK && a->value_type != SPRY_PATTERN)
+        status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(a->value_type), "values", err);
+    a->offsets = offsets;
+    a->indices = columns;
+    a->values = values;
+    if (status != SPRY_OK) spryi_release_csr(context, a);
+    return status;
+}
+
+void spryi_release_csr(spry_context *context, spry_arrays *a)
+{
+    spryi_release(context, (void *)(uintptr_t)a->offsets);
+    spryi_release(context, (void *)(uintptr_t)a->indices);
+    spryi_release(context, (void *)(uintptr_t)a->values);
+    a->offsets = a->indices = a->values = NULL;
+}
+
+spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
+                                spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    spry_matrix *entries = NULL;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
+    if (A->a.layout == SPRY_CSR && A->a.value_type == value_type) {
+        *csr = entries;
+        return SPRY_OK;
+    }
+    spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
+    SPRYI_TRY(spryi_merge(context, &c, value_type, SPRYI_KEEP_ALL, NULL, err));
+    SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
+done:
+    spryi_matrix_release(entries);
+    spryi_compressed_clear(context, &c);
+    return status;
+}

@@ -1,0 +1,154 @@
+#include "matrix/row_lengths.h"
+
+#include "base/pool.h"
+#include "matrix/assemble.h"
+
+/* type is a constant where it is inlined. */
+SPRYI_INLINE int64_t longest_of(const void *offsets, spry_index_type type, int64_t first, int64_t end)
+{
+    int64_t longest = 0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t length = spryi_index_at(offsets, type, i + 1) - spryi_index_at(offsets, type, i);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+typedef struct length_job {
+    const spry_arrays *csr;
+    atomic_llong longest;
+} length_job;
+
+static void look_at_lengths(void *job, int64_t begin, int64_t end)
+{
+    length_job *j = job;
+    const void *offsets = j->csr->offsets;
+    spryi_raise(&j->longest, j->csr->offset_type == SPRY_I32 ? longest_of(offsets, SPRY_I32, begin, end)
+                                                             : longest_of(offsets, SPRY_I64, begin, end));
+}
+
+int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
+{
+    length_job j = {.csr = csr};
+    spryi_loop(context, spryi_threads(context, csr->rows), csr->rows, 4096, look_at_lengths, &j);
+    return j.longest;
+}
+
+/* The types are constants where it is inlined. */
+SPRYI_INLINE int falls_in(const spry_arrays *csr, spry_index_type offset_type, spry_index_type index_type,
+                          int64_t first, int64_t end)
+{
+    const void *offsets = csr->offsets, *columns = csr->indices;
+    int falls = 0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t last = spryi_index_at(offsets, offset_type, i + 1);
+        for (int64_t k = spryi_index_at(offsets, offset_type, i) + 1; k < last; k++)
+            falls |= spryi_index_at(columns, index_type, k) <= spryi_index_at(columns, index_type, k - 1);
+    }
+    return falls;
+}
+
+typedef struct order_job {
+    spry_arrays csr;
+    atomic_int falls;
+} order_job;
+
+static void find_falls(void *job, int64_t begin, int64_t end)
+{
+    order_job *j = job;
+    const spry_arrays csr = j->csr; /* a copy that no store can change */
+    const int pair = spryi_index_pair(csr.offset_type, csr.index_type);
+    if (pair == 0   ? falls_in(&csr, SPRY_I32, SPRY_I32, begin, end)
+        : pair == 1 ? falls_in(&csr, SPRY_I64, SPRY_I32, begin, end)
+                    : falls_in(&csr, SPRY_I64, SPRY_I64, begin, end))
+        atomic_store(&j->falls, 1);
+}
+
+int spryi_rows_rise(const spry_context *context, const spry_arrays *csr)
+{
+    order_job j = {.csr = *csr};
+    spryi_loop(context, spryi_threads(context, csr->nnz), csr->rows, 4096, find_falls, &j);
+    return !j.falls;
+}
+
+/* type is a constant where it is inlined. */
+SPRYI_INLINE int64_t count_of(const void *offsets, spry_index_type type, int64_t first, int64_t end, int64_t *rows_of,
+                              int64_t most)
+{
+    int64_t longest = -1, at = first, before = spryi_index_at(offsets, type, first);
+    for (int64_t i = first; i < end; i++) {
+        const int64_t next = spryi_index_at(offsets, type, i + 1), length = next - before;
+        before = next;
+        if (length > longest) {
+            longest = length;
+            at = i;
+        }
+        rows_of[length < most ? length : most]++;
+    }
+    return at;
+}
+
+void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most)
+{
+    (void)spryi_count_some_lengths(csr, 0, csr->rows, rows_of, most);
+}
+
+int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most)
+{
+    return csr->offset_type == SPRY_I32 ? count_of(csr->offsets, SPRY_I32, first, end, rows_of, most)
+                                        : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
+}
+
+/* Of rows first .. end - 1, by halving. */
+static int64_t heaviest_row(const spry_arrays *csr, int64_t first, int64_t end)
+{
+    while (end - first > 1) {
+        const int64_t middle = first + (end - first) / 2, at = spryi_offset_of(csr, middle);
+        if (2 * at >= spryi_offset_of(csr, first) + spryi_offset_of(csr, end))
+            end = middle;
+        else
+            first = middle;
+    }
+    return first;
+}
+
+int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges)
+{
+    enum { HALVED = 4, MOST_RANGES = 256 };
+    int64_t entries[MOST_RANGES], longest = 0, before = 0;
+    ranges = ranges > MOST_RANGES ? MOST_RANGES : ranges > csr->rows ? csr->rows : ranges;
+    for (int64_t n = 0; n < ranges; n++) {
+        const int64_t end = spryi_offset_of(csr, spryi_range_of_rows(csr->rows, n + 1, ranges));
+        entries[n] = end - before;
+        before = end;
+    }
+    for (int64_t h = 0; h < HALVED && h < ranges; h++) {
+        int64_t most = 0;
+        for (int64_t n = 1; n < ranges; n++) most = entries[n] > entries[most] ? n : most;
+        entries[most] = -1;
+        const int64_t found = heaviest_row(csr, spryi_range_of_rows(csr->rows, most, ranges),
+                                           spryi_range_of_rows(csr->rows, most + 1, ranges));
+        if (h == 0 || spryi_row_length(csr, found) > spryi_row_length(csr, longest)) longest = found;
+    }
+    return longest;
+}
+
+void spryi_sort_lengths(int64_t *lengths, int64_t count)
+{
+    enum { BINS = 512 };
+    int32_t rows_of[BINS] = {0};
+    int64_t at = 0, longest = 0;
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t length = lengths[n];
+        if (length < BINS) {
+            rows_of[length]++;
+            longest = length > longest ? length : longest;
+            continue;
+        }
+        int64_t to = at++; /* few: by insertion */
+        for (; to > 0 && lengths[to - 1] < length; to--) lengths[to] = lengths[to - 1];
+        lengths[to] = length;
+    }
+    for (int64_t length = longest; length >= 0; length--)
+        for (int32_t n = 0; n < rows_of[length]; n++) lengths[at++] = length;
+}

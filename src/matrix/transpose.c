@@ -1,0 +1,159 @@
+/*
+ * CSR to CSC by counting. Rows are cut into one part of about equal work for each thread; each part counts its
+ * entries of every column; the counts, added up by column and then by part, tell where each part's next
+ * entry of each column goes; then every part moves its entries, some at a time: their places first, whose lines are on
+ * their way meanwhile. No part sees another's, and entries of a column lie in the order of the rows however many parts
+ * there were.
+ *
+ * Cost: the columns are read twice, values once, and all written once, to as many places at a time as the rows in
+ * hand have columns: fast where rows are near their columns. Workspace: a number for each part and column. Matrices
+ * with far more columns than entries a part, for which that would be much, have fewer parts.
+ */
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/kernel.h"
+#include "matrix/assemble.h"
+#include "matrix/matrix.h"
+
+#include <string.h>
+
+typedef struct transposition {
+    const spry_arrays *a;
+    int parts;
+    void *places; /* parts x n numbers of the offsets' type: counts, then where the next entry goes */
+    void *offsets, *rows, *values;
+} transposition;
+
+static int64_t part_begin(const transposition *t, int part)
+{
+    const spry_arrays *a = t->a;
+    if (part == t->parts) return a->rows;
+    const int64_t first = a->nnz / t->parts * part;
+    int64_t i;
+    SPRYI_BISECT(i, 0, a->rows, spryi_index_at(a->offsets, a->offset_type, i) < first);
+    return i;
+}
+
+#define SPRYI_TEMPLATE "matrix/transpose.tmpl.c"
+#include "base/instantiate_indices.h"
+
+typedef struct typed_steps {
+    void (*count)(const transposition *t, int part);
+    int64_t (*sum)(const transposition *t, int64_t begin, int64_t end);
+    void (*place)(const transposition *t, int64_t begin, int64_t end, int64_t at);
+    void (*move)(const transposition *t, int part);
+} typed_steps;
+
+static const typed_steps steps_of_pair[] = {{count_32_32, sum_32_32, place_32_32, move_32_32},
+                                            {count_64_32, sum_64_32, place_64_32, move_64_32},
+                                            {count_64_64, sum_64_64, place_64_64, move_64_64}};
+
+typedef struct part_job {
+    const transposition *t;
+    const typed_steps *steps;
+    int64_t *sums; /* of a slice of the columns for each part; later where its entries begin */
+} part_job;
+
+static void count_parts(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    for (int part = (int)begin; part < end; part++) j->steps->count(j->t, part);
+}
+
+static void sum_slices(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    for (int64_t q = begin; q < end; q++) j->sums[q] = j->steps->sum(j->t, n * q / parts, n * (q + 1) / parts);
+}
+
+static void place_slices(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    const int64_t n = j->t->a->cols, parts = j->t->parts;
+    for (int64_t q = begin; q < end; q++) j->steps->place(j->t, n * q / parts, n * (q + 1) / parts, j->sums[q]);
+}
+
+static void move_parts(void *job, int64_t begin, int64_t end)
+{
+    const part_job *j = job;
+    for (int part = (int)begin; part < end; part++) j->steps->move(j->t, part);
+}
+
+/* Counts to places, in as many slices of the columns as there are parts. */
+static void place_entries(const spry_context *context, part_job *j)
+{
+    const transposition *t = j->t;
+    int64_t *sums = j->sums;
+    spryi_loop(context, t->parts, t->parts, 1, sum_slices, j);
+    for (int64_t q = 0, at = 0; q < t->parts; q++) {
+        int64_t sum = sums[q];
+        sums[q] = at;
+        at += sum;
+    }
+    spryi_loop(context, t->parts, t->parts, 1, place_slices, j);
+    spryi_set_index(t->offsets, t->a->offset_type, t->a->cols, t->a->nnz);
+}
+
+static int parts_of(const spry_context *context, const spry_arrays *a)
+{
+    int parts = spryi_threads(context, a->nnz);
+    int64_t most = 2 * a->nnz / (a->cols + 1);
+    return parts <= most ? parts : most > 1 ? (int)most : 1;
+}
+
+spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
+    spry_status status = SPRY_OK;
+    transposition t = {.a = a, .parts = parts_of(context, a)};
+    part_job j = {&t, &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)], NULL};
+    SPRYI_TRY(spryi_allocate(context, &t.offsets, a->cols + 1, offset_bytes, "column offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRYI_TRY(spryi_allocate(context, &t.values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+    SPRYI_TRY(spryi_allocate(context, &t.places, a->cols * t.parts, offset_bytes, "workspace of transposing", err));
+    SPRYI_TRY(SPRYI_NEW(context, &j.sums, t.parts, "workspace of transposing", err));
+    spryi_loop(context, t.parts, t.parts, 1, count_parts, &j);
+    place_entries(context, &j);
+    spryi_loop(context, t.parts, t.parts, 1, move_parts, &j);
+
+    spry_arrays made = *a;
+    made.layout = SPRY_CSC;
+    made.offsets = t.offsets;
+    made.indices = t.rows;
+    made.values = t.values;
+    made.ownership = SPRY_COPY;
+    made.sorted = SPRY_KNOWN_YES;         /* rows are moved in their order, whatever the order within them */
+    t.offsets = t.rows = t.values = NULL; /* adopt has them, whatever it returns */
+    status = spryi_matrix_adopt(context, csc, &made, A->field, err);
+done:
+    spryi_release(context, t.offsets);
+    spryi_release(context, t.rows);
+    spryi_release(context, t.values);
+    spryi_release(context, t.places);
+    spryi_release(context, j.sums);
+    return status;
+}
+
+spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *entries = NULL, *csr = NULL, *csc = NULL;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    if (entries->a.layout == SPRY_CSC) {
+        status = spryi_matrix_flip(T, entries, err);
+    } else {
+        SPRYI_TRY(spryi_matrix_as_csr(context, &csr, entries, A->a.value_type, err));
+        SPRYI_TRY(spryi_csc_from_csr(context, &csc, csr, err));
+        status = spryi_matrix_flip(T, csc, err);
+    }
+done:
+    spryi_matrix_release(entries);
+    spryi_matrix_release(csr);
+    spryi_matrix_release(csc);
+    return status;
+}
