@@ -8,6 +8,8 @@
 #include "core/kernel.h"
 #include "matrix/matrix.h"
 
+#include <stdbool.h>
+
 /* Ends the message about an unknown name, if this build lacks the studies: SPRYI_STUDIES_MISSING("kernels"). */
 #ifdef SPRY_STUDIES
 #define SPRYI_STUDIES_MISSING(what) ""
@@ -47,9 +49,6 @@ int spryi_is_stored_as(const spryi_stored *stored, const char *format);
 /* 1: patterns are stored in this format without values. */
 int spryi_has_pattern_kernel(const spryi_format *format);
 
-/* 1: the kernel has one of these operations, SPRYI_OP_ bits. */
-int spryi_kernel_offers(const spryi_kernel *kernel, unsigned operations);
-
 /* 1: the kernel has the operation, one SPRYI_OP_ bit of products with vectors, for a row of types (base/types.h). */
 int spryi_kernel_takes(const spryi_kernel *kernel, unsigned operation, int row);
 
@@ -61,3 +60,38 @@ int spryi_kernel_available(const spry_context *context, const spryi_kernel *kern
 
 /* Returns the generator of an index, from 0; NULL past the last. */
 const struct spryi_generator *spryi_generator_at(int n);
+
+/* ---- selection ---- */
+
+/* The caller's request, and where the operands lie (device numbers). */
+typedef struct spryi_selection_request {
+    unsigned operation; /* SPRYI_OP_ bit */
+    int device;         /* a public number; SPRY_DEVICE_DEFAULT: the kernel's, else where the operands are */
+    const char *kernel; /* NULL: the library's choice */
+    const char *format; /* that the kernel has to work on; NULL: any */
+    bool allow_nondeterministic;
+    int row; /* of the kernels' tables: spryi_value_row */
+    int operand_device;
+    int result_device;
+    /* for messages: "the matrix", "vector_device", "vector_device", "the plan's own device" */
+    const char *operand, *result_argument, *result, *result_place;
+} spryi_selection_request;
+
+/*
+ * The device named, else the kernel's, else where the operands are. Operands and results have to be there or on the
+ * host.
+ */
+spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
+                                const spryi_selection_request *request, spry_error *err);
+
+/* The kernel that the request names, which has to run on the device and have the operation; and its parameters. */
+spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
+                                      int64_t parameters[SPRYI_PARAMETERS], const spryi_selection_request *request,
+                                      spry_error *err);
+
+/*
+ * The kernel of a format on the device: `suitable`, where that is one and can be used, else the last one listed that
+ * can be used.
+ */
+spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,
+                                const char *suitable, const spryi_selection_request *request, spry_error *err);

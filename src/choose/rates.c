@@ -152,3 +152,17 @@ const spryi_device_class *spryi_class_named(const spry_context *context, const c
     }
     return ours;
 }
+
+spry_status spryi_find_class(const spry_context *context, const spryi_device_class **found, const char *name,
+                             spry_error *err)
+{
+    char known[160] = "";
+    size_t used = 0;
+    *found = spryi_class_named(context, name);
+    if (*found) return SPRY_OK;
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
+        used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
+                                    spryi_device_class_at(n)->name);
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\", expected one of %s", name,
+                      known);
+}

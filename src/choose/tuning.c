@@ -27,9 +27,11 @@
 #include "choose/state.h"
 #include "io/decimal.h"
 #include "spry/io.h"
+#include "spry/tools.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -388,4 +390,54 @@ spry_status spry_context_load_tuning(spry_context *context, const char *path, sp
     if (status == SPRY_OK) spryi_choose_state_of(context)->groups = t.sizes;
     for (int n = 0; status != SPRY_OK && n < t.classes.count; n++) spryi_release(context, t.classes.list[n]);
     return status;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------- */
+
+typedef struct printed {
+    char *text;
+    int64_t size, length;
+} printed;
+
+static void print(printed *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void print(printed *p, const char *format, ...)
+{
+    char line[320];
+    va_list list;
+    va_start(list, format);
+    const int length = spryi_write_list(line, sizeof line, format, list);
+    va_end(list);
+    if (p->length + length < p->size) memcpy(p->text + p->length, line, (size_t)length + 1);
+    p->length += length;
+}
+
+static void print_class(printed *p, const spryi_device_class *c)
+{
+    print(p, "class %s %s\ntitle %s\nfitted %s\n", c->name, c->driver, c->title, c->fitted);
+    for (const spryi_rate_name *n = spryi_class_names; n->name; n++)
+        print(p, "number %s %.4g\n", n->name, *spryi_rate((void *)(uintptr_t)c, n));
+    for (int r = 0; r < c->formats; r++)
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+            const spryi_format_rates *rates = &c->rates[r];
+            const double value = *spryi_rate((void *)(uintptr_t)rates, n);
+            if (value == 0) continue;
+            print(p, "rate %s%s%s %s %.4g\n", rates->format, rates->kernel ? ":" : "",
+                  rates->kernel ? rates->kernel : "", n->name, value);
+        }
+}
+
+spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
+                             int64_t *length, spry_error *err)
+{
+    const char *missing = !context ? "context" : !device_class ? "device_class" : !length ? "length" : NULL;
+    if (missing || (!text && size > 0)) return spryi_fail_missing(err, missing ? missing : "text");
+    const spryi_device_class *c = NULL;
+    printed p = {.text = text, .size = size};
+    SPRYI_OK_OR_RETURN(spryi_find_class(context, &c, device_class, err));
+    print_class(&p, c);
+    *length = p.length;
+    if (p.length < size) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "size", size, p.length + 1, "the table takes %lld bytes, size is %lld",
+                            (long long)p.length + 1, (long long)size);
 }

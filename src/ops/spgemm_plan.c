@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "catalogue/catalogue.h"
 #include "device/drivers.h"
-#include "plan/select.h"
 #include "spry/tools.h"
 
 #include <math.h>

@@ -46,27 +46,18 @@ spry_status spry_device_class_get_info(spry_device_class_info *info, int index, 
 
 /* ---- making --------------------------------------------------------------------------------------------- */
 
+/* Finds the class of a name; NULL: the class of the plan's device, which *here then is. */
 static spry_status find_class(const spryi_device_class **found, const spryi_device **here, const spry_context *context,
                               const spry_matrix *A, const spry_spmv_options *o, const char *name, spry_error *err)
 {
-    char known[128] = "";
-    size_t used = 0;
-    if (!name) {
-        const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
-        *here = spryi_device_at(context, number);
-        if (!*here)
-            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
-                                    "device is %d, the number of no device", o->device);
-        *found = spryi_class_of(*here);
-        return SPRY_OK;
-    }
-    *found = spryi_class_named(context, name);
-    if (*found) return SPRY_OK;
-    for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
-        used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
-                                    spryi_device_class_at(n)->name);
-    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\", expected one of %s", name,
-                      known);
+    if (name) return spryi_find_class(context, found, name, err);
+    const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
+    *here = spryi_device_at(context, number);
+    if (!*here)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
+                                "device is %d, the number of no device", o->device);
+    *found = spryi_class_of(*here);
+    return SPRY_OK;
 }
 
 /* Formats of the catalogue behind those that have rates. */

@@ -1,4 +1,4 @@
-/* Rates of classes of devices: fitting them to times, and telling them. */
+/* Fitting the rates of a class of devices to measured times. */
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
@@ -400,15 +400,6 @@ done:
 
 /* ---- fitting -------------------------------------------------------------------------------------------- */
 
-static spry_status find_class(const spry_context *context, const spryi_device_class **found, const char *name,
-                              spry_error *err)
-{
-    *found = spryi_class_named(context, name);
-    if (*found) return SPRY_OK;
-    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class",
-                      "no device class \"%s\"; spry_device_class_get_info lists them", name);
-}
-
 /* The row of the table that a kernel's times are of, or its format's; -1: there is none. */
 static int row_of(const spryi_own_class *own, const spry_observation *o)
 {
@@ -507,7 +498,7 @@ spry_status spry_rates_fit(spry_context *context, const char *device_class, cons
     spry_rates_fit_info told;
     spryi_own_class *own = NULL;
     spry_status status = SPRY_OK;
-    SPRYI_TRY(find_class(context, &start, device_class, err));
+    SPRYI_TRY(spryi_find_class(context, &start, device_class, err));
     SPRYI_TRY(SPRYI_NEW(context, &own, 1, "a table of rates", err));
     spryi_copy_class(own, start);
     if (strlen(fitted) >= sizeof own->fitted) {
@@ -527,54 +518,4 @@ spry_status spry_rates_fit(spry_context *context, const char *device_class, cons
 done:
     spryi_release(context, own);
     return status;
-}
-
-/* ---- telling -------------------------------------------------------------------------------------------- */
-
-typedef struct printed {
-    char *text;
-    int64_t size, length;
-} printed;
-
-static void print(printed *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void print(printed *p, const char *format, ...)
-{
-    char line[320];
-    va_list list;
-    va_start(list, format);
-    const int length = spryi_write_list(line, sizeof line, format, list);
-    va_end(list);
-    if (p->length + length < p->size) memcpy(p->text + p->length, line, (size_t)length + 1);
-    p->length += length;
-}
-
-static void print_class(printed *p, const spryi_device_class *c)
-{
-    print(p, "class %s %s\ntitle %s\nfitted %s\n", c->name, c->driver, c->title, c->fitted);
-    for (const spryi_rate_name *n = spryi_class_names; n->name; n++)
-        print(p, "number %s %.4g\n", n->name, *spryi_rate((void *)(uintptr_t)c, n));
-    for (int r = 0; r < c->formats; r++)
-        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
-            const spryi_format_rates *rates = &c->rates[r];
-            const double value = *spryi_rate((void *)(uintptr_t)rates, n);
-            if (value == 0) continue;
-            print(p, "rate %s%s%s %s %.4g\n", rates->format, rates->kernel ? ":" : "",
-                  rates->kernel ? rates->kernel : "", n->name, value);
-        }
-}
-
-spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
-                             int64_t *length, spry_error *err)
-{
-    const char *missing = !context ? "context" : !device_class ? "device_class" : !length ? "length" : NULL;
-    if (missing || (!text && size > 0)) return spryi_fail_missing(err, missing ? missing : "text");
-    const spryi_device_class *c = NULL;
-    printed p = {.text = text, .size = size};
-    SPRYI_OK_OR_RETURN(find_class(context, &c, device_class, err));
-    print_class(&p, c);
-    *length = p.length;
-    if (p.length < size) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_TOO_LARGE, "size", size, p.length + 1, "the table takes %lld bytes, size is %lld",
-                            (long long)p.length + 1, (long long)size);
 }

@@ -9,7 +9,6 @@
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
 #include "matrix/ordering.h"
-#include "plan/select.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -336,7 +336,7 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
-/* ---- policy_measure.c, measure.c --------------------------------------------------------------------------- */
+/* ---- policy_measure.c --------------------------------------------------------------------------------------- */
 
 /*
  * Builds *plan, which is mapped, in the format that is remembered or measured. *done is
@@ -344,14 +344,6 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
  * unchanged.
  */
 spry_status spryi_measure_plan(spryi_plan *plan, spryi_trial *trial, bool *done, spry_error *err);
-
-/* Creates a vector where the plan's vectors are, laid out as runs have it. filled: its elements are distinct, not 0. */
-spry_status spryi_make_vector(const spryi_plan *plan, spry_vector *v, int64_t length, int64_t columns, bool filled,
-                              spry_error *err);
-
-/* *us: what so many runs took, and waiting for the device. */
-spry_status spryi_time_runs(const spryi_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
-                            spry_error *err);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,6 @@
 #include "formats/csrk/csrk.h"
 #include "matrix/ordering.h"
 #include "plan/plan.h"
-#include "plan/select.h"
 #include "spry/tools.h"
 
 #include <string.h>

@@ -3,8 +3,6 @@
  * shares matrix and order with the one that is being made; the best takes that one's place, and is not made twice.
  * What was found is remembered by the context (choose/choices.h), and taken from there the next time.
  */
-#include "plan/plan.h"
-
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -14,14 +12,148 @@
 #include "choose/choose.h"
 #include "choose/state.h"
 #include "matrix/assemble.h"
+#include "plan/plan.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
 #include <xxhash.h>
+
+/* ---- timing a plan --------------------------------------------------------------------------------------- */
+
+enum { BATCHES = 20, MOST_BATCH_RUNS = 100000 };
+static const double batch_us = 1000;
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static spry_status time_runs(const spryi_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+                             spry_error *err)
+{
+    double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    for (int64_t r = 0; r < runs && status == SPRY_OK; r++)
+        status = spryi_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
+    if (status == SPRY_OK)
+        status = plan->request.device->ops->synchronize(plan->request.device, NULL, err); /* runs may return early */
+    *us = spryi_now_us() - start;
+    return status;
+}
+
+static void fill_some(void *job, int64_t begin, int64_t end)
+{
+    const spry_vector *v = job;
+    for (int64_t i = begin; i < end; i++) spryi_set_value(v->data, v->type, i, 0.5 + (double)(i % 1021) / 1021);
+}
+
+static void fill(const spry_context *context, spry_vector *v, int64_t count)
+{
+    spryi_loop(context, spryi_threads(context, count), count, 0, fill_some, v);
+}
+
+static spry_status make_vector(const spryi_plan *plan, spry_vector *v, int64_t length, int64_t columns, bool filled,
+                               spry_error *err)
+{
+    const spryi_device *d = plan->request.device;
+    const spry_spmv_options *o = &plan->request.options;
+    spry_vector host = {0};
+    spry_status status = SPRY_OK;
+    int64_t count;
+    if (__builtin_mul_overflow(length, columns, &count))
+        return spryi_fail(err, SPRY_TOO_LARGE, "columns", "%lld vectors of %lld entries overflow", (long long)columns,
+                          (long long)length);
+    SPRYI_TRY(spry_vector_create(plan->context, v, count, plan->request.vector_type, o->vector_device, err));
+    if (filled && o->vector_device == 0) fill(plan->context, v, count);
+    if (filled && o->vector_device != 0) {
+        SPRYI_TRY(spry_vector_create(plan->context, &host, count, plan->request.vector_type, 0, err));
+        fill(plan->context, &host, count);
+        SPRYI_TRY(d->ops->copy(d, v->data, host.data, count * (int64_t)plan->request.element_bytes, SPRYI_TO_DEVICE,
+                               NULL, err));
+        SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+    }
+    v->length = length;
+    v->columns = columns;
+    v->row_stride = o->row_major && columns > 1 ? columns : 1;
+    v->column_stride = o->row_major && columns > 1 ? 1 : length;
+done:
+    spry_vector_destroy(plan->context, &host);
+    return status;
+}
+
+/* Bytes that a product must move with the matrix in plain CSR. */
+static double csr_bytes(const spryi_plan *plan)
+{
+    const spry_arrays *a = &plan->A->a;
+    size_t value = spry_type_bytes(plan->request.vector_type);
+    size_t offset = spry_index_type_bytes(a->offset_type != SPRY_INDEX_DEFAULT ? a->offset_type : a->index_type);
+    return (double)plan->map.nnz * (double)(value + spry_index_type_bytes(a->index_type)) +
+           (double)(a->rows + 1) * (double)offset +
+           (double)(plan->request.x_length + plan->request.y_length) * (double)value;
+}
+
+/* Returns whether runs that took `us` are too few for a batch, and increases them if so. */
+static bool lengthen(int64_t *runs, double us)
+{
+    if (us >= batch_us || *runs >= MOST_BATCH_RUNS) return false;
+    double more = us > 0 ? (double)*runs * batch_us * 1.2 / us + 1 : (double)*runs * 10;
+    *runs = more < MOST_BATCH_RUNS ? (int64_t)more : MOST_BATCH_RUNS;
+    return true;
+}
+
+static spry_status measure(const spryi_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
+{
+    double us, batch[BATCHES];
+    int64_t runs = 1;
+    SPRYI_OK_OR_RETURN(time_runs(plan, x, y, 1, &m->first_us, err));
+    do { /* warms up, too */
+        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
+    } while (lengthen(&runs, us));
+    double sum = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
+        batch[b] = us / (double)runs;
+        sum += batch[b];
+        if (!lengthen(&runs, us)) continue;
+        /* something slowed the warm-up down, so that batches are too short: from the start */
+        b = -1;
+        sum = 0;
+    }
+    qsort(batch, BATCHES, sizeof *batch, by_value);
+    m->median_us = (batch[BATCHES / 2 - 1] + batch[BATCHES / 2]) / 2;
+    m->mean_us = sum / (double)BATCHES;
+    m->min_us = batch[0];
+    m->spread_us = batch[3 * BATCHES / 4] - batch[BATCHES / 4];
+    m->runs = runs * BATCHES;
+    m->gflops = 2e-3 * (double)plan->map.nnz / m->median_us;
+    m->gbps = 1e-3 * csr_bytes(plan) / m->median_us;
+    return SPRY_OK;
+}
+
+spry_status spry_spmv_plan_measure(spry_spmv_plan *of, spry_measurement *measurement, spry_error *err)
+{
+    if (!of || !measurement) return spryi_fail_missing(err, !of ? "plan" : "measurement");
+    const spryi_plan *plan = &of->forward;
+    spry_status status = SPRY_OK;
+    spry_vector x = {0}, y = {0};
+    spry_measurement m = SPRY_INIT(spry_measurement);
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(measurement, err));
+    SPRYI_TRY(make_vector(plan, &x, plan->request.x_length, 1, true, err));
+    SPRYI_TRY(make_vector(plan, &y, plan->request.y_length, 1, true, err));
+    SPRYI_TRY(measure(plan, x, y, &m, err));
+    SPRYI_GIVE(measurement, &m);
+done:
+    spry_vector_destroy(plan->context, &x);
+    spry_vector_destroy(plan->context, &y);
+    return status;
+}
 
 enum { FEW_ROUNDS = 3, MOST_ROUNDS = 40, MOST_RUNS = 10000 };
 static const double USUAL_BUDGET = 50000, WITHIN = 2; /* us; times the least predicted time */
@@ -53,8 +185,8 @@ static spry_status make_vectors(trial *t, bool *made, spry_error *err)
 {
     const int64_t columns = t->base->request.options.columns > 1 ? t->base->request.options.columns : 1;
     spry_error why = SPRY_ERROR_INIT;
-    spry_status status = spryi_make_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
-    if (status == SPRY_OK) status = spryi_make_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
+    spry_status status = make_vector(t->base, &t->x, t->base->request.x_length, columns, true, &why);
+    if (status == SPRY_OK) status = make_vector(t->base, &t->y, t->base->request.y_length, columns, false, &why);
     *made = status == SPRY_OK;
     if (status == SPRY_OK || status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK;
     return spryi_hand_on(err, &why);
@@ -139,8 +271,8 @@ static spry_status begin_all(trial *t, spry_error *err)
 static spry_status take_turn(const trial *t, candidate *c, double turn_us, spry_error *err)
 {
     double us;
-    SPRYI_OK_OR_RETURN(spryi_time_runs(c->plan, t->x, t->y, 1, &us, err));
-    SPRYI_OK_OR_RETURN(spryi_time_runs(c->plan, t->x, t->y, c->runs, &us, err));
+    SPRYI_OK_OR_RETURN(time_runs(c->plan, t->x, t->y, 1, &us, err));
+    SPRYI_OK_OR_RETURN(time_runs(c->plan, t->x, t->y, c->runs, &us, err));
     const double mean = us / (double)c->runs;
     if (mean < c->us) c->us = mean;
     const double runs = ceil(turn_us / fmax(c->us, 0.01));
