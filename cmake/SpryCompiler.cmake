@@ -113,7 +113,7 @@ function(spry_prepare_sources list)
       endif()
       # A fifth of the time to compile, and a small part of what tests take. Sparse products are a large part.
       if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/" AND
-         name MATCHES "_(avx2|avx512|portable|cpu|apart|blocks|build)|^packed_group")
+         name MATCHES "_(avx2|avx512|portable|cpu|apart|blocks|build|format)|^packed_group")
         list(APPEND options -O0)
       endif()
     endif()

@@ -50,7 +50,7 @@ template <typename V, typename J> static __global__ void __launch_bounds__(THREA
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_hyb *s = (const spryi_hyb *)args->storage;
-    const int64_t m = s->a.rows;
+    const int64_t m = s->ell.a.rows;
     if (m == 0) return SPRY_OK;
     const unsigned blocks = (unsigned)ceil_div(m, THREADS);
     V *y = (V *)args->y;

@@ -49,26 +49,24 @@ extern const spryi_kernel spryi_ell_portable_cpu, spryi_ell_avx2_cpu, spryi_ell_
 extern const spryi_kernel spryi_ell_slots_cuda;
 
 /*
- * ell_cost.c: bytes, lengths and runs included, and words, those left out, of rows * width slots; SPRY_TOO_LARGE where
- * nothing could hold them. padding is left as it is.
+ * Sets bytes, with lengths and runs, and words, without them, of rows * width slots; leaves padding as it is. Returns
+ * SPRY_TOO_LARGE if no memory could hold the slots.
  */
 spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *csr, spry_error *err);
 
 /*
- * Fills a zeroed *s with the first `width` entries of each row of csr, which s->a.nnz counts; no windows. After a
- * failure the caller releases the arrays.
+ * Fills a zeroed *s, without windows, with the first `width` entries of each row of csr. s->a.nnz counts these entries.
+ * After a failure the caller releases the arrays.
  */
 spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err);
 
-/* Copies the slots back to where CSR has them. */
+/* Copies the slots to the positions in CSR that offsets give. */
 void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values);
 
-/* The sections of ELL; the same appended from *count on, with the shape in a; whether a restored s is safe to run. */
-int spryi_ell_list(void *storage, spryi_section *list);
-void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count);
-spry_status spryi_ell_check(const spryi_ell *s, spry_error *err);
-
-/* *to: where the rows from i on end, at most `end`, that are a strided run (1) or none (0). i begins a slice. */
+/*
+ * Returns 1 if the slices from row i on are a strided run, and 0 if none is known. *to: the row where the run or the
+ * stretch without runs ends, at most `end`. i begins a slice.
+ */
 static inline int spryi_ell_next_is_strided(const spryi_ell *s, int64_t i, int64_t end, int64_t *to)
 {
     const uint8_t *runs = s->runs + i / SPRYI_ELL_SLICE;

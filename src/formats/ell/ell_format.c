@@ -1,10 +1,45 @@
-/* The storage of format ell: its size, its build, CSR of it, and what containers need. */
+/*
+ * The storage of format ell: its size, its build from CSR, the way back to CSR, and what containers need.
+ *
+ * The build fills blocks of rows in parallel. Inside a block it handles a few rows at a time, so that their CSR entries
+ * and slots remain in the cache.
+ */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/ell/ell.h"
 #include "formats/shared/padding_guard.h"
+#include "formats/shared/slots.h"
+#include "matrix/assemble.h"
 #include "matrix/row_lengths.h"
+
+enum {
+    CHUNK_ROWS = 256, /* rows that one task copies back to CSR */
+    FEW_ROWS = 64,    /* rows filled at a time if one tile holds all slots: they stay in the first-level cache */
+    MANY_ROWS = 512,  /* rows filled at a time if there are more slots, for longer streams of stores */
+    BLOCK_UNIT = 64   /* block sizes are multiples of this, so that blocks hold whole slices; the last may be shorter */
+};
+_Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");
+
+/* ---- sections ---------------------------------------------------------------------------------------- */
+
+static int list_sections(void *storage, spryi_section *list)
+{
+    spryi_ell *s = storage;
+    const spry_arrays *a = &s->a;
+    const int64_t slots = spryi_size_product(a->rows, s->width), m = a->rows;
+    const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
+    int count = 0;
+    spryi_list_shape(&s->a, list, &count);
+    list[count++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* width, block_rows, block_count */
+    list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
+    list[count++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
+    list[count++] = (spryi_section){"columns", &s->columns, NULL, slots, (int64_t)spry_index_type_bytes(a->index_type)};
+    list[count++] = (spryi_section){"values", &s->values, NULL, slots, (int64_t)spry_type_bytes(a->value_type)};
+    return count;
+}
+
+/* ---- size -------------------------------------------------------------------------------------------- */
 
 spry_status spryi_ell_cost(spryi_cost *cost, int64_t width, const spry_arrays *csr, spry_error *err)
 {
@@ -30,6 +65,65 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return status;
 }
 
+/* ---- build ------------------------------------------------------------------------------------------- */
+
+#define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
+#include "base/instantiate.h"
+
+typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
+typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
+                        int64_t end);
+static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
+
+#define SPRYI_TEMPLATE "formats/ell/ell_runs.tmpl.c"
+#include "base/instantiate_indices.h"
+
+/* Returns the number of rows in a block. */
+static int64_t rows_of_block(int64_t rows, int64_t width)
+{
+    int64_t by_entries = SPRYI_ELL_BLOCK_ENTRIES / (width > 0 ? width : 1), by_rows = rows / SPRYI_ELL_BLOCKS;
+    int64_t wanted = by_entries < by_rows ? by_entries : by_rows;
+    if (wanted < SPRYI_ELL_LEAST_ROWS) wanted = SPRYI_ELL_LEAST_ROWS;
+    return (wanted + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
+}
+
+typedef struct ell_job {
+    const spryi_ell *s;
+    const spry_arrays *csr; /* what the slots are filled from */
+    atomic_llong nnz;
+    const int64_t *offsets; /* CSR that the slots are copied to */
+    void *columns, *values;
+} ell_job;
+
+static void fill_blocks(void *job, int64_t begin, int64_t end)
+{
+    ell_job *j = job;
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = b * j->s->block_rows, last = spryi_block_end(b, j->s->block_rows, j->csr->rows);
+        atomic_fetch_add(&j->nnz, SPRYI_INSTANCE(fill_table, j->csr)(j->s, j->csr, first, last));
+        SPRYI_BY_PAIR(j->csr, find_runs, j->s, j->csr, first, last);
+    }
+}
+
+spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int64_t m = csr->rows;
+    s->a = spryi_shape_of(csr);
+    s->width = width;
+    s->block_rows = rows_of_block(m, width);
+    s->block_count = spryi_blocks_of(m, s->block_rows);
+    SPRYI_TRY(spryi_allocate_arrays(context, s, list_sections, err));
+    ell_job j = {.s = s, .csr = csr};
+    spryi_loop(context, spryi_threads(context, m + m * width), s->block_count, 1, fill_blocks, &j);
+    s->a.nnz = j.nnz;
+done:
+    return status;
+}
+
 static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
@@ -40,6 +134,21 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     SPRYI_OK_OR_RETURN(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
     if (request->options->op == SPRY_TRANSPOSE) SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, 1, err));
     return SPRY_OK;
+}
+
+/* ---- back to CSR ------------------------------------------------------------------------------------- */
+
+static void take_rows(void *job, int64_t begin, int64_t end)
+{
+    const ell_job *j = job;
+    for (int64_t i = begin; i < end; i += CHUNK_ROWS) SPRYI_INSTANCE(take_table, &j->s->a)
+    (j->s, j->offsets, j->columns, j->values, i, i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end);
+}
+
+void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
+{
+    spryi_loop(context, spryi_threads(context, s->a.rows * s->width), s->a.rows, CHUNK_ROWS, take_rows,
+               &(ell_job){.s = s, .offsets = offsets, .columns = columns, .values = values});
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
@@ -57,32 +166,10 @@ done:
     return status;
 }
 
-/* ---- containers ------------------------------------------------------------------------------------ */
+/* ---- containers -------------------------------------------------------------------------------------- */
 
-void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count)
-{
-    spryi_list_shape(a, sections, count);
-    sections[(*count)++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* and the two of blocks */
-    const int64_t slots = spryi_size_product(a->rows, s->width), m = a->rows;
-    const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
-    const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
-    sections[(*count)++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
-    sections[(*count)++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
-    sections[(*count)++] = (spryi_section){"columns", &s->columns, NULL, slots, index_bytes};
-    sections[(*count)++] = (spryi_section){"values", &s->values, NULL, slots, value_bytes};
-}
-
-int spryi_ell_list(void *storage, spryi_section *list)
-{
-    int count = 0;
-    spryi_ell *s = storage;
-    spryi_ell_sections(&s->a, s, list, &count);
-    return count;
-}
-
-/* A strided run ends in its block, its rows have one length, and their columns step. */
-static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
+/* Returns 1 if rows begin .. end - 1 are a strided run: in one block, of one length, each stepping by one column. */
+static int is_run(const spryi_ell *s, int64_t begin, int64_t end)
 {
     if (end > s->a.rows || end - begin > s->block_rows - begin % s->block_rows || s->lengths[begin] == 0) return 0;
     for (int64_t i = begin + 1; i < end; i++) {
@@ -95,8 +182,10 @@ static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
     return 1;
 }
 
-spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
+static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
+    (void)context;
+    const spryi_ell *s = storage;
     spry_status status = spryi_check_shape(&s->a, "ell", err);
     if (status != SPRY_OK) return status;
     const int64_t m = s->a.rows;
@@ -119,19 +208,13 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     status = spryi_check_columns(&s->a, s->columns, m * s->width, "ell", err);
     for (int64_t i = 0; status == SPRY_OK && i < m; i += SPRYI_ELL_SLICE) {
         int64_t rows = s->runs[i / SPRYI_ELL_SLICE] * (int64_t)SPRYI_ELL_SLICE;
-        if (rows > 0 && !run_holds(s, i, i + rows))
+        if (rows > 0 && !is_run(s, i, i + rows))
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, m,
                                     "ell: rows %lld to %lld (counted from 0) do not step, as said", (long long)i,
                                     (long long)(i + rows - 1));
         if (rows > 0) i += rows - SPRYI_ELL_SLICE;
     }
     return status;
-}
-
-static spry_status check(const spry_context *context, const void *storage, spry_error *err)
-{
-    (void)context;
-    return spryi_ell_check(storage, err);
 }
 
 const spryi_format spryi_format_ell = {
@@ -146,7 +229,7 @@ const spryi_format spryi_format_ell = {
     .windows_at = offsetof(spryi_ell, windows),
     .host_only = "runs",
     .transposed_apart = 1,
-    .sections = spryi_ell_list,
+    .sections = list_sections,
     .check = check,
     .estimator = &spryi_ell_estimator,
     .tree_answers = SPRYI_TREE_UNIFORM,

@@ -16,9 +16,8 @@
 
 /* The storage of format hyb. */
 typedef struct spryi_hyb {
-    spry_arrays a;                 /* sizes and types of the whole, as CSR without arrays */
+    spryi_ell ell;                 /* ell.a has the sizes of the whole matrix: see spryi_hyb_ell */
     int64_t rest;                  /* entries in COO */
-    spryi_ell ell;                 /* its `a` is not used: see spryi_hyb_ell */
     void *rows, *columns, *values; /* rest each */
     spryi_windows windows;         /* of both parts, for the transposed product, else empty */
 } spryi_hyb;
@@ -32,15 +31,14 @@ extern const spryi_kernel spryi_hyb_segmented_cuda;
 static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
 {
     spryi_ell ell = s->ell;
-    ell.a = s->a;
-    ell.a.nnz = s->a.nnz - s->rest;
+    ell.a.nnz -= s->rest;
     return ell;
 }
 
 static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 {
     const int64_t blocks = spryi_blocks_of(s->rest, SPRYI_COO_BLOCK);
-    spryi_coo coo = {s->a, NULL, NULL, blocks, {0}};
+    spryi_coo coo = {s->ell.a, NULL, NULL, blocks, {0}};
     coo.a.layout = SPRY_COO;
     coo.a.nnz = s->rest;
     coo.a.row_indices = s->rows;
@@ -49,18 +47,5 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
     return coo;
 }
 
-/*
- * hyb_build.c: how many entries are past `width` in their rows; the *width that leaves at least `share` percent of the
- * rows whole; the first entry of COO whose row is i or after. make fills a zeroed *s but for the windows; after a
- * failure the caller releases the arrays.
- */
-int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width);
-spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
-                                     spry_error *err);
+/* Returns the first entry of COO whose row is i or a later row. */
 int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i);
-spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
-                           spry_error *err);
-spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-
-/* hyb_format.c: the sections of HYB. */
-int spryi_hyb_list(void *storage, spryi_section *list);

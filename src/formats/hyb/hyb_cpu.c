@@ -24,7 +24,7 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
 {
     const spryi_hyb *s = args->storage;
     const int slot = spryi_value_slot(args->vector_type);
-    const int pair = spryi_index_pair(s->a.offset_type, s->a.index_type);
+    const int pair = spryi_index_pair(s->ell.a.offset_type, s->ell.a.index_type);
     /* Infinite alpha times each part is not infinite alpha times their sum. */
     if (s->rest > 0 && !isfinite(spryi_value_at(args->alpha, args->vector_type, 0)))
         return by_rows[slot][pair](args, err);
@@ -36,7 +36,7 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     const spryi_coo rest = spryi_hyb_coo(s);
     part.storage = &rest;
     part.beta = spryi_one_of(args->vector_type);
-    return (*spryi_coo_portable_cpu.spmv)[slot][spryi_index_pair(s->a.index_type, s->a.index_type)](&part, err);
+    return (*spryi_coo_portable_cpu.spmv)[slot][spryi_index_pair(s->ell.a.index_type, s->ell.a.index_type)](&part, err);
 }
 
 static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
@@ -74,9 +74,9 @@ static spry_status SPRY_FN(run_by_rows)(const spryi_run_args *args, spry_error *
     const SPRY_V *Ax = s->ell.values, *rest_x = s->values, *x = args->x;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     SPRY_V *y = args->y;
-    for (int64_t i = 0, k = 0; i < s->a.rows; i++) {
+    for (int64_t i = 0, k = 0; i < s->ell.a.rows; i++) {
         SPRY_V sum = 0;
-        for (int64_t e = i; e < s->ell.lengths[i] * s->a.rows + i; e += s->a.rows) sum += Ax[e] * x[Aj[e]];
+        for (int64_t e = i; e < s->ell.lengths[i] * s->ell.a.rows + i; e += s->ell.a.rows) sum += Ax[e] * x[Aj[e]];
         for (; k < s->rest && rest_i[k] == i; k++) sum += rest_x[k] * x[rest_j[k]];
         y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
     }
@@ -89,7 +89,7 @@ static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_
     for (int64_t i = part->begin; i < part->end; i += SPRYI_SLOT_LANES) {
         int rows = part->end - i < SPRYI_SLOT_LANES ? (int)(part->end - i) : SPRYI_SLOT_LANES;
         SPRY_FN(scatter)
-        ((const SPRY_V *)s->ell.values + i, (const SPRY_J *)s->ell.columns + i, s->a.rows, s->ell.lengths + i, rows,
+        ((const SPRY_V *)s->ell.values + i, (const SPRY_J *)s->ell.columns + i, s->ell.a.rows, s->ell.lengths + i, rows,
          (const SPRY_V *)x + i, window, part->low);
     }
     const SPRY_J *Ai = s->rows, *Aj = s->columns;
@@ -102,7 +102,7 @@ static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
     const spryi_hyb *s = args->storage;
-    return spryi_run_windows(args, &s->windows, s->a.cols, SPRY_FN(add_window), err);
+    return spryi_run_windows(args, &s->windows, s->ell.a.cols, SPRY_FN(add_window), err);
 }
 
 #endif

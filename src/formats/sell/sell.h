@@ -70,19 +70,9 @@ int spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsort
 spry_status spryi_sell_check_size(int64_t rows, int64_t longest, int64_t c, spry_error *err);
 void spryi_sell_cost(spryi_cost *cost, const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
 
-/*
- * sell_build.c: the blocks that threads take, and the chunk at which block b begins. survey sorts the rows of csr into
- * s, otherwise zero, whose a, c and sigma are set: permutation, lengths, offsets and slots; make fills in the rest;
- * after a failure of either the caller releases the arrays.
- */
+/* Returns the number of blocks that threads share, and the chunk at which block b begins. */
 int64_t spryi_sell_block_count(const spryi_sell *s);
 int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b);
-spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
-spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
-spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-
-/* sell_format.c: the sections of SELL. */
-int spryi_sell_list(void *storage, spryi_section *list);
 
 /* The number of chunks of the strided run that begins with chunk k, *first = k; where none does 1, *first = -1. */
 static inline int64_t spryi_sell_run(const spryi_sell *s, int64_t k, int64_t *first)

@@ -1,73 +1,57 @@
-/* Making the storage of format sell, and what containers need of it. */
+/*
+ * The storage of format sell: blocks of chunks, the sort of rows inside windows, the build from CSR, the way back to
+ * CSR, and what containers need.
+ */
+#include "base/bisect.h"
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/padding_guard.h"
+#include "formats/shared/slots.h"
 #include "matrix/row_lengths.h"
 
 #include <string.h>
 
-/* Sorts the rows, or leaves them where that would not pay. */
-static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
+#define SPRYI_STORED_ROWS
+#define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
+#include "base/instantiate.h"
+
+typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
+typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
+static const chunk_fn fill_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
+static const take_fn take_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
+
+/* Returns 1 if the lanes of a chunk are consecutive rows. *one_length: they have one length, which is not 0. */
+static int is_in_order(const spryi_sell *e, int64_t first, int *one_length)
 {
-    const spry_arrays *a = &request->csr->a;
-    spryi_sell unsorted = {.a = s->a, .c = s->c, .sigma = 1};
-    spry_status status = spryi_sell_survey(context, s, a, err);
-    if (status != SPRY_OK || !spryi_sell_may_leave_rows(request)) return status;
-    status = spryi_sell_survey(context, &unsorted, a, err);
-    if (status == SPRY_OK && !spryi_sell_sorting_pays(a, s->slots, unsorted.slots)) {
-        const spryi_sell sorted = *s;
-        *s = unsorted;
-        unsorted = sorted;
-    }
-    spryi_release_arrays(context, &unsorted, spryi_sell_list);
-    return status;
+    const int32_t *lengths = e->lengths + first;
+    int32_t differs = 0;
+    *one_length = 0;
+    if (first + e->c > e->a.rows) return 0;
+    for (int64_t l = 1; e->permutation && l < e->c; l++)
+        differs |= e->permutation[first + l] - e->permutation[first + l - 1] - 1;
+    if (differs) return 0;
+    for (int64_t l = 1; l < e->c; l++) differs |= lengths[l] ^ lengths[0];
+    *one_length = !differs && lengths[0] > 0;
+    return 1;
 }
 
-/* Sorts the rows into a zeroed *s, and tells what the whole will take. The caller releases, also after a failure. */
-static spry_status survey(spry_context *context, spryi_sell *s, spryi_cost *cost, const spryi_build_request *request,
-                          spry_error *err)
-{
-    const spry_arrays *a = &request->csr->a;
-    s->a = spryi_shape_of(a);
-    spryi_sell_resolve(&s->c, &s->sigma, request);
-    spry_status status = spryi_sell_check_size(a->rows, spryi_longest_row(context, a), s->c, err);
-    if (status == SPRY_OK) status = sort_rows(context, s, request, err);
-    if (status == SPRY_OK) spryi_sell_cost(cost, a, s->slots, s->c, s->sigma);
-    return status;
-}
+#define SPRYI_TEMPLATE "formats/sell/sell_kinds.tmpl.c"
+#include "base/instantiate_indices.h"
 
-static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
-{
-    spryi_sell s = {0};
-    spry_status status = survey(context, &s, cost, request, err);
-    spryi_release_arrays(context, &s, spryi_sell_list);
-    return status;
-}
+/* ---- sections ------------------------------------------------------------------------------------------ */
 
-static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
-{
-    const spry_arrays *a = &request->csr->a;
-    spryi_sell *s = storage;
-    spryi_cost cost = {0};
-    SPRYI_OK_OR_RETURN(survey(context, s, &cost, request, err));
-    SPRYI_OK_OR_RETURN(spryi_admit(request, "sell", &cost, err));
-    SPRYI_OK_OR_RETURN(spryi_sell_make(context, s, a, err));
-    if (request->options->op == SPRY_TRANSPOSE)
-        SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
-    return SPRY_OK;
-}
-
-/* ---- containers ------------------------------------------------------------------------------------ */
-
-/* An array that this storage does without: its address stays NULL, also in a restored one. */
+/* Keeps the array out of the storage: its address is NULL, also in a restored storage. */
 static void leave_out(spryi_section *section, void *storage)
 {
     section->array = NULL;
     section->inside = storage;
 }
 
-int spryi_sell_list(void *storage, spryi_section *list)
+static int list_sections(void *storage, spryi_section *list)
 {
     spryi_sell *s = storage;
     int count = 0;
@@ -90,6 +74,237 @@ int spryi_sell_list(void *storage, spryi_section *list)
     if (s->a.value_type == SPRY_PATTERN) leave_out(&list[count - 1], s);
     return count;
 }
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/* Returns the number of slots and rows before chunk k. */
+static int64_t cost_of(const spryi_sell *s, int64_t k)
+{
+    return s->offsets[k] + s->c * k;
+}
+
+static int64_t block_cost(const spryi_sell *s)
+{
+    int64_t cost = cost_of(s, s->chunk_count) / SPRYI_SELL_BLOCKS;
+    return cost < SPRYI_SELL_LEAST_COST   ? SPRYI_SELL_LEAST_COST
+           : cost > SPRYI_SELL_BLOCK_COST ? SPRYI_SELL_BLOCK_COST
+                                          : cost;
+}
+
+int64_t spryi_sell_block_count(const spryi_sell *s)
+{
+    return spryi_blocks_of(cost_of(s, s->chunk_count), block_cost(s));
+}
+
+int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b)
+{
+    const int64_t cost = b * block_cost(s);
+    if (cost == 0) return 0;
+    if (cost >= cost_of(s, s->chunk_count)) return s->chunk_count;
+    int64_t k;
+    SPRYI_BISECT(k, 0, s->chunk_count, cost_of(s, k) < cost);
+    return k;
+}
+
+/* ---- sort ---------------------------------------------------------------------------------------------- */
+
+/* A thread's memory for sorting a window. */
+typedef struct scratch {
+    int32_t *lengths;         /* of the window's rows */
+    uint16_t *order, *before; /* rows within the window */
+} scratch;
+
+static int64_t window_rows(int64_t c, int64_t sigma)
+{
+    return sigma > 1 ? sigma : c;
+}
+
+/*
+ * Sets t->order to the window's rows, counted from its first row, by falling t->lengths. Rows of equal length keep
+ * their order. A radix sort by bytes of the length, of which `longest` is the largest: mostly one pass.
+ */
+static void sort_window(scratch *t, int64_t count, int32_t longest)
+{
+    for (int64_t r = 0; r < count; r++) t->order[r] = (uint16_t)r;
+    for (int shift = 0; shift < 32 && longest >> shift > 0; shift += 8) {
+        int32_t at[257] = {0};
+        for (int64_t r = 0; r < count; r++) at[256 - (t->lengths[r] >> shift & 255)]++;
+        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte]: where its rows begin */
+        for (int64_t r = 0; r < count; r++) {
+            uint16_t row = t->order[r];
+            t->before[at[255 - (t->lengths[row] >> shift & 255)]++] = row;
+        }
+        uint16_t *swapped = t->order;
+        t->order = t->before;
+        t->before = swapped;
+    }
+}
+
+/* Fills permutation, lengths and, with the slots of each chunk, offsets for the window that begins with row begin. */
+static void lay_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
+{
+    int32_t least, most;
+    SPRYI_BY_PAIR(csr, row_lengths, csr, begin, count, t->lengths, &least, &most);
+    uint16_t *permutation = s->permutation ? s->permutation + begin : NULL;
+    int32_t *lengths = s->lengths + begin;
+    if (!permutation || least == most) {
+        memcpy(lengths, t->lengths, (size_t)count * sizeof *lengths);
+        for (int64_t l = 0; permutation && l < count; l++) permutation[l] = (uint16_t)l;
+    } else {
+        sort_window(t, count, most);
+        memcpy(permutation, t->order, (size_t)count * sizeof *permutation);
+        for (int64_t l = 0; l < count; l++) lengths[l] = t->lengths[t->order[l]];
+    }
+    const int64_t lanes = (count + s->c - 1) / s->c * s->c;
+    for (int64_t l = count; l < lanes; l++) lengths[l] = 0;
+    for (int64_t l = 0; l < lanes; l += s->c) {
+        int32_t width = lengths[l];
+        for (int64_t q = l + 1; !permutation && q < l + s->c; q++) width = lengths[q] > width ? lengths[q] : width;
+        s->offsets[(begin + l) / s->c + 1] = width * s->c;
+    }
+}
+
+typedef struct window_job {
+    spryi_sell *s;
+    const spry_arrays *csr;
+    int64_t rows; /* of a window */
+    int32_t *lengths;
+    uint16_t *orders;
+} window_job;
+
+static void lay_windows(void *job, int64_t first, int64_t last, int part)
+{
+    const window_job *j = job;
+    const int64_t rows = j->rows, all = j->csr->rows;
+    for (int64_t begin = first * rows; begin < last * rows && begin < all; begin += rows) {
+        uint16_t *order = j->orders + 2 * part * rows;
+        scratch t = {j->lengths + part * rows, order, order + rows};
+        lay_window(&t, j->s, j->csr, begin, begin + rows < all ? rows : all - begin);
+    }
+}
+
+/*
+ * Sorts the rows of csr into s, in which only a, c and sigma are set: permutation, lengths, offsets and slots. After a
+ * failure the caller releases the arrays.
+ */
+static spry_status lay_rows(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
+    const int threads = spryi_threads(context, csr->rows);
+    window_job j = {.s = s, .csr = csr, .rows = rows};
+    s->chunk_count = spryi_blocks_of(csr->rows, s->c);
+    SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
+    if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
+    SPRYI_TRY(SPRYI_NEW(context, &j.lengths, rows * threads, "row lengths (scratch)", err));
+    SPRYI_TRY(SPRYI_NEW(context, &j.orders, 2 * rows * threads, "row order (scratch)", err));
+    spryi_loop_in_parts(context, threads, windows, 0, lay_windows, &j);
+    spryi_scan(s->offsets, s->chunk_count);
+    s->slots = s->offsets[s->chunk_count];
+done:
+    spryi_release(context, j.lengths);
+    spryi_release(context, j.orders);
+    return status;
+}
+
+/* Sorts the rows, or keeps their order if sorting does not pay. */
+static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    spryi_sell unsorted = {.a = s->a, .c = s->c, .sigma = 1};
+    spry_status status = lay_rows(context, s, a, err);
+    if (status != SPRY_OK || !spryi_sell_may_leave_rows(request)) return status;
+    status = lay_rows(context, &unsorted, a, err);
+    if (status == SPRY_OK && !spryi_sell_sorting_pays(a, s->slots, unsorted.slots)) {
+        const spryi_sell sorted = *s;
+        *s = unsorted;
+        unsorted = sorted;
+    }
+    spryi_release_arrays(context, &unsorted, list_sections);
+    return status;
+}
+
+/* Sorts the rows into a zeroed *s and computes the cost. The caller releases the arrays, also after a failure. */
+static spry_status survey(spry_context *context, spryi_sell *s, spryi_cost *cost, const spryi_build_request *request,
+                          spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    s->a = spryi_shape_of(a);
+    spryi_sell_resolve(&s->c, &s->sigma, request);
+    spry_status status = spryi_sell_check_size(a->rows, spryi_longest_row(context, a), s->c, err);
+    if (status == SPRY_OK) status = sort_rows(context, s, request, err);
+    if (status == SPRY_OK) spryi_sell_cost(cost, a, s->slots, s->c, s->sigma);
+    return status;
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    spryi_sell s = {0};
+    spry_status status = survey(context, &s, cost, request, err);
+    spryi_release_arrays(context, &s, list_sections);
+    return status;
+}
+
+/* ---- build --------------------------------------------------------------------------------------------- */
+
+typedef struct chunk_job {
+    const spryi_sell *s;
+    const spry_arrays *csr;
+    const spryi_compressed *to;
+} chunk_job;
+
+static void fill_blocks(void *job, int64_t first, int64_t last)
+{
+    const chunk_job *j = job;
+    for (int64_t b = first; b < last; b++) {
+        const int64_t begin = spryi_sell_block_begin(j->s, b), end = spryi_sell_block_begin(j->s, b + 1);
+        for (int64_t chunk = begin; chunk < end; chunk++) SPRYI_INSTANCE(fill_table, j->csr)(j->s, j->csr, chunk);
+        SPRYI_BY_PAIR(j->csr, find_kinds, j->s, j->csr, begin, end);
+    }
+}
+
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    spryi_sell *s = storage;
+    spryi_cost cost = {0};
+    SPRYI_OK_OR_RETURN(survey(context, s, &cost, request, err));
+    SPRYI_OK_OR_RETURN(spryi_admit(request, "sell", &cost, err));
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, list_sections, err));
+    spryi_loop(context, spryi_threads(context, a->rows + s->slots), spryi_sell_block_count(s), 1, fill_blocks,
+               &(chunk_job){.s = s, .csr = a});
+    if (request->options->op == SPRY_TRANSPOSE)
+        SPRYI_OK_OR_RETURN(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
+    return SPRY_OK;
+}
+
+/* ---- back to CSR --------------------------------------------------------------------------------------- */
+
+static void take_chunks(void *job, int64_t begin, int64_t end)
+{
+    const chunk_job *j = job;
+    for (int64_t chunk = begin; chunk < end; chunk++)
+        SPRYI_INSTANCE(take_table, &j->s->a)(j->s, j->to->offsets, j->to->indices, j->to->values, chunk);
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_sell *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
+    for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
+    spryi_scan(c.offsets, s->a.rows);
+    spryi_loop(context, spryi_threads(context, s->slots), s->chunk_count, 0, take_chunks,
+               &(chunk_job){.s = s, .to = &c});
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+/* ---- containers and descriptor ------------------------------------------------------------------------- */
 
 static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)
 {
@@ -117,7 +332,7 @@ static spry_status check_permutation(const spryi_sell *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* Lanes from `first` on step as lanes before do: column of slot k - that of slot `before` is 1. */
+/* Returns 1 if the columns of the lane are those of the lane before plus 1. */
 static int lane_steps(const spryi_sell *s, int64_t lane)
 {
     int64_t at = s->offsets[lane / s->c] + lane % s->c;
@@ -193,12 +408,12 @@ const spryi_format spryi_format_sell = {
     .parameter_text = "c=NUMBER (rows a chunk, default 16); sigma=NUMBER (rows a window that is sorted, default 512)",
     .predict = predict,
     .build = build,
-    .to_csr = spryi_sell_to_csr,
+    .to_csr = to_csr,
     .storage_size = sizeof(spryi_sell),
     .windows_at = offsetof(spryi_sell, windows),
     .host_only = "kinds",
     .transposed_apart = 1,
-    .sections = spryi_sell_list,
+    .sections = list_sections,
     .check = check,
     .estimator = &spryi_sell_estimator,
 };

@@ -32,8 +32,8 @@
  * Source: seed 000, SCOO: Dang and Schmidt 2012 (slices in shared memory); groups without conflicts, further sums and
  * pieces of rows: this library.
  *
- * Files: swept_layout.h decides about cuts and sums; swept_build.c makes the blocks on the host, swept_convert.cu on a
- * GPU; swept_to_csr.c goes back; swept_reference_cpu.c and swept_barrier_cuda.cu multiply.
+ * Files: swept_layout.h decides about cuts and sums; swept_format.c builds the blocks on the host and goes back to
+ * CSR; swept_convert.cu builds them on a GPU; swept_reference_cpu.c and swept_barrier_cuda.cu multiply.
  */
 #pragma once
 
@@ -132,12 +132,12 @@ static inline int64_t spryi_swept_column(const spryi_swept *s, const spryi_swept
     return s->bases[batch] + (int64_t)((uint64_t)s->indices[slot] >> block->sum_bits);
 }
 
-/* swept_to_csr.c: row_of[sum] = the row, from the block's first on, whose sum it is; block->all_sums numbers. */
-void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of);
-spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-
-/* swept_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
-spry_status spryi_swept_build(spry_context *context, void *storage, const spryi_build_request *request,
-                              spry_error *err);
-spry_status spryi_swept_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
-                                spry_error *err);
+/* Sets row_of[sum] to the row, counted from the block's first row, for each of the block->all_sums sums. */
+static inline void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of)
+{
+    int32_t sum = 0;
+    for (int32_t r = 0; r < block->rows; r++)
+        if (s->bitmaps[block->first_bitmap + r / 32].bits >> (r % 32) & 1) row_of[sum++] = r;
+    for (int64_t l = block->first_extra; l < block->first_extra + block->extras; l++)
+        for (int32_t n = 0; n < s->extras[l].count; n++) row_of[s->extras[l].first + n] = row_of[s->extras[l].sum];
+}

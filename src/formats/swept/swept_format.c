@@ -1,8 +1,537 @@
-/* The format swept: its descriptor, and its arrays for devices. */
+/*
+ * The storage of format swept: the build from CSR on the host, and the way back to CSR.
+ *
+ * Build: rows are cut into blocks of about equal cost, whose sums fit the shared memory. A bisection finds the least
+ * cost per block that gives at most the wanted number of blocks. In each block the entries are sorted by column (radix
+ * sort). Then each entry goes to the first group that has fewer than 1024 entries, does not have the entry's sum yet,
+ * and has a base that is near enough. A thread builds one block at a time. Sorting 32-bit columns takes 3 passes. The
+ * slot of an entry takes 8 bytes.
+ *
+ * Back to CSR: the entries of rows are counted, then copied in the order of groups, block by block.
+ *
+ * Source: seed 000, SCOO: Dang and Schmidt 2012; the groups: this library.
+ */
+#ifndef SPRY_FN
+#include "base/bisect.h"
+#include "base/context.h"
+#include "base/error.h"
 #include "base/memory.h"
+#include "formats/shared/owned_arrays.h"
+#include "formats/shared/padding_guard.h"
 #include "formats/swept/swept_layout.h"
+#include "matrix/assemble.h"
 
-/* For the reference kernel: sums of rows, or of columns, and the rows of a block's sums. */
+#include <string.h>
+
+/* An entry's slot, from its block's first, and sum. */
+typedef struct entry_slot {
+    uint32_t slot, sum;
+} entry_slot;
+
+/* A storage during its build. Everything except `s` is released at the end. */
+typedef struct swept_build {
+    spryi_swept *s;
+    const spry_arrays *a;  /* CSR */
+    int64_t *before;       /* rows + 1: rows with entries before each */
+    spryi_swept_cut *cuts; /* blocks + 1 */
+    entry_slot *targets;   /* nnz */
+} swept_build;
+
+/* ---- cut rows into blocks ------------------------------------------------------------------------------ */
+
+typedef struct cutting {
+    const spry_arrays *a;
+    const int64_t *before; /* rows with entries before each */
+    int64_t most_sums;     /* rows with entries in a block */
+} cutting;
+
+static int64_t entries_before(const cutting *c, int64_t row)
+{
+    return spryi_index_at(c->a->offsets, c->a->offset_type, row);
+}
+
+/* Returns the last row in low .. high with at most `most` before it: cost, or rows with entries if by_sums. */
+static int64_t last_row(const cutting *c, int64_t low, int64_t high, int64_t most, int by_sums)
+{
+    int64_t i;
+    SPRYI_BISECT(i, low + 1, high + 1,
+                 (by_sums ? c->before[i] : spryi_swept_cost_before(entries_before(c, i), i)) <= most);
+    return i - 1;
+}
+
+/* Returns the end of the block that begins at `at` and may cost `most`. */
+static spryi_swept_cut next_cut(const cutting *c, const spryi_swept_cut *at, int64_t most)
+{
+    spryi_swept_cut to;
+    const int64_t rows = c->a->rows, wanted = spryi_swept_cost_limit(at, most);
+    /* one sum is left for a row that is cut */
+    const int64_t sums = c->before[at->row] + c->most_sums - 1;
+    int64_t row = last_row(c, at->row, rows, wanted, 0);
+    if (c->before[row] > sums) row = last_row(c, at->row, row, sums, 1);
+    spryi_swept_end_of_block(&to, at, rows, wanted, row, entries_before(c, row),
+                             entries_before(c, row < rows ? row + 1 : row));
+    to.row_begin = entries_before(c, to.row);
+    to.before = c->before[to.row];
+    return to;
+}
+
+/* Cuts rows into blocks that cost at most `most` each. Returns the number of blocks. cuts may be NULL. */
+static int64_t cut_by_cost(const cutting *c, int64_t most, spryi_swept_cut *cuts)
+{
+    spryi_swept_cut at = {0};
+    int64_t blocks = 0;
+    while (at.row < c->a->rows) {
+        if (cuts) cuts[blocks] = at;
+        at = next_cut(c, &at, most);
+        blocks++;
+    }
+    if (cuts) cuts[blocks] = at;
+    return blocks;
+}
+
+static int64_t cost_for(const cutting *c, spryi_swept_search search)
+{
+    if (cut_by_cost(c, search.narrow, NULL) <= search.wanted) search.high = search.narrow;
+    while (search.high - search.low > search.near)
+        spryi_swept_search_step(&search,
+                                cut_by_cost(c, search.low + (search.high - search.low) / 2, NULL) <= search.wanted);
+    return search.high > 0 ? search.high : 1;
+}
+
+static void mark_rows(void *job, int64_t begin, int64_t end)
+{
+    const swept_build *made = job;
+    const void *offsets = made->a->offsets;
+    const spry_index_type type = made->a->offset_type;
+    int64_t *before = made->before;
+    for (int64_t i = begin; i < end; i++)
+        before[i + 1] = spryi_index_at(offsets, type, i + 1) > spryi_index_at(offsets, type, i);
+}
+
+static spry_status count_rows(spry_context *context, swept_build *made, spry_error *err)
+{
+    const spry_arrays *a = made->a;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &made->before, a->rows + 1, "rows with entries", err));
+    made->before[0] = 0;
+    spryi_loop(context, spryi_threads(context, a->rows), a->rows, 0, mark_rows, made);
+    spryi_scan(made->before, a->rows);
+    return SPRY_OK;
+}
+
+/* Finds blocks and shared rows. Sizes and types are known. */
+static spry_status cut_rows(spry_context *context, swept_build *made, spry_error *err)
+{
+    spryi_swept *s = made->s;
+    spryi_swept_sizes *h = &s->sizes;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(count_rows(context, made, err));
+    const cutting c = {.a = made->a, .before = made->before, .most_sums = spryi_swept_most_rows(h)};
+    const int64_t least = spryi_swept_may_need_more(h) ? cut_by_cost(&c, spryi_swept_most_cost(), NULL) : 0;
+    const int64_t cost = cost_for(&c, spryi_swept_search_for(h, least));
+    h->blocks = cut_by_cost(&c, cost, NULL);
+    SPRYI_TRY(SPRYI_NEW(context, &made->cuts, h->blocks + 1, "cuts of row blocks", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->blocks, h->blocks, "row blocks", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->shared_rows, h->blocks, "rows in pieces", err)); /* a block begins one at most */
+    cut_by_cost(&c, cost, made->cuts);
+    spryi_swept_make_blocks(s, made->cuts);
+done:
+    return status;
+}
+
+/* ---- sort entries into groups -------------------------------------------------------------------------- */
+
+enum {
+    DIGIT_BITS = 11,
+    WINDOW = 2 *
+             SPRYI_SWEPT_MOST_AHEAD, /* groups that may be open at once, and more: each behind the first has an entry */
+    MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS) + 1,
+    SEVERAL_SUMS = -2, /* in place of a group: the row has several sums */
+};
+
+/* A row with entries while its block is packed. */
+typedef struct row_state {
+    int32_t entries, sum_count, next_sum; /* its entries take its sums one after the other */
+    int32_t further;                      /* the second of them, the others follow */
+    int32_t group, first;                 /* the last that had an entry of it; that had its first sum */
+} row_state;
+
+/* The last stretch in which a row has entries, how many, and the most in any; small, as each entry is counted. */
+typedef struct row_stretch {
+    uint16_t last, near, most;
+} row_stretch;
+_Static_assert(SPRYI_SWEPT_STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_STRETCHES < UINT16_MAX,
+               "a row's counts in 16 bits");
+
+/* Scratch memory in which a thread packs a block. */
+typedef struct packing {
+    char *entries; /* twice most_entries, of the template's type */
+    int64_t most_entries;
+    uint32_t *sum_of; /* an entry, in stored order */
+    row_state *rows;  /* a row with entries */
+    row_stretch *counts;
+    int32_t *last;     /* of each sum: the group that had it last, or SEVERAL_SUMS in a row's first */
+    int64_t most_sums; /* that a block may have */
+    int64_t *base;     /* WINDOW: the first column of batches; while columns are sorted, where the next goes */
+    int32_t *filled;   /* WINDOW: entries of open groups */
+} packing;
+_Static_assert(WINDOW >= 1 << DIGIT_BITS, "a counter for each digit");
+
+/* Closes a group: frees its place in the window of open groups. Returns the number of its entries. */
+static int32_t close_group(packing *p, int64_t group)
+{
+    const int32_t filled = p->filled[group % WINDOW];
+    p->filled[group % WINDOW] = 0;
+    return filled;
+}
+
+/* Counts an entry of the row. e: the entry's index in the block, in the order of columns. */
+static void count_entry(row_stretch *row, int64_t e)
+{
+    const uint16_t stretch = (uint16_t)(spryi_swept_stretch(e) + 1);
+    row->near = (uint16_t)(row->last == stretch ? row->near + 1 : 1);
+    row->last = stretch;
+    if (row->near > row->most) row->most = row->near;
+}
+
+/* Assigns sums to the rows of a block of `count` entries. */
+static void assign_sums(spryi_swept_block *block, int64_t count, int64_t unroll, packing *p)
+{
+    const int64_t rows = block->sums;
+    spryi_swept_limits limits = spryi_swept_first_limits(count, unroll);
+    int64_t sums, extras;
+    do {
+        sums = rows;
+        extras = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            row_state *row = &p->rows[r];
+            row->sum_count = (int32_t)spryi_swept_sums_of_row(row->entries, p->counts[r].most, &limits);
+            row->further = (int32_t)sums;
+            extras += row->sum_count > 1;
+            sums += row->sum_count - 1;
+        }
+        limits.most *= 2;
+        limits.near *= 2;
+    } while (sums > p->most_sums && extras > 0);
+    block->all_sums = (int32_t)sums;
+    block->sum_bits = spryi_swept_sum_bits(sums);
+    block->extras = (int32_t)extras;
+    for (int64_t n = 0; n < sums; n++) p->last[n] = -1;
+    for (int64_t r = 0; r < rows; r++) {
+        p->rows[r].next_sum = p->rows[r].group = 0;
+        p->rows[r].first = -1;
+        if (p->rows[r].sum_count > 1) p->last[r] = SEVERAL_SUMS;
+    }
+}
+
+/* Gives the row's next sum to the group and returns it. sum: the row's first sum. */
+static int64_t take_next_sum(packing *p, row_state *row, int64_t sum, int32_t group)
+{
+    if (row->next_sum == 0)
+        row->first = group;
+    else
+        p->last[sum = row->further + row->next_sum - 1] = group;
+    row->group = group;
+    row->next_sum = row->next_sum + 1 < row->sum_count ? row->next_sum + 1 : 0;
+    return sum;
+}
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_STORED_ROWS
+#define SPRYI_TEMPLATE "formats/swept/swept_format.c" /* its second half */
+#include "base/instantiate.h"
+
+typedef void (*pack_fn)(const swept_build *made, int64_t block, packing *p);
+typedef void (*fill_fn)(const swept_build *made, int64_t block);
+static const pack_fn packs[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
+static const fill_fn fills[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
+
+/* At least as large as any sorted entry. */
+typedef struct widest_entry {
+    int64_t column, position;
+} widest_entry;
+
+/* Returns the part of `memory` after *used bytes and adds its size to *used. memory may be NULL, to add up sizes. */
+static void *next_part(char *memory, int64_t *used, int64_t count, size_t item_bytes)
+{
+    void *part = memory ? memory + *used : NULL;
+    *used += (count * (int64_t)item_bytes + SPRYI_ALIGNMENT - 1) / SPRYI_ALIGNMENT * SPRYI_ALIGNMENT;
+    return part;
+}
+
+/* Sets the arrays of a packing, whose sizes are known, to parts of `memory`. Returns their bytes. */
+static int64_t lay_out(packing *p, char *memory, int64_t most_rows)
+{
+    int64_t used = 0;
+    p->entries = next_part(memory, &used, 2 * p->most_entries, sizeof(widest_entry));
+    p->sum_of = next_part(memory, &used, p->most_entries, sizeof *p->sum_of);
+    p->rows = next_part(memory, &used, most_rows, sizeof *p->rows);
+    p->counts = next_part(memory, &used, most_rows, sizeof *p->counts);
+    p->last = next_part(memory, &used, p->most_sums, sizeof *p->last);
+    p->base = next_part(memory, &used, WINDOW, sizeof *p->base);
+    p->filled = next_part(memory, &used, WINDOW, sizeof *p->filled);
+    return used;
+}
+
+static int threads_for(const spry_context *context, const spryi_swept_sizes *h)
+{
+    int threads = spryi_threads(context, h->rows + h->nnz);
+    return threads < h->blocks ? threads : h->blocks > 0 ? (int)h->blocks : 1;
+}
+
+typedef struct pack_job {
+    const swept_build *made;
+    const packing *sizes;
+    pack_fn pack;
+    char *scratch;
+    int64_t bytes, most_rows;
+} pack_job;
+
+static void pack_some_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const pack_job *j = job;
+    packing p = *j->sizes;
+    lay_out(&p, j->scratch + part * j->bytes, j->most_rows);
+    for (int64_t b = begin; b < end; b++) j->pack(j->made, b, &p);
+}
+
+/* Finds the slot of every entry. This gives the remaining sizes. */
+static spry_status pack_blocks(spry_context *context, swept_build *made, spry_error *err)
+{
+    spryi_swept *s = made->s;
+    spryi_swept_sizes *h = &s->sizes;
+    spry_status status = SPRY_OK;
+    void *scratch = NULL;
+    int64_t most_rows = 0;
+    packing sizes = {0};
+    for (int64_t b = 0; b < h->blocks; b++) {
+        const int64_t entries = made->cuts[b + 1].entry - made->cuts[b].entry;
+        if (entries > sizes.most_entries) sizes.most_entries = entries;
+        if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
+    }
+    sizes.most_sums = spryi_swept_most_sums(s, made->cuts);
+    const int64_t bytes = lay_out(&sizes, NULL, most_rows);
+    const int threads = threads_for(context, h);
+    SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
+    SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
+    spryi_loop_in_parts(context, threads, h->blocks, 1, pack_some_blocks,
+                        &(pack_job){made, &sizes, SPRYI_INSTANCE(packs, made->a), scratch, bytes, most_rows});
+    SPRYI_TRY(spryi_swept_count_all(s, err));
+done:
+    spryi_release(context, scratch);
+    return status;
+}
+
+/* ---- fill the arrays ----------------------------------------------------------------------------------- */
+
+/* Lists the further sums of rows from the sums of entries. owner[n]: the row of the block's n-th further sum. */
+static void fill_extras(const swept_build *made, int64_t b, int32_t *owner)
+{
+    spryi_swept *s = made->s;
+    const spryi_swept_block *block = &s->blocks[b];
+    const uint32_t first = (uint32_t)block->sums, further = (uint32_t)(block->all_sums - block->sums);
+    int64_t row = block->first_row, found = block->first_extra - 1;
+    for (int64_t k = made->cuts[b].entry; further > 0 && k < made->cuts[b + 1].entry; k++) {
+        while (spryi_index_at(made->a->offsets, made->a->offset_type, row + 1) <= k) row++;
+        if (made->targets[k].sum >= first)
+            owner[made->targets[k].sum - first] = (int32_t)(made->before[row] - made->before[block->first_row]);
+    }
+    for (uint32_t n = 0; n < further; n++) {
+        if (n == 0 || owner[n] != owner[n - 1])
+            s->extras[++found] = (spryi_swept_extra){.sum = owner[n], .first = (int32_t)(first + n)};
+        s->extras[found].count++;
+    }
+}
+
+typedef struct fill_job {
+    const swept_build *made;
+    fill_fn fill;
+    int32_t *owner;
+    int64_t most; /* further sums of a block */
+} fill_job;
+
+static void fill_some_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const fill_job *j = job;
+    const spryi_swept *s = j->made->s;
+    for (int64_t b = begin; b < end; b++) {
+        const spryi_swept_block *block = &s->blocks[b];
+        for (int32_t r = 0; r < block->rows; r += 32)
+            s->bitmaps[block->first_bitmap + r / 32] =
+                spryi_swept_bitmap_of(j->made->before + block->first_row, r, block->rows);
+        fill_extras(j->made, b, j->owner + part * (j->most + 1));
+        j->fill(j->made, b);
+    }
+}
+
+/* Fills all arrays except blocks and shared rows. */
+static spry_status fill_blocks(spry_context *context, swept_build *made, spry_error *err)
+{
+    spryi_swept *s = made->s;
+    const spryi_swept_sizes *h = &s->sizes;
+    spry_status status = SPRY_OK;
+    int32_t *owner = NULL;
+    int64_t most = 0;
+    for (int64_t b = 0; b < h->blocks; b++)
+        if (s->blocks[b].all_sums - s->blocks[b].sums > most) most = s->blocks[b].all_sums - s->blocks[b].sums;
+    const int threads = threads_for(context, h);
+    SPRYI_TRY(SPRYI_NEW(context, &owner, threads * (most + 1), "rows of further sums", err));
+    spryi_loop_in_parts(context, threads, h->blocks, 1, fill_some_blocks,
+                        &(fill_job){made, SPRYI_INSTANCE(fills, made->a), owner, most});
+done:
+    spryi_release(context, owner);
+    return status;
+}
+
+/* ---- predict and build --------------------------------------------------------------------------------- */
+
+static spry_status plan_slots(spry_context *context, swept_build *made, const spryi_build_request *request,
+                              spry_error *err)
+{
+    const spry_arrays *a = made->a = &request->csr->a;
+    made->s->sizes = spryi_swept_sizes_of(request, a);
+    made->s->types = spryi_types_of(a->rows, a->cols, a->nnz, (int32_t)a->value_type, (int32_t)a->offset_type,
+                                    (int32_t)a->index_type);
+    spry_status status = cut_rows(context, made, err);
+    return status == SPRY_OK ? pack_blocks(context, made, err) : status;
+}
+
+static void release_scratch(spry_context *context, swept_build *made)
+{
+    spryi_release(context, made->before);
+    spryi_release(context, made->cuts);
+    spryi_release(context, made->targets);
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    spryi_swept s = {0};
+    swept_build made = {.s = &s};
+    spry_status status = plan_slots(context, &made, request, err);
+    if (status == SPRY_OK) spryi_swept_cost(&s, cost);
+    release_scratch(context, &made);
+    spryi_release_arrays(context, &s, spryi_swept_arrays);
+    return status;
+}
+
+/*
+ * Refuses a large matrix before its entries are sorted if even storage without padding would pass the limit. The number
+ * of slots is not known then: each entry may take a batch.
+ */
+static spry_status refuse_early(const spryi_build_request *request, spry_error *err)
+{
+    enum { LARGE = 1 << 24 }; /* rows and entries, for which sorting takes seconds */
+    const spry_arrays *a = &request->csr->a;
+    const int64_t slot = (int64_t)spry_type_bytes(a->value_type) + (int64_t)sizeof(uint32_t);
+    const int64_t limit = request->options->memory_limit_bytes;
+    if (limit == 0 || a->nnz + a->rows < LARGE || a->nnz * slot + a->rows / 8 <= limit) return SPRY_OK;
+    const int64_t batch = spryi_swept_unroll((int32_t)a->value_type) * SPRYI_SWEPT_THREADS * slot;
+    const spryi_cost most = {.bytes = a->nnz < INT64_MAX / 4 / batch ? a->nnz * (batch + 64) + 64 * a->rows
+                                                                     : INT64_MAX};
+    return spryi_check_padding(request, "swept", &most, err);
+}
+
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
+{
+    spryi_swept *s = storage;
+    spryi_cost cost = {0};
+    swept_build made = {.s = s};
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(refuse_early(request, err));
+    SPRYI_TRY(plan_slots(context, &made, request, err));
+    spryi_swept_cost(s, &cost);
+    SPRYI_TRY(spryi_admit(request, "swept", &cost, err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_swept_arrays, err));
+    SPRYI_TRY(fill_blocks(context, &made, err));
+done:
+    release_scratch(context, &made);
+    return status;
+}
+
+/* ---- back to CSR --------------------------------------------------------------------------------------- */
+
+typedef int64_t (*count_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at);
+typedef void (*unpack_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
+                          int64_t head, const spry_arrays *A);
+static const count_fn counts[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
+static const unpack_fn unpacks[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
+
+/*
+ * Turns counts of entries into offsets of rows. heads[b]: where the entries of the first row of block b go if the block
+ * before has begun that row.
+ */
+static void locate_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64_t *heads)
+{
+    const int64_t blocks = s->sizes.blocks;
+    for (int64_t b = 0; b < blocks; b++) {
+        if (s->blocks[b].head_row < 0) continue;
+        const int64_t pieces = at[s->blocks[b].first_row + 1];
+        at[s->blocks[b].first_row + 1] += heads[b];
+        heads[b] = pieces;
+    }
+    spryi_scan(at, a->rows);
+    for (int64_t b = 0; b < blocks; b++) heads[b] += at[s->blocks[b].first_row];
+    for (int64_t i = 0; i <= a->rows; i++) spryi_set_index((void *)(uintptr_t)a->offsets, a->offset_type, i, at[i]);
+}
+
+typedef struct block_job {
+    const spryi_swept *s;
+    const spry_arrays *a;
+    int64_t *at, *heads;
+    int32_t *rows;
+} block_job;
+
+static void count_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const block_job *j = job;
+    int32_t *row_of = j->rows + part * j->s->sizes.most_sums;
+    for (int64_t b = begin; b < end; b++) {
+        spryi_swept_rows_of_sums(j->s, &j->s->blocks[b], row_of);
+        j->heads[b] = SPRYI_INSTANCE(counts, j->a)(j->s, &j->s->blocks[b], row_of, j->at);
+    }
+}
+
+static void unpack_blocks(void *job, int64_t begin, int64_t end, int part)
+{
+    const block_job *j = job;
+    int32_t *row_of = j->rows + part * j->s->sizes.most_sums;
+    for (int64_t b = begin; b < end; b++) {
+        spryi_swept_rows_of_sums(j->s, &j->s->blocks[b], row_of);
+        SPRYI_INSTANCE(unpacks, j->a)(j->s, &j->s->blocks[b], row_of, j->at, j->heads[b], j->a);
+    }
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_swept *s = storage;
+    const spryi_swept_sizes *h = &s->sizes;
+    spry_status status = SPRY_OK;
+    int64_t *at = NULL, *heads = NULL;
+    int32_t *rows = NULL;
+    spry_arrays a = s->types;
+    const int threads = spryi_threads(context, a.rows + a.nnz);
+    SPRYI_TRY(spryi_new_csr(context, &a, err));
+    SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
+    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
+    memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
+    block_job j = {s, &a, at, heads, rows};
+    spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);
+    locate_rows(s, &a, at, heads);
+    spryi_loop_in_parts(context, threads, h->blocks, 1, unpack_blocks, &j);
+    status = spryi_matrix_adopt(context, csr, &a, a.value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err);
+    a = s->types; /* they are taken over, also where this fails */
+done:
+    spryi_release(context, at);
+    spryi_release(context, heads);
+    spryi_release(context, rows);
+    spryi_release_csr(context, &a);
+    return status;
+}
+
+/* ---- descriptor ---------------------------------------------------------------------------------------- */
+
+/* Returns the bytes for the reference kernel: sums of rows or of columns, and the rows of a block's sums. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)storage)->sizes;
@@ -24,11 +553,188 @@ const spryi_format spryi_format_swept = {
     .parameters = parameters,
     .parameter_text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
                       "what the shared memory holds)",
-    .predict = spryi_swept_predict,
-    .build = spryi_swept_build,
+    .predict = predict,
+    .build = build,
     .workspace_bytes = workspace_bytes,
-    .to_csr = spryi_swept_to_csr,
+    .to_csr = to_csr,
     .storage_size = sizeof(spryi_swept),
     .device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
     .estimator = &spryi_swept_estimator,
 };
+
+#else /* for each stored type and pair of index types: base/instantiate.h */
+
+/* ---- sort entries into groups -------------------------------------------------------------------------- */
+
+/* A block's entry, for sorting. */
+typedef struct SPRY_FN(entry) {
+    SPRY_J column;
+    uint32_t position; /* in the block, as A has it */
+} SPRY_FN(entry);
+
+/* Sorts by column, stably. Returns 0 if `from` has the result, 1 if `to` has it. at: a counter for each digit. */
+static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols, int64_t *at)
+{
+    int passes = 0;
+    for (int shift = 0; shift < 63 && (cols - 1) >> shift > 0; shift += DIGIT_BITS, passes++) {
+        memset(at, 0, (1 << DIGIT_BITS) * sizeof *at);
+        for (int64_t k = 0; k < count; k++) at[(int64_t)from[k].column >> shift & ((1 << DIGIT_BITS) - 1)]++;
+        for (int64_t d = 0, sum = 0; d < 1 << DIGIT_BITS; d++) {
+            const int64_t entries = at[d];
+            at[d] = sum;
+            sum += entries;
+        }
+        for (int64_t k = 0; k < count; k++)
+            to[at[(int64_t)from[k].column >> shift & ((1 << DIGIT_BITS) - 1)]++] = from[k];
+        SPRY_FN(entry) *swap = from;
+        from = to;
+        to = swap;
+    }
+    return passes % 2;
+}
+
+/*
+ * Assigns the block's entries, in the order of columns, to groups. An entry goes to the first open group that can hold
+ * it. The first open group is closed if it is full, if a column is too far from its batch's base, or if MOST_AHEAD
+ * entries are in groups after it. So a group holds the first entries that earlier groups left and that share no sum.
+ * The device's build, which handles group after group, gives the same result.
+ */
+static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
+                                 entry_slot *targets)
+{
+    const int64_t unroll = SPRYI_SWEPT_UNROLL(SPRY_B), widest = (int64_t)1 << (32 - block->sum_bits);
+    int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
+    int64_t held = 0;             /* entries of open groups */
+    for (int64_t e = 0; e < count; e++) {
+        const int64_t column = entries[e].column;
+        int64_t sum = p->sum_of[entries[e].position], group = p->last[sum] + 1;
+        row_state *row = group > SEVERAL_SUMS + 1 ? NULL : &p->rows[sum];
+        if (row) {
+            group = 1 + (row->next_sum == 0 ? row->first : p->last[row->further + row->next_sum - 1]);
+            if (group < row->group) group = row->group;
+        }
+        /* a batch that this column is too far from is closed, and with it those before */
+        while (open < groups && column - p->base[open / unroll % WINDOW] >= widest)
+            for (int64_t end = (open / unroll + 1) * unroll; open < end; open++) held -= close_group(p, open);
+        if (group < open) group = open;
+        while (group < groups && p->filled[group % WINDOW] == SPRYI_SWEPT_THREADS) group++;
+        if (group >= groups) {
+            if (group / unroll >= (groups + unroll - 1) / unroll) p->base[group / unroll % WINDOW] = column;
+            groups = group + 1;
+        }
+        const int64_t position = p->filled[group % WINDOW]++;
+        held++;
+        if (row)
+            sum = take_next_sum(p, row, sum, (int32_t)group);
+        else
+            p->last[sum] = (int32_t)group;
+        targets[entries[e].position] =
+            (entry_slot){.slot = (uint32_t)spryi_swept_slot(group, position, unroll), .sum = (uint32_t)sum};
+        for (int32_t filled; open < groups && ((filled = p->filled[open % WINDOW]) == SPRYI_SWEPT_THREADS ||
+                                               held - filled >= SPRYI_SWEPT_MOST_AHEAD);
+             open++)
+            held -= close_group(p, open);
+    }
+    block->batches = (int32_t)((groups + unroll - 1) / unroll);
+}
+
+static void SPRY_FN(pack)(const swept_build *made, int64_t b, packing *p)
+{
+    const spryi_swept *s = made->s;
+    const SPRY_J *Aj = made->a->indices;
+    spryi_swept_block *block = &s->blocks[b];
+    const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
+    SPRY_FN(entry) *entries = (SPRY_FN(entry) *)p->entries, *other = entries + p->most_entries;
+    for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
+    memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
+    for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
+        const int64_t first = spryi_offset_of(made->a, i), last = spryi_offset_of(made->a, i + 1);
+        const int64_t from = first > begin ? first : begin, to = last < end ? last : end;
+        const uint32_t sum = (uint32_t)(made->before[i] - made->before[block->first_row]);
+        for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
+        if (from < to) p->rows[sum].entries = (int32_t)(to - from);
+    }
+    if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols, p->base)) entries = other;
+    memset(p->counts, 0, (size_t)block->sums * sizeof *p->counts);
+    for (int64_t e = 0; e < count; e++) count_entry(&p->counts[p->sum_of[entries[e].position]], e);
+    assign_sums(block, count, spryi_swept_unroll(s->sizes.value_type), p);
+    memset(p->filled, 0, WINDOW * sizeof *p->filled);
+    SPRY_FN(pack_sorted)(entries, count, block, p, made->targets + begin);
+}
+
+/* ---- fill the arrays ----------------------------------------------------------------------------------- */
+
+/* Fills the block's slots with entries and padding. */
+static void SPRY_FN(fill)(const swept_build *made, int64_t b)
+{
+    spryi_swept *s = made->s;
+    const SPRY_J *Aj = made->a->indices;
+    const SPRY_B *Ax = made->a->values;
+    const int64_t in_batch = SPRYI_SWEPT_THREADS * SPRYI_SWEPT_UNROLL(SPRY_B);
+    const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
+    uint32_t *indices = s->indices + begin * in_batch;
+    SPRY_B *values = Ax ? (SPRY_B *)s->values + begin * in_batch : NULL;
+    const uint32_t padding = spryi_swept_padding(&s->blocks[b]);
+    for (int64_t n = 0; n < (end - begin) * in_batch; n++) {
+        indices[n] = padding;
+        if (Ax) values[n] = 0;
+    }
+    for (int64_t n = begin; n < end; n++) s->bases[n] = INT64_MAX; /* then the least column */
+    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
+        int64_t *base = &s->bases[begin + made->targets[k].slot / in_batch];
+        if (Aj[k] < *base) *base = Aj[k];
+    }
+    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
+        const entry_slot target = made->targets[k];
+        const uint32_t column = (uint32_t)(Aj[k] - s->bases[begin + target.slot / in_batch]);
+        indices[target.slot] = column << s->blocks[b].sum_bits | target.sum;
+        if (Ax) values[target.slot] = Ax[k];
+    }
+}
+
+/* ---- back to CSR --------------------------------------------------------------------------------------- */
+
+/*
+ * Adds the number of entries of each row to at[row + 1]. Returns the number of entries of the first row instead if the
+ * block before has begun that row.
+ */
+static int64_t SPRY_FN(count)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at)
+{
+    const int64_t batch = SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->sizes.value_type), first = block->first_batch;
+    const uint32_t padding = spryi_swept_padding(block);
+    int64_t head = 0;
+    for (int64_t n = first * batch; n < (first + block->batches) * batch; n++) {
+        const uint32_t sum = s->indices[n] & padding;
+        if (sum == padding) continue;
+        if (row_of[sum] == 0 && block->head_row >= 0)
+            head++;
+        else
+            at[block->first_row + row_of[sum] + 1]++;
+    }
+    return head;
+}
+
+/*
+ * Copies the block's entries. at[row]: where the row's next entry goes. head: where the next entry of the first row
+ * goes if the block before has begun that row.
+ */
+static void SPRY_FN(unpack)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
+                            int64_t head, const spry_arrays *A)
+{
+    const int64_t unroll = spryi_swept_unroll(s->sizes.value_type);
+    const int64_t first = block->first_batch * SPRYI_SWEPT_THREADS * unroll;
+    const uint32_t padding = spryi_swept_padding(block);
+    SPRY_J *columns = (SPRY_J *)(uintptr_t)A->indices;
+    SPRY_B *values = (SPRY_B *)(uintptr_t)A->values;
+    for (int64_t group = 0; group < block->batches * unroll; group++)
+        for (int64_t position = 0; position < SPRYI_SWEPT_THREADS; position++) {
+            const int64_t slot = first + spryi_swept_slot(group, position, unroll);
+            const uint32_t sum = s->indices[slot] & padding;
+            if (sum == padding) continue;
+            const int64_t to = row_of[sum] == 0 && block->head_row >= 0 ? head++ : at[block->first_row + row_of[sum]]++;
+            columns[to] = (SPRY_J)spryi_swept_column(s, block, block->first_batch + group / unroll, slot);
+            if (values) values[to] = ((const SPRY_B *)s->values)[slot];
+        }
+}
+
+#endif

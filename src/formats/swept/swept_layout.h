@@ -1,5 +1,5 @@
 /*
- * Every decision about the blocks and sums of swept, for the host's build (swept_build.c) and the device's
+ * Every decision about the blocks and sums of swept, for the host's build (swept_format.c) and the device's
  * (swept_convert.cu). Both give the same bits because this code is the same.
  *
  * Rows are cut into blocks of at most some cost (end_of_block); the least such cost that gives no more blocks than

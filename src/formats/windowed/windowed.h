@@ -121,7 +121,7 @@ extern const struct spryi_estimator spryi_windowed_estimator; /* windowed_work.c
 extern const spryi_kernel spryi_windowed_portable_cpu, spryi_windowed_staged_cuda;
 extern const spryi_kernel spryi_windowed_avx2_cpu, spryi_windowed_avx512_cpu;
 
-/* windowed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
+/* Fills a zeroed storage from CSR. After a failure the caller releases its arrays. */
 spry_status spryi_windowed_build(spry_context *context, void *storage, const spryi_build_request *request,
                                  spry_error *err);
 spry_status spryi_windowed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
