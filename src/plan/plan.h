@@ -192,20 +192,11 @@ spry_status spryi_build_choice(spryi_plan *plan, const spryi_choice *choice, spr
 /* Releases what spryi_build_choice built. */
 void spryi_discard_built(spryi_plan *plan);
 
-/* Returns the kernel's function for a storage of these types; NULL: there is none. */
-spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored);
-
 /* Replaces plan->A, a container, by a matrix of its entries. */
 spry_status spryi_take_entries(spryi_plan *plan, spry_error *err);
 
 /* Makes the plan refer to `to` where it referred to `from`, a matrix of the same structure. */
 void spryi_refer_to(spryi_plan *plan, const spry_matrix *from, const spry_matrix *to);
-
-/* ---- plan_prepare.c ---------------------------------------------------------------------------------- */
-
-/* Prepares plan->product and plan->work, if the plan then owns no more than its limit. */
-spry_status spryi_prepare(spryi_plan *plan, spry_error *err);
-void spryi_discard_prepared(spryi_plan *plan);
 
 /* Lists the caller's arrays that runs read in addition to x. y must not overlap them. */
 void spryi_list_reads(spryi_plan *plan);
@@ -221,9 +212,6 @@ int64_t spryi_most_owned_bytes(const spryi_plan *plan);
 
 /* Returns whether a refusal is for the caller's memory limit. */
 bool spryi_is_over_limit(spry_status status, const spry_error *why);
-
-/* Hands on a refusal of the format's arrays, with a bound of what the plan would own in addition. */
-spry_status spryi_refuse_storage(const spryi_plan *plan, const spry_error *why, spry_error *err);
 
 /* Return whether a run permutes or scales x; y. */
 static inline bool spryi_changes_x(const spryi_plan_map *map)
