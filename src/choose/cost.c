@@ -29,8 +29,9 @@ static double far_factor(const spryi_features *f, double cache)
 spryi_product spryi_product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
                                bool vectorized)
 {
+    static const spryi_guess none = {0};
     return (spryi_product){.features = f,
-                           .guess = &f->guesses[index],
+                           .guess = f->guesses ? &f->guesses[index] : &none,
                            .kernel = kernel,
                            .cache_bytes = c->cache_bytes,
                            .on_gpu = !spryi_class_is_cpu(c),

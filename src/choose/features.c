@@ -487,7 +487,9 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
     looker l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
     if (csr->value_type == SPRY_PATTERN) l.with_values.value_type = look->vector_type;
+    spryi_guess *guesses = f->guesses;
     *f = spryi_sizes_as_features(csr, look->vector_type);
+    f->guesses = guesses;
     f->effort = look->effort;
     f->lengths = *lengths;
     for (int n = 0; spryi_estimated_at(n); n++)

@@ -26,7 +26,7 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 
 /*
  * Looks at samples of the columns of csr, which has entries, and of its values where these are in host memory. device:
- * where the columns lie; NULL: in host memory.
+ * where the columns lie; NULL: in host memory. features->guesses: zeroed room for the guesses.
  */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,

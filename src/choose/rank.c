@@ -411,6 +411,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
                          .threads = request->threads,
                          .calls = request->calls,
                          .columns = request->columns > 1 ? request->columns : 1};
+    r->features.guesses = r->guesses;
     SPRYI_TRY(open_look(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;

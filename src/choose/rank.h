@@ -8,7 +8,8 @@ typedef struct spryi_ranking {
     int threads;     /* of a product on a CPU */
     int64_t calls;   /* over which set-up is counted */
     int64_t columns; /* of a product: times and bytes are of all of them */
-    spryi_features features;
+    spryi_features features; /* its guesses are those below */
+    spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* the first `allowed` may be taken, */
     spryi_estimate list[SPRYI_MOST_RATES]; /* by the time of a product */
     int taken, csr;                        /* places in the list: of the least time with set-up, and of csr */

@@ -81,14 +81,14 @@ typedef struct spryi_features {
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
     spryi_row_relations relations;
-    double slots;        /* per entry, in slices of 32 rows sorted by length within 256 rows */
-    double ragged;       /* share of these slots that some rows of the slice lack */
-    double slot_sectors; /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
-    double warp_sectors; /* per entry: distinct sectors that 32 consecutive entries read */
-    double near_sectors; /* per entry: distinct sectors that 128 consecutive rows read */
-    double far_sectors;  /* those of near_sectors over 512 KB of x from the diagonal */
-    bool scattered;      /* neighbouring entries read sectors all over x */
-    spryi_guess guesses[SPRYI_MOST_ESTIMATED]; /* by the format's index, spryi_estimated_index */
+    double slots;         /* per entry, in slices of 32 rows sorted by length within 256 rows */
+    double ragged;        /* share of these slots that some rows of the slice lack */
+    double slot_sectors;  /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
+    double warp_sectors;  /* per entry: distinct sectors that 32 consecutive entries read */
+    double near_sectors;  /* per entry: distinct sectors that 128 consecutive rows read */
+    double far_sectors;   /* those of near_sectors over 512 KB of x from the diagonal */
+    bool scattered;       /* neighbouring entries read sectors all over x */
+    spryi_guess *guesses; /* by the format's index, spryi_estimated_index; NULL: there are none */
 } spryi_features;
 
 /* Bytes of x and y. */
