@@ -102,26 +102,22 @@ typedef struct spryi_bsr_guess {
     double bytes;
 } spryi_bsr_guess;
 
-/* bsr_detect.c; longest: the length of the longest row. */
+/* Predicts by a sample of rows. longest: the length of the longest row. */
 struct spryi_column_reader;
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, struct spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err);
 
-/*
- * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with
- * zeros; of several columns it tells the tail's column alone.
- * cut tells the first block row at or after `part` of `parts` of the work. find_windows resolves parts and windows of a
- * filled storage, on so many threads; window p begins window_at numbers into the workspace. most_sums bounds the
- * numbers of all windows.
- */
+/* Returns the job of a product, without a tail. pad_x sets the tail; for several columns, only the tail's column. */
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
 void spryi_bsr_pad_x(spryi_bsr_job *job);
-int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
-void spryi_bsr_find_windows(const spry_context *context, spryi_bsr *s, int threads);
-int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p);
-int64_t spryi_bsr_most_sums(const spryi_bsr_head *h);
 
-/* NULL where there is no fill. */
+/* Returns the first block row at or after `part` of `parts` of the work. */
+int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
+
+/* Returns the element of the workspace at which window p begins. */
+int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p);
+
+/* Returns NULL if there is no fill. */
 static inline const void *spryi_bsr_masks(const spryi_bsr *s)
 {
     return s->head.nnz < s->head.blocks * s->head.block * s->head.block ? s->masks : NULL;
@@ -132,7 +128,7 @@ static inline size_t spryi_bsr_mask_bytes(int64_t block)
     return block <= 8 ? 1 : 2;
 }
 
-/* Which rows of a block's column are entries; `at` counts such columns through all blocks. */
+/* Returns the mask of entries in a block's column. `at` counts such columns through all blocks. */
 static inline unsigned spryi_bsr_mask(const void *masks, int64_t block, int64_t at)
 {
     return block <= 8 ? ((const uint8_t *)masks)[at] : ((const uint16_t *)masks)[at];
@@ -145,3 +141,50 @@ static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, un
     else
         ((uint16_t *)masks)[at] = (uint16_t)mask;
 }
+
+/* ---- conversion ------------------------------------------------------------------------------------- */
+
+/* A thread's scratch memory for one block row at a time. */
+typedef struct spryi_bsr_scratch {
+    void *slots;     /* of index_type: where a block column is in list; -1: not there. Left at -1 */
+    int64_t mask;    /* 0: slots has one element a block column; else it is a hash table of mask + 1 elements */
+    void *list;      /* of index_type: the block columns of the row */
+    uint16_t *masks; /* block of each */
+    double *sums;    /* block * block of each, for types narrower than f64; NULL for f64 */
+} spryi_bsr_scratch;
+
+/* Steps of conversions, by type. A block row is `block` rows of A. */
+typedef struct spryi_bsr_steps {
+    /* Returns the blocks of block row I. Raises *entries by its entries, counting a position once. */
+    int64_t (*count)(const spry_arrays *A, int64_t block, int64_t I, const spryi_bsr_scratch *work, int64_t *entries);
+    void (*fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work);
+    /* Sets offsets[row + 1] to the entries of each row of block row I. */
+    void (*lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I);
+    /* Copies the rows to the positions that summed offsets give. */
+    void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
+    /* Returns NULL or what is wrong with a restored block row, whose offsets rise. Raises *entries by its entries. */
+    const char *(*fault)(const spryi_bsr *s, int64_t I, int64_t *entries);
+} spryi_bsr_steps;
+
+const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type,
+                                          spry_index_type index_type);
+
+/* Returns a head without blocks; the cost of blocks; the values of blocks, -1 if too many to count. */
+spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
+void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
+int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
+/* Returns SPRY_UNSUPPORTED if A has entries at one position and values have a narrower type than vectors. */
+spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
+                                 spry_error *err);
+int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
+
+/*
+ * Detection. sample_bytes: bytes of all of A in blocks of this size, by the blocks and entries of the sample; -1 if the
+ * padding guard would refuse them. group: the first row of group g, and *end. cheapest: the size of fewest bytes, from
+ * blocks[r] and entries[r] of the groups for each size r up to SPRYI_BSR_MOST_DETECTED.
+ */
+enum { SPRYI_BSR_MOST_GROUPS = 16 };
+double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries);
+int64_t spryi_bsr_groups(int64_t rows);
+int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);
+int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries);

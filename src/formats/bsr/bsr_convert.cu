@@ -14,7 +14,7 @@
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
-#include "formats/bsr/bsr_build.h"
+#include "formats/bsr/bsr.h"
 }
 #include "device/cuda/convert.cuh"
 

@@ -6,7 +6,7 @@
  * of equals, among those that the padding guard would let pass. It depends on the matrix alone.
  */
 #include "base/error.h"
-#include "formats/bsr/bsr_build.h"
+#include "formats/bsr/bsr.h"
 #include "formats/shared/padding_guard.h"
 
 #include <stdio.h>
