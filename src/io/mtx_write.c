@@ -13,7 +13,6 @@
 #include "io/decimal.h"
 #include "io/gzip.h"
 #include "io/mtx.h"
-#include "io/ordered_handover.h"
 #include "io/output.h"
 #include "spry/io.h"
 

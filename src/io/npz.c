@@ -1,6 +1,7 @@
 /*
- * A .npz of scipy.sparse.save_npz: members format, shape and data, and those that the format has, indices and indptr,
- * row and col, or offsets. All become entries in the order of the file, then CSR as those of text do.
+ * A .npz of scipy.sparse.save_npz, a zip archive of NumPy arrays: members format, shape and data, and those that the
+ * format has, indices and indptr, row and col, or offsets. All become entries in the order of the file, then CSR as
+ * the entries of text do.
  */
 #include "io/npz.h"
 
@@ -9,12 +10,196 @@
 #include "base/memory.h"
 #include "io/mtx.h"
 #include "io/source.h"
-#include "io/zip.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one array of NumPy within a .npz ------------------------------------------------------------------ */
+int spryi_npz_is(const char *head, int64_t bytes)
+{
+    return bytes >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
+}
+
+#if SPRY_HAVE_MINIZIP
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <minizip/unzip.h>
+
+/*
+ * One archive, of which one member is open at a time, read by minizip (docs/decisions.md, 20). Sizes that the archive
+ * claims are compared with the bytes that it has before memory is allocated.
+ */
+typedef struct zip_archive {
+    const spryi_text *text; /* a file or memory, not a feed */
+    int64_t at;             /* position of minizip's next read */
+    void *archive;          /* minizip's; it takes some kilobytes from malloc */
+    const char *member;     /* name of the open member, NULL: none */
+    int64_t left;           /* bytes of the member that were not read yet */
+    int64_t stored;         /* position of the next byte of an uncompressed member; 0: minizip reads the member */
+    unsigned long sum;      /* check sum of an uncompressed member's bytes that were read */
+    unsigned long wanted;   /* check sum of the whole member */
+    int number;             /* errno of a read that failed, 0: none */
+} zip_archive;
+
+enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* deflate never does better */
+
+/* ---- the file as minizip sees it ---------------------------------------------------------------- */
+
+static voidpf ZCALLBACK open_file(voidpf opaque, const void *name, int mode)
+{
+    (void)name;
+    (void)mode;
+    return opaque;
+}
+
+static uLong ZCALLBACK read_file(voidpf opaque, voidpf stream, void *to, uLong size)
+{
+    zip_archive *zip = opaque;
+    const spryi_text *text = zip->text;
+    uLong got = 0;
+    (void)stream;
+    if (text->memory) {
+        const int64_t left = text->bytes - zip->at;
+        got = left < (int64_t)size ? (uLong)left : size;
+        memcpy(to, text->memory + zip->at, got);
+    }
+    while (!text->memory && got < size) {
+        const ssize_t count = pread(text->fd, (char *)to + got, size - got, zip->at + (int64_t)got);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) zip->number = errno;
+        if (count <= 0) break;
+        got += (uLong)count;
+    }
+    zip->at += (int64_t)got;
+    return got;
+}
+
+static ZPOS64_T ZCALLBACK tell_file(voidpf opaque, voidpf stream)
+{
+    (void)stream;
+    return (ZPOS64_T)((zip_archive *)opaque)->at;
+}
+
+static long ZCALLBACK seek_file(voidpf opaque, voidpf stream, ZPOS64_T offset, int origin)
+{
+    zip_archive *zip = opaque;
+    const int64_t from = origin == ZLIB_FILEFUNC_SEEK_CUR   ? zip->at
+                         : origin == ZLIB_FILEFUNC_SEEK_END ? zip->text->bytes
+                                                            : 0;
+    (void)stream;
+    if (offset > (ZPOS64_T)(zip->text->bytes - from)) return -1;
+    zip->at = from + (int64_t)offset;
+    return 0;
+}
+
+static int ZCALLBACK close_file(voidpf opaque, voidpf stream)
+{
+    (void)opaque;
+    (void)stream;
+    return 0;
+}
+
+/* ---- archive and members ------------------------------------------------------------------------ */
+
+static spry_status fail_zip(const zip_archive *zip, const char *what, spry_error *err)
+{
+    if (zip->number != 0) return spryi_fail_errno(err, zip->text->name, "cannot be read", zip->number);
+    return spryi_fail_file(err, SPRY_BAD_FILE, zip->text->name, 0, "%s%s%s", zip->member ? zip->member : "",
+                           zip->member ? ": " : "", what);
+}
+
+static spry_status open_zip(zip_archive *zip, const spryi_text *text, spry_error *err)
+{
+    *zip = (zip_archive){.text = text};
+    if (text->feed.fd >= 0)
+        return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
+                               "is a zip archive, as .npz files are, which is not read from a pipe");
+    zlib_filefunc64_def functions = {.zopen64_file = open_file,
+                                     .zread_file = read_file,
+                                     .ztell64_file = tell_file,
+                                     .zseek64_file = seek_file,
+                                     .zclose_file = close_file,
+                                     .zerror_file = close_file,
+                                     .opaque = zip};
+    zip->archive = unzOpen2_64(text->name, &functions);
+    if (zip->archive) return SPRY_OK;
+    return fail_zip(zip, "is cut or damaged: a zip archive's directory was not found at its end", err);
+}
+
+static void close_zip(zip_archive *zip)
+{
+    if (!zip->archive) return;
+    if (zip->member) (void)unzCloseCurrentFile(zip->archive);
+    (void)unzClose(zip->archive);
+    zip->archive = NULL;
+}
+
+static spry_status open_member(zip_archive *zip, const char *name, int64_t *bytes, spry_error *err)
+{
+    unz_file_info64 info;
+    *bytes = -1;
+    const int found = unzLocateFile(zip->archive, name, 1);
+    if (found == UNZ_END_OF_LIST_OF_FILE && zip->number == 0) return SPRY_OK;
+    zip->member = name; /* for the message */
+    spry_status status = SPRY_OK;
+    if (found != UNZ_OK || unzGetCurrentFileInfo64(zip->archive, &info, NULL, 0, NULL, 0, NULL, 0) != UNZ_OK) {
+        status = fail_zip(zip, "the archive's directory is damaged", err);
+    } else if (info.flag & 1) {
+        status = fail_zip(zip, "is encrypted", err);
+    } else if (info.compression_method != 0 && info.compression_method != Z_DEFLATED) {
+        status = fail_zip(zip, "is compressed in a way that NumPy does not write", err);
+    } else if (info.compressed_size > (ZPOS64_T)zip->text->bytes ||
+               info.uncompressed_size / MOST_RATIO > info.compressed_size) {
+        status = fail_zip(zip, "claims more bytes than the file can contain", err);
+    } else if (unzOpenCurrentFile(zip->archive) != UNZ_OK) {
+        status = fail_zip(zip, "cannot be opened: the archive is damaged, or memory is out", err);
+    } else {
+        *bytes = zip->left = (int64_t)info.uncompressed_size;
+        const int as_it_is = info.compression_method == 0 && info.compressed_size == info.uncompressed_size;
+        zip->stored = as_it_is ? (int64_t)unzGetCurrentFileZStreamPos64(zip->archive) : 0;
+        zip->sum = crc32(0, NULL, 0);
+        zip->wanted = info.crc;
+    }
+    if (status != SPRY_OK) zip->member = NULL;
+    return status;
+}
+
+/* Bytes without compression are read in one piece: minizip copies them one by one. */
+static spry_status read_stored(zip_archive *zip, void *to, int64_t bytes, spry_error *err)
+{
+    const int is_there = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
+    zip->at = zip->stored;
+    if (!is_there || (int64_t)read_file(zip, NULL, to, (uLong)bytes) < bytes) return fail_zip(zip, "is cut short", err);
+    zip->sum = crc32_z(zip->sum, to, (z_size_t)bytes);
+    zip->stored += bytes;
+    zip->left -= bytes;
+    return SPRY_OK;
+}
+
+static spry_status read_bytes(zip_archive *zip, void *to, int64_t bytes, spry_error *err)
+{
+    if (zip->stored > 0) return read_stored(zip, to, bytes, err);
+    char *at = to;
+    while (bytes > 0) {
+        const int got = unzReadCurrentFile(zip->archive, at, (unsigned)(bytes < MOST_READ ? bytes : MOST_READ));
+        if (got <= 0) return fail_zip(zip, got < 0 ? "is damaged" : "is cut short", err);
+        at += got;
+        bytes -= got;
+        zip->left -= got;
+    }
+    return SPRY_OK;
+}
+
+static spry_status close_member(zip_archive *zip, spry_error *err)
+{
+    const int result = unzCloseCurrentFile(zip->archive);
+    const int holds = zip->stored == 0 || zip->left > 0 || zip->sum == zip->wanted;
+    const spry_status status =
+        result == UNZ_OK && holds ? SPRY_OK : fail_zip(zip, "is damaged: its check sum does not hold", err);
+    zip->member = NULL;
+    return status;
+}
 
 /* Its head (NumPy Enhancement Proposal 1), and its elements as they are needed. */
 enum { DIMENSIONS = 3 };
@@ -32,7 +217,7 @@ typedef struct npy_array {
 
 enum { HEAD_BYTES = 4096, BUFFER_BYTES = 64 << 10 };
 
-static spry_status fail(const spryi_zip *zip, const npy_array *npy, spry_status status, const char *what,
+static spry_status fail(const zip_archive *zip, const npy_array *npy, spry_status status, const char *what,
                         spry_error *err)
 {
     return spryi_fail_file(err, status, zip->text->name, 0, "%s: %s", npy->name, what);
@@ -88,21 +273,21 @@ static int take_shape(const char *p, npy_array *npy)
     }
 }
 
-static spry_status read_head(spryi_zip *zip, npy_array *npy, spry_error *err)
+static spry_status read_head(zip_archive *zip, npy_array *npy, spry_error *err)
 {
     unsigned char start[12];
     char head[HEAD_BYTES];
     SPRYI_OK_OR_RETURN(zip->left < 10 ? fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err)
-                                      : spryi_zip_read(zip, start, 10, err));
+                                      : read_bytes(zip, start, 10, err));
     if (memcmp(start, "\x93NUMPY", 6) != 0) return fail(zip, npy, SPRY_BAD_FILE, "is no NumPy array", err);
     int64_t bytes = start[8] | start[9] << 8;
     if (start[6] > 1) {
-        SPRYI_OK_OR_RETURN(spryi_zip_read(zip, start + 10, 2, err));
+        SPRYI_OK_OR_RETURN(read_bytes(zip, start + 10, 2, err));
         bytes |= (int64_t)start[10] << 16 | (int64_t)start[11] << 24;
     }
     if (start[6] < 1 || start[6] > 3 || bytes >= HEAD_BYTES)
         return fail(zip, npy, SPRY_UNSUPPORTED, "is a NumPy array of an unknown version, or of named fields", err);
-    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, head, bytes, err));
+    SPRYI_OK_OR_RETURN(read_bytes(zip, head, bytes, err));
     head[bytes] = '\0';
     const char *fortran = value_of(head, "fortran_order");
     if (!take_type(value_of(head, "descr"), npy))
@@ -117,12 +302,12 @@ static spry_status read_head(spryi_zip *zip, npy_array *npy, spry_error *err)
 }
 
 /* *there 0: the archive has no such member, and *npy means nothing. Otherwise one of the next three has to follow. */
-static spry_status open_npy(spryi_zip *zip, const char *name, npy_array *npy, int *there, spry_error *err)
+static spry_status open_npy(zip_archive *zip, const char *name, npy_array *npy, int *there, spry_error *err)
 {
     int64_t bytes;
     *npy = (npy_array){.name = name};
     *there = 0;
-    SPRYI_OK_OR_RETURN(spryi_zip_open_member(zip, name, &bytes, err));
+    SPRYI_OK_OR_RETURN(open_member(zip, name, &bytes, err));
     *there = bytes >= 0;
     return *there ? read_head(zip, npy, err) : SPRY_OK;
 }
@@ -150,21 +335,21 @@ static void swap_bytes(unsigned char *data, int64_t count, int item_bytes)
 }
 
 /* The next `count` elements, in this machine's byte order. */
-static spry_status read_elements(spryi_zip *zip, const npy_array *npy, void *to, int64_t count, spry_error *err)
+static spry_status read_elements(zip_archive *zip, const npy_array *npy, void *to, int64_t count, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, to, count * npy->item_bytes, err));
+    SPRYI_OK_OR_RETURN(read_bytes(zip, to, count * npy->item_bytes, err));
     if (npy->swapped) swap_bytes(to, count, npy->item_bytes);
     return SPRY_OK;
 }
 
 /* Text of one element, at most size - 1 characters. */
-static spry_status read_text(spryi_zip *zip, const npy_array *npy, char *to, size_t size, spry_error *err)
+static spry_status read_text(zip_archive *zip, const npy_array *npy, char *to, size_t size, spry_error *err)
 {
     unsigned char data[1024];
     const int width = npy->kind == 'U' ? 4 : 1;
     if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->item_bytes > (int)sizeof data)
         return fail(zip, npy, SPRY_BAD_FILE, "expected a word", err);
-    SPRYI_OK_OR_RETURN(spryi_zip_read(zip, data, npy->item_bytes, err));
+    SPRYI_OK_OR_RETURN(read_bytes(zip, data, npy->item_bytes, err));
     size_t length = 0;
     for (int c = 0; c < npy->item_bytes / width && length + 1 < size; c++) {
         const unsigned char byte = data[c * width + (npy->swapped && width == 4 ? 3 : 0)];
@@ -172,7 +357,7 @@ static spry_status read_text(spryi_zip *zip, const npy_array *npy, char *to, siz
         to[length++] = byte < 0x7f ? (char)byte : '?';
     }
     to[length] = '\0';
-    return spryi_zip_close_member(zip, err);
+    return close_member(zip, err);
 }
 
 #define EVERY_INTEGER(DO)                                                                                              \
@@ -209,8 +394,8 @@ static int is_integer(const npy_array *npy)
 }
 
 /* Whole numbers, the first `checked` of which have to be least .. most, in an array of the type. */
-static spry_status read_integers(spryi_zip *zip, const npy_array *npy, void *to, spry_index_type type, int64_t checked,
-                                 int64_t least, int64_t most, spry_error *err)
+static spry_status read_integers(zip_archive *zip, const npy_array *npy, void *to, spry_index_type type,
+                                 int64_t checked, int64_t least, int64_t most, spry_error *err)
 {
     if (!is_integer(npy)) return fail(zip, npy, SPRY_BAD_FILE, "expected whole numbers", err);
     int64_t *buffer = NULL;
@@ -228,7 +413,7 @@ static spry_status read_integers(spryi_zip *zip, const npy_array *npy, void *to,
                                      (long long)least, (long long)most);
     }
     spryi_release(context, buffer);
-    return status == SPRY_OK ? spryi_zip_close_member(zip, err) : status;
+    return status == SPRY_OK ? close_member(zip, err) : status;
 }
 
 /* Rounded once: a whole number goes to f32 by no detour. */
@@ -251,7 +436,7 @@ static void take_values(const npy_array *npy, const void *data, int64_t count, v
 }
 
 /* Values, rounded to f32 or f64; to SPRY_PATTERN: none are kept. SPRY_UNSUPPORTED where they are complex, say. */
-static spry_status read_real_values(spryi_zip *zip, const npy_array *npy, void *to, spry_type type, spry_error *err)
+static spry_status read_real_values(zip_archive *zip, const npy_array *npy, void *to, spry_type type, spry_error *err)
 {
     const int is_float = npy->kind == 'f' && (npy->item_bytes == 2 || npy->item_bytes == 4 || npy->item_bytes == 8);
     if (!is_float && !is_integer(npy)) {
@@ -271,11 +456,11 @@ static spry_status read_real_values(spryi_zip *zip, const npy_array *npy, void *
         if (status == SPRY_OK) take_values(npy, buffer, count, to, type, at);
     }
     spryi_release(context, buffer);
-    return status == SPRY_OK ? spryi_zip_close_member(zip, err) : status;
+    return status == SPRY_OK ? close_member(zip, err) : status;
 }
 
 typedef struct npz {
-    spryi_zip zip;
+    zip_archive zip;
     spry_context *context;
     const char *name;
     char format[16], field[24];
@@ -286,11 +471,6 @@ typedef struct npz {
     void *values;             /* of blocks and diagonals, as they lie in the file */
     void *indices, *pointers; /* pointers: 64 bits */
 } npz;
-
-int spryi_npz_is(const char *head, int64_t bytes)
-{
-    return bytes >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
-}
 
 static spry_status bad(const npz *f, spry_error *err, const char *what)
 {
@@ -525,7 +705,7 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
              .type = read_as == SPRY_PATTERN ? SPRY_F64 : read_as,
              .entries = {.value_type = read_as}};
     spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_zip_open(&f.zip, text, err));
+    SPRYI_TRY(open_zip(&f.zip, text, err));
     SPRYI_TRY(read_sizes(&f, text, options, err));
     SPRYI_TRY(read_entries(&f, err));
     spryi_mtx_entries *e = &f.entries;
@@ -535,10 +715,22 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
     SPRYI_TRY(spryi_mtx_to_csr(f.context, A, &f.head, e, options, err));
     tell_source(&f, &(*A)->source);
 done:
-    spryi_zip_close(&f.zip);
+    close_zip(&f.zip);
     spryi_mtx_release(f.context, &f.entries);
     spryi_release(f.context, f.values);
     spryi_release(f.context, f.indices);
     spryi_release(f.context, f.pointers);
     return status;
 }
+
+#else
+
+spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    (void)A, (void)options;
+    return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
+                           "is a zip archive, as .npz files are; this library was built without minizip, by which it "
+                           "would read them");
+}
+
+#endif

@@ -1,22 +1,34 @@
+/*
+ * Input as text. A feed reads input without a known length. An inflater decompresses and cuts blocks of whole lines.
+ * Threads share the blocks of one text.
+ */
 #include "io/text.h"
 
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/memory.h"
-#include "base/pool.h"
-#include "io/inflater.h"
-#include "io/ordered_handover.h"
+#include "io/gzip.h"
 #include "matrix/assemble.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what can be read in order alone ------------------------------------------------------------------- */
+/* ---- feeds: pipes, terminals, devices ------------------------------------------------------------ */
 
-enum { FIRST_BYTES = 64 << 10 };
+enum {
+    BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* of a block */
+    TAIL_BYTES = 4 << 10,                                    /* first read behind a block, for its last line */
+    FIRST_BYTES = 64 << 10,                                  /* first allocation of a feed */
+    INPUT_BYTES = 128 << 10                                  /* compressed bytes that one read brings */
+};
 
 static void close_feed(spryi_feed *feed)
 {
@@ -26,7 +38,7 @@ static void close_feed(spryi_feed *feed)
     *feed = (spryi_feed){.fd = -1};
 }
 
-/* One read; 0, or an errno. */
+/* Reads once. Returns 0 or an errno. */
 static int read_some(spryi_feed *feed, char *to, int64_t most, int64_t *got)
 {
     ssize_t count = 0;
@@ -67,20 +79,6 @@ spry_status spryi_feed_hold(spryi_feed *feed, int64_t bytes, const char *name, s
     return SPRY_OK;
 }
 
-int spryi_feed_take(spryi_feed *feed, char *to, int64_t most, int64_t *got)
-{
-    int64_t held = spryi_feed_held(feed);
-    if (held == 0) return read_some(feed, to, most, got);
-    *got = held < most ? held : most;
-    memcpy(to, feed->held + feed->begin, (size_t)*got);
-    feed->begin += *got;
-    if (spryi_feed_held(feed) > 0) return 0;
-    spryi_release(feed->context, feed->held);
-    feed->held = NULL;
-    feed->begin = feed->end = feed->capacity = 0;
-    return 0;
-}
-
 char *spryi_feed_give(spryi_feed *feed)
 {
     char *block = feed->held;
@@ -89,7 +87,490 @@ char *spryi_feed_give(spryi_feed *feed)
     return block;
 }
 
-enum { BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, TAIL_BYTES = 4 << 10 };
+/* Takes the next bytes, at most `most`; *got is 0 at the end. Returns 0 or an errno. */
+static int take_feed(spryi_feed *feed, char *to, int64_t most, int64_t *got)
+{
+    int64_t held = spryi_feed_held(feed);
+    if (held == 0) return read_some(feed, to, most, got);
+    *got = held < most ? held : most;
+    memcpy(to, feed->held + feed->begin, (size_t)*got);
+    feed->begin += *got;
+    if (spryi_feed_held(feed) == 0) spryi_release(feed->context, spryi_feed_give(feed));
+    return 0;
+}
+
+/* ---- packings ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name, *suffix, *add;
+    int64_t ratio;
+    int filter; /* libarchive's number of it */
+} packings[] = {[SPRYI_PLAIN] = {"", "", NULL, 1, 0},
+                [SPRYI_GZIP] = {"gzip", ".gz", NULL, 1032, 1},
+                [SPRYI_BZIP2] = {"bzip2", ".bz2", "archive_read_support_filter_bzip2", 2 << 20, 2},
+                [SPRYI_XZ] = {"xz", ".xz", "archive_read_support_filter_xz", 16 << 10, 6},
+                [SPRYI_ZSTD] = {"Zstandard", ".zst", "archive_read_support_filter_zstd", 64 << 10, 14}};
+
+static spryi_packing packing_of(const char *head, int64_t bytes)
+{
+    if (bytes >= 2 && memcmp(head, "\x1f\x8b", 2) == 0) return SPRYI_GZIP;
+    if (bytes >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0) return SPRYI_ZSTD;
+    if (bytes >= 6 && memcmp(head, "\xfd\x37zXZ\0", 6) == 0) return SPRYI_XZ;
+    if (bytes >= 10 && memcmp(head, "BZh", 3) == 0 && head[3] >= '1' && head[3] <= '9' &&
+        (memcmp(head + 4, "\x31\x41\x59\x26\x53\x59", 6) == 0 || memcmp(head + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0))
+        return SPRYI_BZIP2;
+    return SPRYI_PLAIN;
+}
+
+const char *spryi_packing_name(spryi_packing packing)
+{
+    return packings[packing].name;
+}
+
+size_t spryi_unpacked_length(const char *name)
+{
+    const size_t length = strlen(name);
+    for (int p = SPRYI_GZIP; p <= SPRYI_ZSTD; p++) {
+        const size_t suffix = strlen(packings[p].suffix);
+        if (length > suffix && strcasecmp(name + length - suffix, packings[p].suffix) == 0) return length - suffix;
+    }
+    return length;
+}
+
+/* ---- libarchive ---------------------------------------------------------------------------------- */
+
+#define LIBRARY "libarchive.so.13" /* since 2013 */
+
+enum { ARCHIVE_EOF = 1, ARCHIVE_OK = 0, ARCHIVE_WARN = -20, ARCHIVE_FATAL = -30 };
+
+struct archive;
+struct archive_entry;
+
+/* Functions of libarchive, with the types that <archive.h> declares. */
+typedef struct functions {
+    struct archive *(*archive_read_new)(void);
+    int (*archive_read_free)(struct archive *);
+    int (*archive_read_support_format_raw)(struct archive *);
+    int (*archive_read_support_format_empty)(struct archive *);
+    int (*archive_read_open)(struct archive *, void *user, int (*open)(struct archive *, void *),
+                             ssize_t (*read)(struct archive *, void *, const void **),
+                             int (*close)(struct archive *, void *));
+    int (*archive_read_next_header)(struct archive *, struct archive_entry **);
+    int (*archive_read_data_block)(struct archive *, const void **, size_t *, int64_t *);
+    int (*archive_filter_code)(struct archive *, int);
+    int64_t (*archive_filter_bytes)(struct archive *, int);
+    int (*archive_errno)(struct archive *);
+    const char *(*archive_error_string)(struct archive *);
+} functions;
+
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+static void *library; /* NULL: missing, or functions are */
+static functions archive;
+
+static void load(void)
+{
+#define FIND(name) all &= (*(void **)&archive.name = dlsym(found, #name)) != NULL
+    void *found = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    int all = found != NULL;
+    if (!found) return;
+    FIND(archive_read_new);
+    FIND(archive_read_free);
+    FIND(archive_read_support_format_raw);
+    FIND(archive_read_support_format_empty);
+    FIND(archive_read_open);
+    FIND(archive_read_next_header);
+    FIND(archive_read_data_block);
+    FIND(archive_filter_code);
+    FIND(archive_filter_bytes);
+    FIND(archive_errno);
+    FIND(archive_error_string);
+    if (all) library = found;
+#undef FIND
+}
+
+/* ---- decompression ------------------------------------------------------------------------------- */
+
+/* Plain text has one member. */
+typedef enum stage { IN_MEMBER, BETWEEN_MEMBERS, AT_END, BROKEN } stage;
+
+typedef struct spryi_inflater {
+    z_stream z; /* zlib's state for gzip; its input fields serve all packings */
+    stage stage;
+    spryi_text *text;
+    spryi_packing packing; /* SPRYI_PLAIN: the input is the text */
+    bool begun;            /* text was handed out */
+    bool in_long_line;     /* the next bytes belong to a line whose beginning was handed out */
+    int64_t taken;         /* bytes of the input that were read */
+    int64_t carried;       /* bytes of carry, which are handed out first */
+    int64_t barren;        /* bytes of the input since the latest that brought text */
+    int64_t left_out;      /* bytes of long lines that were skipped */
+    char fault[160];       /* BROKEN: the reason */
+    spry_status status;    /* BROKEN: the status of that reason */
+    /* bzip2, xz and Zstandard */
+    struct archive *archive;
+    int64_t archive_taken; /* packed bytes that libarchive was given */
+    bool opened;           /* libarchive has read the head of the packed data */
+    const char *unpacked;  /* bytes in libarchive's memory that were not handed out */
+    int64_t unpacked_left; /* number of these bytes */
+    char input[INPUT_BYTES];
+    char carry[BUFFER_BYTES];
+} inflater;
+
+static spry_status unsupported(const inflater *in, spry_error *err)
+{
+    return spryi_fail_file(err, SPRY_UNSUPPORTED, in->text->name, 0,
+                           "is compressed by %s, which is read through libarchive; %s: %s, or unpack the file first",
+                           packings[in->packing].name,
+                           library ? "the libarchive found does not read it" : LIBRARY " is missing",
+                           library ? "install a newer one" : "install it (Debian, Ubuntu: libarchive13)");
+}
+
+/* Begins an archive of one packing. Filters that libarchive could only run as another program are refused. */
+static spry_status create_archive(inflater *in, spry_error *err)
+{
+    int (*add)(struct archive *);
+    (void)pthread_once(&loaded, load);
+    if (!library) return unsupported(in, err);
+    in->archive = archive.archive_read_new();
+    if (!in->archive || archive.archive_read_support_format_raw(in->archive) != ARCHIVE_OK ||
+        archive.archive_read_support_format_empty(in->archive) != ARCHIVE_OK)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: libarchive's buffers");
+    *(void **)&add = dlsym(library, packings[in->packing].add);
+    return add && add(in->archive) == ARCHIVE_OK ? SPRY_OK : unsupported(in, err);
+}
+
+static void destroy_inflater(spry_context *context, inflater *in)
+{
+    if (!in) return;
+    if (in->packing == SPRYI_GZIP) (void)inflateEnd(&in->z);
+    if (in->archive) (void)archive.archive_read_free(in->archive);
+    spryi_release(context, in);
+}
+
+/* Creates the inflater of text->packing. SPRYI_PLAIN: text->feed brings the text itself. */
+static spry_status create_inflater(spryi_text *text, spry_error *err)
+{
+    inflater *in = NULL;
+    spry_status status = SPRY_OK;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(text->context, &in, 1, "gzip buffers", err));
+    memset(in, 0, offsetof(inflater, input));
+    in->text = text;
+    in->packing = text->packing;
+    spryi_gzip_allocate_with(&in->z, text->context);
+    if (in->packing == SPRYI_GZIP) {
+        const int result = inflateInit2(&in->z, 15 + 16); /* the largest window, gzip head and check sum */
+        if (result != Z_OK) status = spryi_gzip_fail(result, err);
+    } else if (in->packing != SPRYI_PLAIN) {
+        status = create_archive(in, err);
+    }
+    if (status == SPRY_OK)
+        text->inflater = in;
+    else
+        destroy_inflater(text->context, in);
+    return status;
+}
+
+/* Returns the most text that can be left, by the packing's ratio. */
+static int64_t most_inflated(const inflater *in)
+{
+    const spryi_feed *feed = &in->text->feed;
+    int64_t input = in->text->bytes;
+    if (feed->fd >= 0) {
+        if (!feed->at_end) return INT64_MAX / 2;
+        if (in->packing == SPRYI_PLAIN) return in->carried + spryi_feed_held(feed);
+        input = feed->total;
+    }
+    const int64_t ratio = packings[in->packing].ratio;
+    return in->carried + (input < INT64_MAX / 2 / ratio ? input * ratio : INT64_MAX / 2);
+}
+
+/* Returns the bytes that the feed has to hold so that `bytes` of text can be left. */
+static int64_t input_for(const inflater *in, int64_t bytes)
+{
+    const spryi_feed *feed = &in->text->feed;
+    const int64_t missing = bytes - in->carried;
+    if (in->packing == SPRYI_PLAIN) return missing;
+    return missing / packings[in->packing].ratio + 1 - (feed->total - spryi_feed_held(feed));
+}
+
+/* Ends the text behind the bytes that were read. The first failure stays. */
+__attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_status status, const char *format, ...)
+{
+    va_list list;
+    if (in->stage == BROKEN) return;
+    in->stage = BROKEN;
+    in->status = status;
+    va_start(list, format);
+    (void)spryi_write_list(in->fault, sizeof in->fault, format, list);
+    va_end(list);
+}
+
+/* Adds to `count` bytes that bring no entry. Returns true if a feed has brought more of them than it may. */
+static bool passes_limit(const inflater *in, int64_t *count, int64_t bytes)
+{
+    *count += bytes;
+    return in->text->feed.fd >= 0 && *count > SPRYI_ASIDE_BYTES;
+}
+
+static void count_barren(inflater *in, int64_t bytes)
+{
+    if (passes_limit(in, &in->barren, bytes))
+        broken(in, SPRY_BAD_FILE, "%s data of more than 64 MB bring no text, the limit in a pipe",
+               packings[in->packing].name);
+}
+
+static void cannot_be_read(inflater *in, int number)
+{
+    broken(in, SPRY_FILE_ERROR, "cannot be read: %s", spryi_errno_reason(number).text);
+}
+
+/* Reads more compressed bytes if none are left. At the end of the input avail_in stays 0. */
+static void refill(inflater *in)
+{
+    if (in->z.avail_in > 0) return;
+    int64_t left = in->text->bytes - in->taken;
+    if (left > INPUT_BYTES) left = INPUT_BYTES;
+    if (in->text->memory) {
+        /* zlib does not write to its input; older headers lack the const. */
+        in->z.next_in = (Bytef *)(uintptr_t)(in->text->memory + in->taken);
+    } else {
+        int number = 0;
+        if (in->text->feed.fd >= 0) {
+            number = take_feed(&in->text->feed, in->input, INPUT_BYTES, &left);
+        } else if (left > 0) {
+            do left = pread(in->text->fd, in->input, (size_t)left, in->taken);
+            while (left < 0 && errno == EINTR);
+            number = left < 0 ? errno : 0;
+        }
+        if (number != 0) {
+            cannot_be_read(in, number);
+            left = 0;
+        }
+        in->z.next_in = (Bytef *)in->input;
+    }
+    in->z.avail_in = (uInt)left;
+    in->taken += left;
+}
+
+/* Finds the next member or the end. Some tapes and archives append zeros. */
+static void look_for_member(inflater *in)
+{
+    while (in->stage == BETWEEN_MEMBERS) {
+        refill(in);
+        if (in->stage == BROKEN) return;
+        if (in->z.avail_in == 0) {
+            in->stage = AT_END;
+        } else if (*in->z.next_in == 0) {
+            in->z.next_in++;
+            in->z.avail_in--;
+            count_barren(in, 1);
+        } else if (*in->z.next_in != 0x1f) {
+            broken(in, SPRY_BAD_FILE, "bytes that are no gzip follow the end of the gzip data");
+        } else {
+            (void)inflateReset(&in->z);
+            in->stage = IN_MEMBER;
+        }
+    }
+}
+
+/* Calls zlib once. Returns the number of bytes in the buffer. */
+static int64_t inflate_some(inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    int64_t before = have, given = in->z.avail_in;
+    int at_end = given == 0;
+    in->z.next_out = (Bytef *)buffer + have;
+    in->z.avail_out = (uInt)(want - have);
+    int result = inflate(&in->z, Z_NO_FLUSH);
+    have = (char *)in->z.next_out - buffer;
+    if (result == Z_STREAM_END) {
+        in->stage = BETWEEN_MEMBERS;
+    } else if (result == Z_MEM_ERROR) {
+        broken(in, SPRY_OUT_OF_MEMORY, "out of memory: the gzip window");
+    } else if (result == Z_BUF_ERROR && at_end) {
+        broken(in, SPRY_BAD_FILE, "the gzip data end too early: the file was cut short");
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        broken(in, SPRY_BAD_FILE, "the gzip data are damaged: %s", in->z.msg ? in->z.msg : "unknown fault");
+    }
+    if (have > before) in->barren = 0;
+    count_barren(in, have > before ? 0 : given - in->z.avail_in);
+    return have;
+}
+
+/* Inflates until buffer holds `want` bytes, or to the end or the first fault. */
+static int64_t inflate_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    while (have < want) {
+        if (in->stage == BETWEEN_MEMBERS) look_for_member(in);
+        if (in->stage != IN_MEMBER) break;
+        refill(in);
+        if (in->stage == BROKEN) break;
+        have = inflate_some(in, buffer, have, want);
+    }
+    return have;
+}
+
+/* Takes the compressed bytes that come next; -1 after a failure. */
+static int64_t take_compressed(inflater *in, const void **data)
+{
+    refill(in);
+    const int64_t bytes = in->z.avail_in;
+    *data = in->z.next_in;
+    in->z.avail_in = 0;
+    count_barren(in, bytes);
+    return in->stage == BROKEN ? -1 : bytes;
+}
+
+/* libarchive's read function. */
+static ssize_t give_compressed(struct archive *of, void *user, const void **data)
+{
+    inflater *in = user;
+    const int64_t got = take_compressed(in, data);
+    (void)of;
+    if (got > 0) in->archive_taken += got;
+    return got < 0 ? ARCHIVE_FATAL : (ssize_t)got;
+}
+
+/* Keeps the reason for libarchive's failure. A failure of the input comes first. */
+static void archive_failed(inflater *in)
+{
+    const char *const why = archive.archive_error_string(in->archive), *const packing = packings[in->packing].name;
+    if (archive.archive_errno(in->archive) == ENOMEM)
+        broken(in, SPRY_OUT_OF_MEMORY, "out of memory: the buffers of %s", packing);
+    else
+        broken(in, SPRY_BAD_FILE, "the %s data are damaged or cut short: %s", packing, why ? why : "unknown fault");
+}
+
+/* libarchive reports no error if bytes follow that begin no further member. */
+static void end_archive(inflater *in)
+{
+    const void *more;
+    const char *const packing = packings[in->packing].name;
+    if (archive.archive_filter_bytes(in->archive, -1) == in->archive_taken && take_compressed(in, &more) == 0)
+        in->stage = AT_END;
+    else
+        broken(in, SPRY_BAD_FILE, "bytes that are no %s follow the end of the %s data", packing, packing);
+}
+
+/* Lets libarchive unpack its next block. */
+static void unpack_block(inflater *in)
+{
+    int result = ARCHIVE_OK;
+    if (!in->opened) {
+        struct archive_entry *entry;
+        in->opened = true;
+        result = archive.archive_read_open(in->archive, in, NULL, give_compressed, NULL);
+        if (result == ARCHIVE_OK) result = archive.archive_read_next_header(in->archive, &entry);
+        if (result == ARCHIVE_OK && archive.archive_filter_code(in->archive, 0) != packings[in->packing].filter)
+            result = ARCHIVE_FATAL;
+    }
+    while (in->unpacked_left == 0 && (result == ARCHIVE_OK || result == ARCHIVE_WARN)) {
+        const void *block = NULL;
+        size_t bytes = 0;
+        int64_t offset;
+        result = archive.archive_read_data_block(in->archive, &block, &bytes, &offset);
+        if (result != ARCHIVE_OK && result != ARCHIVE_WARN) break;
+        in->unpacked = block;
+        in->unpacked_left = (int64_t)bytes;
+    }
+    if (in->unpacked_left > 0) return;
+    if (result == ARCHIVE_EOF)
+        end_archive(in);
+    else
+        archive_failed(in);
+}
+
+/* Unpacks until buffer holds `want` bytes, or to the end or the first fault. */
+static int64_t unpack_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    while (have < want && in->stage == IN_MEMBER) {
+        if (in->unpacked_left == 0) unpack_block(in);
+        if (in->unpacked_left == 0) break;
+        const int64_t count = in->unpacked_left < want - have ? in->unpacked_left : want - have;
+        memcpy(buffer + have, in->unpacked, (size_t)count);
+        in->unpacked += count;
+        in->unpacked_left -= count;
+        have += count;
+        in->barren = 0;
+    }
+    return have;
+}
+
+/* Copies plain text. The first line does not wait for others, so that a wrong one is refused early. */
+static int64_t copy_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    while (have < want && in->stage == IN_MEMBER) {
+        int64_t got = 0;
+        int number = take_feed(&in->text->feed, buffer + have, want - have, &got);
+        if (number != 0) {
+            cannot_be_read(in, number);
+        } else if (got == 0) {
+            in->stage = AT_END;
+        }
+        have += got;
+        if (!in->begun && got > 0 && memchr(buffer + have - got, '\n', (size_t)got)) break;
+    }
+    return have;
+}
+
+static int64_t fill(inflater *in, char *buffer, int64_t have, int64_t want)
+{
+    if (in->packing == SPRYI_PLAIN) return copy_up_to(in, buffer, have, want);
+    return in->packing == SPRYI_GZIP ? inflate_up_to(in, buffer, have, want) : unpack_up_to(in, buffer, have, want);
+}
+
+/* ---- whole lines of a feed or of compressed input ------------------------------------------------ */
+
+/* Skips the rest of a long line. Returns the number of bytes in the buffer that follow it. */
+static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
+{
+    while (in->in_long_line) {
+        if (filled == 0) filled = fill(in, buffer, 0, SPRYI_BLOCK_BYTES);
+        const char *newline = memchr(buffer, '\n', (size_t)filled);
+        int64_t passed = newline ? newline + 1 - buffer : filled;
+        if (passes_limit(in, &in->left_out, passed))
+            broken(in, SPRY_BAD_FILE, "long lines take more than 64 MB, the limit in a pipe");
+        in->in_long_line = !newline && in->stage != AT_END && in->stage != BROKEN;
+        filled -= passed;
+        memmove(buffer, buffer + passed, (size_t)filled);
+    }
+    return filled;
+}
+
+/* Makes the next call hand out these bytes first. They were just handed out, so carry has room for them. */
+static void put_back(inflater *in, const char *from, int64_t bytes)
+{
+    memmove(in->carry + bytes, in->carry, (size_t)in->carried);
+    memcpy(in->carry, from, (size_t)bytes);
+    in->carried += bytes;
+}
+
+/*
+ * Writes *have bytes of whole lines to buffer; 0 at the end. Of a line that fills the buffer, the beginning is handed
+ * out and the rest is skipped. A fault in the stream is reported by the call after the last whole line before it.
+ */
+static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry_error *err)
+{
+    int64_t filled = in->carried;
+    memcpy(buffer, in->carry, (size_t)filled);
+    in->carried = 0;
+    filled = pass_long_line(in, buffer, filled);
+    const char *newline = NULL;
+    for (int64_t want = SPRYI_BLOCK_BYTES;; want = BUFFER_BYTES) {
+        filled = fill(in, buffer, filled, want);
+        newline = filled > 0 ? memrchr(buffer, '\n', (size_t)filled) : NULL;
+        if (newline || want == BUFFER_BYTES || in->stage == AT_END || in->stage == BROKEN) break;
+    }
+    in->begun = true;
+    int64_t whole = newline ? newline + 1 - buffer : 0;
+    in->in_long_line = whole == 0 && in->stage != AT_END && in->stage != BROKEN;
+    if (in->stage == AT_END || in->in_long_line) whole = filled; /* the last line, or the beginning of one */
+    *have = whole;
+    if (whole == 0 && in->stage == BROKEN)
+        return in->status == SPRY_OUT_OF_MEMORY ? spryi_fail(err, in->status, NULL, "%s", in->fault)
+                                                : spryi_fail_file(err, in->status, in->text->name, 0, "%s", in->fault);
+    if (in->stage != BROKEN) put_back(in, buffer + whole, filled - whole);
+    return SPRY_OK;
+}
 
 /* Reads until `bytes` or the end of the file. */
 static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int64_t offset, int64_t *got,
@@ -125,14 +606,14 @@ spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *
 /* The first bytes tell the packing; two tell most text from packed data, and a pipe may have no more yet. */
 static spry_status recognise(spryi_text *text, spry_error *err)
 {
-    char head[SPRYI_PACKING_BYTES];
+    char head[10]; /* the longest signature */
     int64_t got = 0;
     SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, &got, err));
     if (got == 2 && (memcmp(head, "BZ", 2) == 0 || (unsigned char)head[0] > 0x7f || head[0] == '('))
         SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, sizeof head, &got, err));
-    text->packing = spryi_packing_of(head, got);
+    text->packing = packing_of(head, got);
     if (text->packing == SPRYI_PLAIN && text->feed.fd < 0) return SPRY_OK;
-    return spryi_inflater_create(text, &text->inflater, err);
+    return create_inflater(text, err);
 }
 
 static void begin(spry_context *context, spryi_text *text, const char *name)
@@ -187,7 +668,7 @@ spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, cons
 
 void spryi_text_close(spryi_text *text)
 {
-    spryi_inflater_destroy(text->context, text->inflater);
+    destroy_inflater(text->context, text->inflater);
     if (text->fd >= 0) (void)close(text->fd);
     close_feed(&text->feed);
     pthread_mutex_destroy(&text->lock);
@@ -197,7 +678,7 @@ void spryi_text_close(spryi_text *text)
 
 int64_t spryi_text_most_left(const spryi_text *text)
 {
-    if (text->inflater) return spryi_inflater_most_left(text->inflater, text);
+    if (text->inflater) return most_inflated(text->inflater);
     return text->bytes - text->next;
 }
 
@@ -214,7 +695,7 @@ int64_t spryi_text_enough(const spryi_text *text, double entries, int64_t rows, 
 spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err)
 {
     if (text->feed.fd < 0) return SPRY_OK;
-    int64_t wanted = spryi_inflater_input_for(text->inflater, text, bytes);
+    int64_t wanted = input_for(text->inflater, bytes);
     if (wanted > SPRYI_AHEAD_BYTES) wanted = SPRYI_AHEAD_BYTES;
     return spryi_feed_hold(&text->feed, wanted, text->name, err);
 }
@@ -291,10 +772,10 @@ static spry_status read_range(const spryi_text *text, spryi_block *block, int64_
     return SPRY_OK;
 }
 
-static spry_status inflate_next(spryi_text *text, spryi_block *block, spry_error *err)
+static spry_status inflate_next(const spryi_text *text, spryi_block *block, spry_error *err)
 {
     int64_t have = 0;
-    spry_status status = spryi_inflater_next(text, block->buffer, BUFFER_BYTES, &have, err);
+    spry_status status = inflate_block(text->inflater, block->buffer, &have, err);
     block->text = block->buffer;
     block->end = block->buffer + have;
     block->finished = have == 0;
@@ -331,7 +812,7 @@ void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *f
 {
     text->blocks = 0;
     if (text->inflater) {
-        spryi_inflater_put_back(text->inflater, from, block->end - from);
+        put_back(text->inflater, from, block->end - from);
     } else if (text->memory) {
         text->start = text->next = from - text->memory;
     } else {

@@ -11,11 +11,27 @@
  */
 #pragma once
 
-#include "io/unpacker.h"
+#include "base/pool.h"
 #include "spry/spry.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* ---- compression ------------------------------------------------------------------------------- */
+
+/* zlib inflates gzip. libarchive reads the others; it is loaded when such a file is read (docs/decisions.md, 25). */
+typedef enum spryi_packing { SPRYI_PLAIN, SPRYI_GZIP, SPRYI_BZIP2, SPRYI_XZ, SPRYI_ZSTD } spryi_packing;
+
+/* Returns "gzip", "bzip2", "xz", "Zstandard"; "" for SPRYI_PLAIN. */
+const char *spryi_packing_name(spryi_packing packing);
+
+/* Returns the length of a file's name without its ending .gz, .bz2, .xz or .zst. */
+size_t spryi_unpacked_length(const char *name);
+
+/* ---- input ------------------------------------------------------------------------------------- */
 
 enum {
     SPRYI_BLOCK_BYTES = 256 << 10, /* of text a block; it and what is parsed of it stay in the L2 cache */
@@ -46,9 +62,6 @@ static inline int64_t spryi_feed_held(const spryi_feed *feed)
 
 /* Reads until `bytes` are held (then no more than these) or the end. */
 spry_status spryi_feed_hold(spryi_feed *feed, int64_t bytes, const char *name, spry_error *err);
-
-/* The next bytes, at most `most`; *got 0 at the end. Returns 0, or an errno. */
-int spryi_feed_take(spryi_feed *feed, char *to, int64_t most, int64_t *got);
 
 /* The block with all that is held, of which nothing may have been taken: the caller's to release. */
 char *spryi_feed_give(spryi_feed *feed);
@@ -126,3 +139,27 @@ spry_status spryi_text_share(spryi_text *text, const spryi_readers *how, void *j
 
 /* Gives back what of the latest block lies from `from` on, a start of a line; numbers begin at 0 again. One thread. */
 void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from);
+
+/* ---- order among threads ------------------------------------------------------------------------ */
+
+/*
+ * Threads work on numbered pieces at the same time and hand their results over in the order of the numbers. The
+ * counter holds the number of the next piece.
+ */
+
+/* Returns when piece `number` is next; what its predecessors wrote is visible then. Pieces are begun in order. */
+static inline void spryi_handover_wait(const _Atomic int64_t *next, int64_t number)
+{
+    for (int spins = 0; atomic_load_explicit(next, memory_order_acquire) != number; spins++) {
+        if (spins < 2000) {
+            SPRYI_PAUSE();
+        } else {
+            (void)sched_yield(); /* more threads than processors: let the one waited for run */
+        }
+    }
+}
+
+static inline void spryi_handover_done(_Atomic int64_t *next, int64_t number)
+{
+    atomic_store_explicit(next, number + 1, memory_order_release);
+}
