@@ -300,7 +300,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
 {
     record r;
     bench_begin_record(session, &r, source);
-    r.type = type ? type : session->options->types[0].name;
+    r.input.type = type ? type : session->options->types[0].name;
     record_fail(&r, status, "%s", reason);
     return bench_hand_on(session, &r, 1, err);
 }

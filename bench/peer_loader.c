@@ -265,11 +265,11 @@ int bench_end_preparing(const peer_preparation *p, record *r, const bench_peer *
         return record_fail(r, bench_status_of_peer(p->result), "%s", p->error.text);
     }
     snprintf(r->reason, sizeof r->reason, "%s, version %s", title, cost->version[0] ? cost->version : peer->version);
-    r->setup_us = us - cost->startup_us;
-    r->upload_us = cost->upload_us;
-    r->threads = cost->threads;
-    r->deterministic = cost->deterministic;
-    r->bytes = cost->bytes > 0 ? cost->bytes : -1;
+    r->cost.setup_us = us - cost->startup_us;
+    r->cost.upload_us = cost->upload_us;
+    r->method.threads = cost->threads;
+    r->method.deterministic = cost->deterministic;
+    r->rates.bytes = cost->bytes > 0 ? cost->bytes : -1;
     return 1;
 }
 

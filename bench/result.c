@@ -14,18 +14,18 @@ void bench_begin_record(const bench_session *session, record *r, const bench_sou
     record_init(r);
     r->op = session->options->op;
     if (bench_factor_of(r->op) == BY_COLUMNS) r->layout = session->options->row_major ? "row" : "column";
-    r->state = session->options->cold ? "cold" : "warm";
-    r->copy_gbps = session->copy_gbps;
-    RECORD_TEXT(r->matrix, source->name);
-    r->path = source->path;
+    r->time.state = session->options->cold ? "cold" : "warm";
+    r->rates.copy_gbps = session->copy_gbps;
+    RECORD_TEXT(r->input.name, source->name);
+    r->input.path = source->path;
 }
 
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
 {
     bench_begin_record(session, r, subject->source);
     if (subject->columns > 0) r->columns = subject->columns;
-    r->twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
-    r->peer = 0;
+    r->input.twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
+    r->method.peer = 0;
     return record_describe(r, subject->A, err);
 }
 
@@ -38,7 +38,7 @@ spry_status bench_leave_out_values(const bench_session *session, spry_arrays *a,
     structure.ownership = SPRY_BORROW;
     const spry_status status = spry_matrix_create(session->context, pattern, &structure, err);
     if (status != SPRY_OK) return status;
-    common->type = a->value_type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
+    common->input.type = a->value_type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
     a->values = *ones = allocate_pages((size_t)csr_part_bytes(a, 2));
     if (!*ones) return bench_out_of_memory(err);
     fill_constant(*ones, a->nnz, a->value_type, 1, spry_context_threads(session->context));
@@ -72,13 +72,13 @@ void bench_fill_times(record *r, double *samples, int count, double operations, 
 {
     if (r->status != RECORD_OK || count == 0) return;
     const bench_summary s = bench_summarise(samples, count);
-    r->time_us = s.median;
-    r->mean_us = s.mean;
-    r->min_us = s.min;
-    r->spread_us = s.spread;
-    r->gflops = 1e-3 * operations / s.median;
-    r->gbps = 1e-3 * bytes / s.median;
-    r->roof = r->gbps / r->copy_gbps;
+    r->time.median_us = s.median;
+    r->time.mean_us = s.mean;
+    r->time.min_us = s.min;
+    r->time.spread_us = s.spread;
+    r->rates.gflops = 1e-3 * operations / s.median;
+    r->rates.gbps = 1e-3 * bytes / s.median;
+    r->rates.roof = r->rates.gbps / r->rates.copy_gbps;
 }
 
 enum { PIECE = 1 << 20 };
@@ -148,12 +148,12 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
     if (!records) return bench_out_of_memory(err);
     for (int i = 0; i < count; i++) {
         memcpy(&records[i], (char *)cases + (size_t)i * stride, sizeof *records);
-        RECORD_TEXT(records[i].ordering, subject->ordering);
-        records[i].setup_us += subject->reorder_us; /* NaN stays NaN */
-        if (records[i].break_even > 0 && subject->reorder_us > 0)
-            records[i].break_even =
-                (int64_t)ceil(records[i].setup_us / (records[i].baseline_us - records[i].predicted_us));
-        if (records[i].time_us > 0) records[i].disturbed = others >= DISTURBED_SHARE;
+        RECORD_TEXT(records[i].method.ordering, subject->ordering);
+        records[i].cost.setup_us += subject->reorder_us; /* NaN stays NaN */
+        if (records[i].cost.break_even > 0 && subject->reorder_us > 0)
+            records[i].cost.break_even =
+                (int64_t)ceil(records[i].cost.setup_us / (records[i].cost.baseline_us - records[i].cost.predicted_us));
+        if (records[i].time.median_us > 0) records[i].time.disturbed = others >= DISTURBED_SHARE;
         if (others >= DISTURBED_SHARE) note_others(&records[i], others);
     }
     if (others >= DISTURBED_SHARE && options->note) {

@@ -69,9 +69,9 @@ static solver_case *add_case(solver_group *group, const char *format, const char
     solver_case *c = &grown[group->case_count++];
     *c = (solver_case){.record = group->common};
     c->device = strncmp(device, "cuda", 4) == 0;
-    RECORD_TEXT(c->record.format, format);
-    RECORD_TEXT(c->record.kernel, kernel);
-    RECORD_TEXT(c->record.device, device);
+    RECORD_TEXT(c->record.method.format, format);
+    RECORD_TEXT(c->record.method.kernel, kernel);
+    RECORD_TEXT(c->record.method.device, device);
     return c;
 }
 
@@ -92,12 +92,12 @@ static int add_ours(solver_group *group, const char *format, const char *kernel,
     if (!c) return 0;
     c->format = strcmp(format, "auto") == 0 ? NULL : format;
     c->kernel = kernel;
-    if (!c->format) c->record.policy = "cost";
+    if (!c->format) c->record.method.policy = "cost";
     if (c->device > 0 && bench_measure_gpu_copy(group->session, &err) != SPRY_OK) {
         record_fail(&c->record, RECORD_FAILED, "%s", err.message);
         return 1;
     }
-    if (c->device > 0) c->record.copy_gbps = group->session->gpu_copy_gbps;
+    if (c->device > 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     solver_check(group, c);
     return 1;
 }
@@ -115,7 +115,7 @@ static void prepare_peer(solver_group *group, solver_case *c, const bench_peer *
     c->peer = peer->solver;
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
     if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
-    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.copy_gbps = group->session->gpu_copy_gbps;
+    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     solver_check(group, c);
 }
 
@@ -123,12 +123,12 @@ static int add_peer(solver_group *group, const bench_peer *peer)
 {
     if (group->unsuited[0]) {
         if (!add_skipped(group, peer->format, peer->name, peer->device, group->unsuited)) return 0;
-        group->cases[group->case_count - 1].record.peer = 1;
+        group->cases[group->case_count - 1].record.method.peer = 1;
         return 1;
     }
     solver_case *c = add_case(group, peer->format, peer->name, peer->device);
     if (!c) return 0;
-    c->record.peer = 1;
+    c->record.method.peer = 1;
     if (!peer->solver)
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
     else
@@ -197,7 +197,7 @@ spry_status bench_solvers(bench_session *session, const bench_subject *subject, 
     spry_status status = open_group(&group, session, subject, err);
     if (status == SPRY_OK) {
         const int good = add_cases(&group);
-        snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
+        snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
         options->progress(text);
         if (good && solver_measure(&group))
             status =

@@ -218,8 +218,8 @@ void solver_check(solver_group *group, solver_case *c)
     solver_outcome outcome;
     fill_constant(group->x, group->arrays.rows, group->type, NAN, spry_context_threads(group->session->context));
     if (!solver_run(group, c, &outcome)) return;
-    c->record.first_us = outcome.us;
-    c->record.iterations = outcome.iterations;
+    c->record.time.first_us = outcome.us;
+    c->record.time.iterations = outcome.iterations;
     c->hash = hash_of_x(group);
     judge(group, c, &outcome, "first solve");
     tell_limit(group, c, &outcome);
@@ -228,7 +228,7 @@ void solver_check(solver_group *group, solver_case *c)
 void solver_recheck(solver_group *group, solver_case *c, const solver_outcome *last)
 {
     if (hash_of_x(group) == c->hash) return;
-    if (c->record.deterministic == 1)
+    if (c->record.method.deterministic == 1)
         record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between solves");
     else
         judge(group, c, last, "after timing");

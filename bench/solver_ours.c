@@ -67,11 +67,11 @@ static void run_pagerank(solver_group *group, const solver_case *c, int device, 
 static void fill_record(const solver_group *group, solver_case *c, const told *t)
 {
     record *r = &c->record;
-    if (!c->kernel) RECORD_TEXT(r->kernel, t->kernel);
-    r->setup_us = t->setup_us;
-    r->threads = c->device > 0 ? 0 : spry_context_threads(group->session->context);
-    r->deterministic = 1;
-    if (c->device == 0) r->upload_us = 0;
+    if (!c->kernel) RECORD_TEXT(r->method.kernel, t->kernel);
+    r->cost.setup_us = t->setup_us;
+    r->method.threads = c->device > 0 ? 0 : spry_context_threads(group->session->context);
+    r->method.deterministic = 1;
+    if (c->device == 0) r->cost.upload_us = 0;
     if (!c->format && t->format) snprintf(r->reason, sizeof r->reason, "auto took %s", t->format);
 }
 
@@ -104,6 +104,6 @@ int solver_run_ours(solver_group *group, solver_case *c, solver_outcome *outcome
     t.status = number_of_device(group->session->context, &device, c->device > 0 ? "cuda" : "cpu", &t.err);
     if (t.status == SPRY_OK) (group->method == IN_CG ? run_cg : run_pagerank)(group, c, device, outcome, &t);
     if (t.status == SPRY_OK || t.status == SPRY_NOT_CONVERGED)
-        if (isnan(c->record.setup_us)) fill_record(group, c, &t);
+        if (isnan(c->record.cost.setup_us)) fill_record(group, c, &t);
     return answer(group, c, outcome, &t);
 }

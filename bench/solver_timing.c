@@ -54,7 +54,7 @@ static void fill_record(const solver_group *group, solver_case *c)
     const double row_numbers = group->method == IN_CG ? 9 : 4;
     double bytes = (2 + row_numbers) * (double)a->rows * (double)spry_type_bytes(group->type);
     for (int part = 0; part < (group->pattern ? 2 : 3); part++) bytes += (double)csr_part_bytes(a, part);
-    c->record.runs = c->sample_count;
+    c->record.time.runs = c->sample_count;
     bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)a->nnz, bytes);
 }
 

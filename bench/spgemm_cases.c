@@ -30,11 +30,11 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
     if (status == SPRY_OK)
         status = spry_spgemm_predict(session->context, &group->estimate, group->A, group->A, &options, err);
     record *r = &group->common;
-    r->products = group->estimate.products;
-    r->nnz_c = group->estimate.nnz;
-    r->compression = group->estimate.compression;
-    r->stages[STAGE_READ] = subject->read_us;
-    RECORD_TEXT(r->format, "csr");
+    r->product.products = group->estimate.products;
+    r->product.nnz_c = group->estimate.nnz;
+    r->product.compression = group->estimate.compression;
+    r->product.stages[STAGE_READ] = subject->read_us;
+    RECORD_TEXT(r->method.format, "csr");
     return status;
 }
 
@@ -68,8 +68,8 @@ static spgemm_case *add_case(spgemm_group *group, const char *kernel, const char
     spgemm_case *c = &grown[group->case_count++];
     *c = (spgemm_case){.record = group->common, .options = SPRY_INIT(spry_spgemm_options)};
     c->device = strncmp(device, "cuda", 4) == 0;
-    RECORD_TEXT(c->record.kernel, kernel);
-    RECORD_TEXT(c->record.device, device);
+    RECORD_TEXT(c->record.method.kernel, kernel);
+    RECORD_TEXT(c->record.method.device, device);
     return c;
 }
 
@@ -113,7 +113,7 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
         us[t] = now_us() - start;
         spry_matrix_destroy(columns);
     }
-    c->record.stages[STAGE_CONVERT] = bench_summarise(us, TIMES).median;
+    c->record.product.stages[STAGE_CONVERT] = bench_summarise(us, TIMES).median;
 }
 
 static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *err)
@@ -122,7 +122,7 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
     const double start = now_us();
     c->options.tell_stages = c->device > 0;
     spry_status status = spry_spgemm_plan_create(group->session->context, &c->plan, A, A, &c->options, err);
-    c->record.setup_us += now_us() - start;
+    c->record.cost.setup_us += now_us() - start;
     return status;
 }
 
@@ -138,9 +138,9 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     spry_error err = {0};
     spry_status status = SPRY_OK;
     if (!fits(group, c)) return 1;
-    c->record.peer = 0;
-    c->record.setup_us = c->record.upload_us = 0;
-    if (call_names[call]) RECORD_TEXT(c->record.format, call_names[call]);
+    c->record.method.peer = 0;
+    c->record.cost.setup_us = c->record.cost.upload_us = 0;
+    if (call_names[call]) RECORD_TEXT(c->record.method.format, call_names[call]);
     if (call >= FROM_HOST) c->device = 0;
     c->options.kernel = kernel;
     if (strcmp(device, "auto") == 0)
@@ -150,8 +150,8 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
-        c->record.copy_gbps = group->session->gpu_copy_gbps;
-        c->record.setup_us = c->record.upload_us = group->on_gpu.upload_us;
+        c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
+        c->record.cost.setup_us = c->record.cost.upload_us = group->on_gpu.upload_us;
     }
     if (status == SPRY_OK && call == PLANNED) status = make_plan(group, c, &err);
     if (status != SPRY_OK)
@@ -177,7 +177,7 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
     c->peer = peer->spgemm;
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
     if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
-    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.copy_gbps = group->session->gpu_copy_gbps;
+    if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     spgemm_check(group, c);
 }
 
@@ -185,7 +185,7 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
 {
     spgemm_case *c = add_case(group, peer->name, peer->device);
     if (!c) return 0;
-    c->record.peer = 1;
+    c->record.method.peer = 1;
     if (!peer->spgemm)
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
     else if (fits(group, c))
@@ -281,7 +281,7 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
     spry_status status = open_group(&group, session, subject, err);
     if (status != SPRY_OK) return status;
     const int good = add_cases(&group);
-    snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
+    snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
     options->progress(text);
     if (good && spgemm_measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);

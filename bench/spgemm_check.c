@@ -22,7 +22,7 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
         group->children += 1e-6 * *us;
         *us = product.us;
     }
-    if (product.peak_bytes >= 0) c->record.peak_bytes = product.peak_bytes;
+    if (product.peak_bytes >= 0) c->record.product.peak_bytes = product.peak_bytes;
     return 1;
 }
 
@@ -53,13 +53,13 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     if (c->plan) status = spry_spgemm_plan_get_info(c->plan, &info, &err);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
     record *r = &c->record;
-    r->peak_bytes = info.peak_bytes;
-    r->deterministic = info.deterministic;
-    r->threads = info.threads;
+    r->product.peak_bytes = info.peak_bytes;
+    r->method.deterministic = info.deterministic;
+    r->method.threads = info.threads;
     record_take_stages(r, &info);
     if (r->reason[0]) return 1;
-    snprintf(r->kernel, sizeof r->kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
-    snprintf(r->device, sizeof r->device, "%s", info.device_name);
+    snprintf(r->method.kernel, sizeof r->method.kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
+    snprintf(r->method.device, sizeof r->method.device, "%s", info.device_name);
     snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "the numeric phase of a plan alone; " : "", info.reason);
     return 1;
 }
@@ -216,9 +216,9 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     const record *r = &c->record;
     const int threads = spry_context_threads(group->session->context);
     int64_t wrong = 0;
-    if (a->rows != r->rows || a->cols != r->cols)
+    if (a->rows != r->input.rows || a->cols != r->input.cols)
         return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
-                           (long long)a->cols, (long long)r->rows, (long long)r->cols);
+                           (long long)a->cols, (long long)r->input.rows, (long long)r->input.cols);
     if (a->nnz != group->estimate.nnz)
         return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
                            (long long)group->estimate.nnz);
@@ -231,7 +231,7 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     run_shares(threads, threads, check_columns, &j);
     wrong = j.wrong;
     if (wrong > 0) return record_fail(&c->record, RECORD_WRONG, "%lld columns of C are out of range", (long long)wrong);
-    c->record.unsorted = j.unsorted > 0;
+    c->record.product.unsorted = j.unsorted > 0;
     return 1;
 }
 
@@ -242,10 +242,10 @@ static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const sp
     spry_matrix *as_is = NULL;
     spry_arrays given = *a;
     given.symmetry = SPRY_GENERAL;
-    given.sorted = c->record.unsorted ? SPRY_KNOWN_NO : SPRY_KNOWN_YES;
+    given.sorted = c->record.product.unsorted ? SPRY_KNOWN_NO : SPRY_KNOWN_YES;
     given.unique = SPRY_NOT_KNOWN;
     spry_status status = spry_matrix_create(group->session->context, &as_is, &given, err);
-    if (status != SPRY_OK || !c->record.unsorted || !exact) {
+    if (status != SPRY_OK || !c->record.product.unsorted || !exact) {
         *C = as_is;
         return status;
     }
@@ -286,9 +286,9 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 static void describe(spgemm_case *c, const spry_arrays *a)
 {
     record *r = &c->record;
-    r->bytes = csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
+    r->rates.bytes = csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
     size_t used = strlen(r->reason);
-    if (r->unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
+    if (r->product.unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
 }
 
 void spgemm_check(spgemm_group *group, spgemm_case *c)
@@ -298,7 +298,7 @@ void spgemm_check(spgemm_group *group, spgemm_case *c)
     const int on_cpu = c->options.device == SPRY_CPU;
     if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
     if (!spgemm_run(group, c, &us)) return;
-    c->record.first_us = us;
+    c->record.time.first_us = us;
     if (fetch(group, c, &result)) {
         if (is_sound(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
             c->hash = hash(&result.arrays, spry_context_threads(group->session->context));
@@ -316,7 +316,7 @@ void spgemm_recheck(spgemm_group *group, spgemm_case *c)
     if (!spgemm_run(group, c, &us)) return;
     if (fetch(group, c, &result)) {
         const int same = hash(&result.arrays, spry_context_threads(group->session->context)) == c->hash;
-        if (!same && c->record.deterministic == 1)
+        if (!same && c->record.method.deterministic == 1)
             record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
         else if (!same && is_sound(group, c, &result.arrays))
             compare(group, c, &result.arrays);

@@ -37,7 +37,7 @@ static int64_t samples_a_turn(const spgemm_group *group)
 /* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
 static void warm_up(spgemm_group *group, spgemm_case *c)
 {
-    double fastest = c->record.first_us, spent = 0, us = 0;
+    double fastest = c->record.time.first_us, spent = 0, us = 0;
     const int most = group->session->options->runs > 0 ? UNTIMED_RUNS : 100;
     for (int r = 0; r < most && spent < warm_us && fastest < 10 * warm_us; r++) {
         if (!run_many(group, c, 1, &us)) return;
@@ -61,7 +61,7 @@ static void sample_stages(spgemm_group *group, spgemm_case *c)
         if (!good) return;
     }
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
-        if (!isnan(c->record.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.stages[s];
+        if (!isnan(c->record.product.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.product.stages[s];
 }
 
 /* Short products first run untimed: the case before left its own data in the caches. */
@@ -69,7 +69,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
 {
     double us = 0, spent = 0;
     for (int r = 0; !group->session->options->cold && r < 8 && spent < warm_us / 10; r++) {
-        if (c->record.first_us > warm_us) break;
+        if (c->record.time.first_us > warm_us) break;
         if (!run_many(group, c, 1, &us)) return;
         spent += us;
     }
@@ -77,7 +77,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
     for (int b = 0; b < samples_a_turn(group) && spent < turn_us; b++) {
         if (!run_many(group, c, c->batch_runs, &us)) return;
         c->samples[c->sample_count++] = us / (double)c->batch_runs;
-        c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
+        c->record.time.runs = (c->record.time.runs < 0 ? 0 : c->record.time.runs) + c->batch_runs;
         spent += us;
     }
     sample_stages(group, c);
@@ -88,12 +88,13 @@ static void fill_record(const spgemm_group *group, spgemm_case *c)
 {
     const record *r = &c->record;
     spry_arrays result = group->arrays; /* C has as many rows as A, and its types */
-    result.nnz = r->nnz_c;
+    result.nnz = r->product.nnz_c;
     int64_t bytes = 0;
     for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
-        if (c->stage_counts[s] > 0) c->record.stages[s] = bench_summarise(c->stages[s], c->stage_counts[s]).median;
-    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products, (double)bytes);
+        if (c->stage_counts[s] > 0)
+            c->record.product.stages[s] = bench_summarise(c->stages[s], c->stage_counts[s]).median;
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->product.products, (double)bytes);
 }
 
 int spgemm_measure(spgemm_group *group)

@@ -117,7 +117,7 @@ static int add_peers(const choice *c)
         int wanted = c->options->all_kernels || text_list_names(&c->options->formats, peer->format) ||
                      text_list_has(&c->options->formats, "auto") || text_list_has(&c->options->kernels, peer->name);
         for (int i = 0; !wanted && i < c->group->case_count; i++)
-            wanted = strcmp(c->group->cases[i].record.format, peer->format) == 0;
+            wanted = strcmp(c->group->cases[i].record.method.format, peer->format) == 0;
         if (wanted && !spmv_add_peer(c->group, peer)) return 0;
     }
     return 1;
@@ -172,11 +172,12 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
     const choice c = {&group, subject, options, subject->device};
     spmv_choices choices = {0};
     char text[320];
-    snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.type);
+    snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.input.type);
     options->progress(text);
     int good = add_cases(&c) && add_fewer(&c);
     if (good && options->regret) good = spmv_add_choices(&choices, &group, subject);
-    snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.type, group.case_count);
+    snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.input.type,
+             group.case_count);
     options->progress(text);
     if (good && spmv_measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);

@@ -46,7 +46,7 @@ static spry_status widen_values(spmv_group *group, const bench_types *types, spr
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.value_type = types->vectors;
     options.keep_duplicates = 1;
-    group->common.type = types->name;
+    group->common.input.type = types->name;
     spry_status status = spry_matrix_convert(group->session->context, &group->wide, group->A, &options, err);
     return status == SPRY_OK ? spry_matrix_get_arrays(group->wide, &group->arrays, err) : status;
 }
@@ -208,7 +208,7 @@ static int make_device_vectors(spmv_group *group, spmv_case *c)
             status = spry_device_copy(context, group->device_x, c->device, group->x, 0, x_bytes, NULL, &err);
     }
     if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
-    c->record.copy_gbps = group->session->gpu_copy_gbps;
+    c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
     if (status == SPRY_OK) return 1;
     /* A peer may be able to use a GPU that the library's own plug-in cannot. */
     return record_fail(&c->record, status == SPRY_DEVICE_UNAVAILABLE ? RECORD_SKIPPED : RECORD_FAILED, "%s",
@@ -334,7 +334,7 @@ static void check(spmv_group *group, spmv_case *c)
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
-    c->record.first_us = c->told_us ? *c->told_us : now_us() - start;
+    c->record.time.first_us = c->told_us ? *c->told_us : now_us() - start;
     if (!move_y(group, c, 0)) return;
     c->y_hash = hash_of_y(group);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
@@ -347,7 +347,7 @@ void spmv_recheck(spmv_group *group, spmv_case *c)
 {
     if (!move_y(group, c, 0)) return;
     if (hash_of_y(group) == c->y_hash) return;
-    if (c->record.deterministic == 1)
+    if (c->record.method.deterministic == 1)
         record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
     else
         verify(group, c, 1, 0, "after timing");
@@ -362,11 +362,11 @@ static spmv_case *add_case(spmv_group *group, const char *format, const char *ke
     group->cases = grown;
     spmv_case *c = &grown[group->case_count++];
     *c = (spmv_case){.record = group->common};
-    c->record.fewer_threads = group->planner != group->session->context;
+    c->record.method.fewer_threads = group->planner != group->session->context;
     c->device = device && strncmp(device, "cuda", 4) == 0;
-    RECORD_TEXT(c->record.format, format);
-    RECORD_TEXT(c->record.kernel, kernel);
-    RECORD_TEXT(c->record.device, device);
+    RECORD_TEXT(c->record.method.format, format);
+    RECORD_TEXT(c->record.method.kernel, kernel);
+    RECORD_TEXT(c->record.method.device, device);
     return c;
 }
 
@@ -384,8 +384,8 @@ static spry_status identify(spmv_case *c, spry_error *err)
     spry_status status = spry_spmv_plan_get_info(c->plan, &info, err);
     if (status != SPRY_OK) return status;
     c->owned_bytes = info.owned_bytes;
-    snprintf(c->record.format, sizeof c->record.format, "%s%s%s", info.format, info.parameters[0] ? ":" : "",
-             info.parameters);
+    snprintf(c->record.method.format, sizeof c->record.method.format, "%s%s%s", info.format,
+             info.parameters[0] ? ":" : "", info.parameters);
     return SPRY_OK;
 }
 
@@ -398,17 +398,17 @@ static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
 /* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
 static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
-    for (int p = 1; p < SHORT_PLANNINGS && c->record.setup_us < short_planning_us; p++) {
+    for (int p = 1; p < SHORT_PLANNINGS && c->record.cost.setup_us < short_planning_us; p++) {
         spry_spmv_plan *plan = NULL;
         record again = c->record;
         spry_status status = spry_spmv_plan_create(group->planner, &plan, matrix_of(group, c), options, NULL);
         if (status == SPRY_OK) status = record_take_plan(&again, plan, NULL);
         spry_spmv_plan_destroy(plan);
         if (status != SPRY_OK) return;
-        if (again.setup_us - again.upload_us >= c->record.setup_us - c->record.upload_us) continue;
-        c->record.setup_us = again.setup_us;
-        c->record.upload_us = again.upload_us;
-        c->record.break_even = again.break_even;
+        if (again.cost.setup_us - again.cost.upload_us >= c->record.cost.setup_us - c->record.cost.upload_us) continue;
+        c->record.cost.setup_us = again.cost.setup_us;
+        c->record.cost.upload_us = again.cost.upload_us;
+        c->record.cost.break_even = again.cost.break_even;
     }
 }
 
@@ -418,9 +418,10 @@ static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_op
  */
 static int is_same(const spmv_case *a, const spmv_case *b)
 {
-    return is_live(&a->record) && !a->record.peer && a->few_calls == b->few_calls && a->owned_bytes == b->owned_bytes &&
-           strcmp(a->record.format, b->record.format) == 0 && strcmp(a->record.kernel, b->record.kernel) == 0 &&
-           strcmp(a->record.device, b->record.device) == 0;
+    return is_live(&a->record) && !a->record.method.peer && a->few_calls == b->few_calls &&
+           a->owned_bytes == b->owned_bytes && strcmp(a->record.method.format, b->record.method.format) == 0 &&
+           strcmp(a->record.method.kernel, b->record.method.kernel) == 0 &&
+           strcmp(a->record.method.device, b->record.method.device) == 0;
 }
 
 /* Of the last case, if it is another's again, that one's number, and the last is dropped; else its own. */
@@ -448,7 +449,7 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
     if (status == SPRY_OK) status = spry_spmv_plan_create(group->planner, &c->plan, matrix_of(group, c), options, err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
     if (status != SPRY_OK || !group->session->options->regret) return status;
-    c->few_calls = c->device == 0 && strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&
+    c->few_calls = c->device == 0 && strcmp(c->record.method.format, "csr") == 0 && options->expected_calls > 0 &&
                    options->expected_calls < CALLS_OF_A_LOOK;
     status = identify(c, err);
     if (status == SPRY_OK) plan_again(group, c, options);
@@ -471,15 +472,15 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
     spmv_case *c = add_case(group, label ? label : options->format, options->kernel, device);
     if (!c) return 0;
     const int regret = group->session->options->regret;
-    RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
+    RECORD_TEXT(c->record.method.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
     given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
     given.vector_type = group->type;
     spry_status status = device_is_usable(group, c->device, &err);
     if (status == SPRY_OK) status = plan_case(group, c, &given, &err);
-    if (label && !regret) RECORD_TEXT(c->record.format, label);
-    if (label && strcmp(label, "auto") == 0) c->record.policy = given.policy ? given.policy : "cost";
+    if (label && !regret) RECORD_TEXT(c->record.method.format, label);
+    if (label && strcmp(label, "auto") == 0) c->record.method.policy = given.policy ? given.policy : "cost";
     if (status != SPRY_OK) record_fail(&c->record, bench_status_of(status), "%s", err.message);
     const int last = group->case_count - 1;
     *told = c->record;
@@ -500,8 +501,8 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
     spmv_case *c = add_case(group, peer->format, peer->name, peer->device);
     if (!c) return 0;
     int threads = spry_context_threads(group->planner);
-    RECORD_TEXT(c->record.ordering, "none");
-    c->record.peer = 1;
+    RECORD_TEXT(c->record.method.ordering, "none");
+    c->record.method.peer = 1;
     if (!peer->kernel) {
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
         return 1;

@@ -80,8 +80,8 @@ int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subje
 /* Copies the times of a case to the record of a plan that runs the same. */
 static void take_times(record *told, const record *timed)
 {
-    told->time_us = is_live(timed) ? timed->time_us : NAN;
-    told->spread_us = is_live(timed) ? timed->spread_us : NAN;
+    told->time.median_us = is_live(timed) ? timed->time.median_us : NAN;
+    told->time.spread_us = is_live(timed) ? timed->time.spread_us : NAN;
 }
 
 spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err)

@@ -84,7 +84,7 @@ static double run_batch(spmv_group *group, spmv_case *c)
         c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
     }
     c->samples[c->sample_count++] = us / (double)runs;
-    c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + runs;
+    c->record.time.runs = (c->record.time.runs < 0 ? 0 : c->record.time.runs) + runs;
     return us;
 }
 
@@ -131,7 +131,7 @@ static int measure_runs(spmv_group *group, spmv_case *c)
         if (!run_many(group, c, batch, &us)) return 1;
         c->samples[c->sample_count++] = us / (double)batch;
     }
-    c->record.runs = c->sample_count * batch;
+    c->record.time.runs = c->sample_count * batch;
     spmv_recheck(group, c);
     return 1;
 }

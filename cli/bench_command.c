@@ -55,7 +55,7 @@ static void tell_turns(void *user, double share)
 static void tell_share(run_state *run, const char *matrix)
 {
     const int groups = groups_of(run);
-    const int goes_on = run->group > 0 && strcmp(run->records[run->group - 1].matrix, matrix) == 0;
+    const int goes_on = run->group > 0 && strcmp(run->records[run->group - 1].input.name, matrix) == 0;
     run->groups = goes_on ? run->groups + 1 : 1;
     run->matrices += !goes_on;
     const double last = run->groups < groups ? (double)run->groups / groups : 1;
@@ -84,7 +84,7 @@ static int emit(void *user, const record *records, int count)
     run->group = run->record_count;
     run->record_count += count;
     cli_progress(NULL);
-    if (count > 0) tell_share(run, records[0].matrix);
+    if (count > 0) tell_share(run, records[0].input.name);
     for (int i = 0; run->a->json.wanted && i < count; i++) {
         cJSON *o = cJSON_CreateObject();
         if (!cli_json_line(&run->a->json, o, cli_json_record(o, &records[i]))) return 1;
@@ -97,21 +97,31 @@ static int emit(void *user, const record *records, int count)
     return 0;
 }
 
-#define OF_AUTO(name, kind) CLI_JSON_FIELD(bench_choice, #name, kind, taken.name)
-#define OF_CSR(name, kind) CLI_JSON_FIELD(bench_choice, "csr_" #name, kind, csr.name)
+#define OF_AUTO(name, kind, member) CLI_JSON_FIELD(bench_choice, #name, kind, taken.member)
+#define OF_CSR(name, kind, member) CLI_JSON_FIELD(bench_choice, "csr_" #name, kind, csr.member)
 
-static const cli_json_field choice_fields[] =
-    {OF_AUTO(op, POINTER),         OF_AUTO(matrix, ARRAY),
-     OF_AUTO(type, POINTER),       OF_AUTO(index, POINTER),
-     OF_AUTO(device, ARRAY),       OF_AUTO(ordering, ARRAY),
-     OF_AUTO(policy, POINTER),     CLI_JSON_FIELD(bench_choice, "calls", COUNT, calls),
-     OF_AUTO(format, ARRAY),       OF_AUTO(kernel, ARRAY),
-     OF_AUTO(setup_us, NUMBER),    OF_AUTO(upload_us, NUMBER),
-     OF_AUTO(time_us, NUMBER),     OF_AUTO(spread_us, NUMBER),
-     OF_AUTO(baseline_us, NUMBER), OF_AUTO(predicted_us, NUMBER),
-     OF_AUTO(break_even, COUNT),   OF_CSR(kernel, ARRAY),
-     OF_CSR(setup_us, NUMBER),     OF_CSR(upload_us, NUMBER),
-     OF_CSR(time_us, NUMBER),      OF_CSR(spread_us, NUMBER)};
+static const cli_json_field choice_fields[] = {OF_AUTO(op, POINTER, op),
+                                               OF_AUTO(matrix, ARRAY, input.name),
+                                               OF_AUTO(type, POINTER, input.type),
+                                               OF_AUTO(index, POINTER, input.index),
+                                               OF_AUTO(device, ARRAY, method.device),
+                                               OF_AUTO(ordering, ARRAY, method.ordering),
+                                               OF_AUTO(policy, POINTER, method.policy),
+                                               CLI_JSON_FIELD(bench_choice, "calls", COUNT, calls),
+                                               OF_AUTO(format, ARRAY, method.format),
+                                               OF_AUTO(kernel, ARRAY, method.kernel),
+                                               OF_AUTO(setup_us, NUMBER, cost.setup_us),
+                                               OF_AUTO(upload_us, NUMBER, cost.upload_us),
+                                               OF_AUTO(time_us, NUMBER, time.median_us),
+                                               OF_AUTO(spread_us, NUMBER, time.spread_us),
+                                               OF_AUTO(baseline_us, NUMBER, cost.baseline_us),
+                                               OF_AUTO(predicted_us, NUMBER, cost.predicted_us),
+                                               OF_AUTO(break_even, COUNT, cost.break_even),
+                                               OF_CSR(kernel, ARRAY, method.kernel),
+                                               OF_CSR(setup_us, NUMBER, cost.setup_us),
+                                               OF_CSR(upload_us, NUMBER, cost.upload_us),
+                                               OF_CSR(time_us, NUMBER, time.median_us),
+                                               OF_CSR(spread_us, NUMBER, time.spread_us)};
 
 /* Writes a line {"regret": {...}} for each choice, after the records of the matrix and type. */
 static int emit_choices(void *user, const bench_choice *choices, int count)

@@ -10,13 +10,13 @@
 
 static int has_time(const record *r)
 {
-    return r->status == RECORD_OK && r->time_us > 0;
+    return r->status == RECORD_OK && r->time.median_us > 0;
 }
 
 /* Fewer threads are compared with nobody, and neither is the numeric phase of a product of matrices by itself. */
 static int timed(const record *r)
 {
-    return has_time(r) && !r->fewer_threads && strcmp(r->format, "plan") != 0;
+    return has_time(r) && !r->method.fewer_threads && strcmp(r->method.format, "plan") != 0;
 }
 
 /* 1: the same number of columns, in the same layout; without columns always. */
@@ -32,7 +32,7 @@ typedef struct landmarks {
 
 static void keep_faster(const record **kept, const record *r)
 {
-    if (!*kept || r->time_us < (*kept)->time_us) *kept = r;
+    if (!*kept || r->time.median_us < (*kept)->time.median_us) *kept = r;
 }
 
 /* Searches cases with as many columns as `like`. */
@@ -41,11 +41,11 @@ static landmarks find_landmarks(const record *records, int count, const record *
     landmarks l = {0};
     for (int i = 0; i < count; i++) {
         if (!timed(&records[i]) || !same_columns(&records[i], like)) continue;
-        if (records[i].disturbed == 1 && !with_disturbed) continue;
+        if (records[i].time.disturbed == 1 && !with_disturbed) continue;
         keep_faster(&l.best, &records[i]);
         if (record_is_rival(&records[i]))
             keep_faster(&l.peer, &records[i]);
-        else if (!records[i].peer && strcmp(records[i].format, "csr") == 0)
+        else if (!records[i].method.peer && strcmp(records[i].method.format, "csr") == 0)
             keep_faster(&l.csr, &records[i]);
     }
     return l;
@@ -53,7 +53,7 @@ static landmarks find_landmarks(const record *records, int count, const record *
 
 static int is_reordered(const record *r)
 {
-    return r->ordering[0] && strcmp(r->ordering, "none") != 0;
+    return r->method.ordering[0] && strcmp(r->method.ordering, "none") != 0;
 }
 
 /* ---- cells -------------------------------------------------------------------------------------- */
@@ -80,14 +80,14 @@ static void share_cell(cli_table *t, double share)
 static void peer_cell(cli_table *t, const record *r, const record *peer)
 {
     if (peer)
-        cli_table_cell(t, "%.2f", peer->time_us / r->time_us);
+        cli_table_cell(t, "%.2f", peer->time.median_us / r->time.median_us);
     else
         cli_table_cell(t, "%s", "");
 }
 
 static void spread_cell(cli_table *t, const record *r)
 {
-    cli_table_cell(t, "%.1f %%", 100 * r->spread_us / r->time_us);
+    cli_table_cell(t, "%.1f %%", 100 * r->time.spread_us / r->time.median_us);
 }
 
 static const char *dash_for_none(const char *text)
@@ -114,50 +114,50 @@ static const cli_column solver_columns[] = {{"format", 1, 0},    {"kernel", 1, 0
 static void add_spmv(cli_table *t, const record *r, const landmarks *l)
 {
     cli_table_row(t, l->best == r ? '*' : ' ');
-    cli_table_cell(t, "%s", dash_for_none(r->format));
-    cli_table_cell(t, "%s", dash_for_none(r->kernel));
-    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
-    peer_cell(t, r, r->fewer_threads ? NULL : l->peer);
-    share_cell(t, r->roof);
-    cli_table_cell(t, "%s", cli_count((int64_t)(r->setup_us + 0.5)).s);
-    break_even_cell(t, r, r->fewer_threads ? NULL : l->csr);
+    cli_table_cell(t, "%s", dash_for_none(r->method.format));
+    cli_table_cell(t, "%s", dash_for_none(r->method.kernel));
+    cli_table_cell(t, "%s", cli_decimal(r->time.median_us).s);
+    peer_cell(t, r, r->method.fewer_threads ? NULL : l->peer);
+    share_cell(t, r->rates.roof);
+    cli_table_cell(t, "%s", cli_count((int64_t)(r->cost.setup_us + 0.5)).s);
+    break_even_cell(t, r, r->method.fewer_threads ? NULL : l->csr);
     cli_table_cell(t, "%.2g", r->max_error);
-    if (r->fewer_threads)
-        cli_table_cell(t, "%d", r->threads);
+    if (r->method.fewer_threads)
+        cli_table_cell(t, "%d", r->method.threads);
     else
         cli_table_cell(t, "%s", "");
     spread_cell(t, r);
-    cli_table_cell(t, "%.2f", r->gbps);
-    cli_table_cell(t, "%.2f", r->gflops);
+    cli_table_cell(t, "%.2f", r->rates.gbps);
+    cli_table_cell(t, "%.2f", r->rates.gflops);
 }
 
 static int is_plan(const record *r)
 {
-    return strcmp(r->format, "plan") == 0;
+    return strcmp(r->method.format, "plan") == 0;
 }
 
 /* How a product of two matrices was called, as it stands behind the kernel's name. */
 static const char *call_of(const record *r)
 {
-    return is_plan(r)                       ? " (plan)"
-           : strcmp(r->format, "host") == 0 ? " (from host)"
-           : strcmp(r->format, "auto") == 0 ? " (auto)"
-                                            : "";
+    return is_plan(r)                              ? " (plan)"
+           : strcmp(r->method.format, "host") == 0 ? " (from host)"
+           : strcmp(r->method.format, "auto") == 0 ? " (auto)"
+                                                   : "";
 }
 
 static void add_spgemm(cli_table *t, const record *r, const landmarks *l)
 {
     cli_table_row(t, l->best == r ? '*' : ' ');
-    cli_table_cell(t, "%s%s%s", dash_for_none(r->kernel), call_of(r), r->unsorted ? ", unsorted" : "");
-    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
+    cli_table_cell(t, "%s%s%s", dash_for_none(r->method.kernel), call_of(r), r->product.unsorted ? ", unsorted" : "");
+    cli_table_cell(t, "%s", cli_decimal(r->time.median_us).s);
     peer_cell(t, r, is_plan(r) ? NULL : l->peer);
-    cli_table_cell(t, "%.2f", r->gflops);
-    if (r->peak_bytes >= 0)
-        cli_table_cell(t, "%.1f", 1e-6 * (double)r->peak_bytes);
+    cli_table_cell(t, "%.2f", r->rates.gflops);
+    if (r->product.peak_bytes >= 0)
+        cli_table_cell(t, "%.1f", 1e-6 * (double)r->product.peak_bytes);
     else
         cli_table_cell(t, "-");
-    cli_table_cell(t, "%s", cli_decimal(r->first_us).s);
-    cli_table_cell(t, "%s", cli_decimal(r->setup_us).s);
+    cli_table_cell(t, "%s", cli_decimal(r->time.first_us).s);
+    cli_table_cell(t, "%s", cli_decimal(r->cost.setup_us).s);
     spread_cell(t, r);
     cli_table_cell(t, "%.2g", r->max_error);
 }
@@ -165,17 +165,17 @@ static void add_spgemm(cli_table *t, const record *r, const landmarks *l)
 static void add_solver(cli_table *t, const record *r, const landmarks *l)
 {
     cli_table_row(t, l->best == r ? '*' : ' ');
-    cli_table_cell(t, "%s", dash_for_none(r->format));
-    cli_table_cell(t, "%s", dash_for_none(r->kernel));
-    cli_table_cell(t, "%s", cli_decimal(r->time_us).s);
+    cli_table_cell(t, "%s", dash_for_none(r->method.format));
+    cli_table_cell(t, "%s", dash_for_none(r->method.kernel));
+    cli_table_cell(t, "%s", cli_decimal(r->time.median_us).s);
     peer_cell(t, r, l->peer);
-    cli_table_cell(t, "%s", cli_count(r->iterations).s);
-    share_cell(t, r->roof);
-    cli_table_cell(t, "%s", cli_count((int64_t)(r->setup_us + 0.5)).s);
+    cli_table_cell(t, "%s", cli_count(r->time.iterations).s);
+    share_cell(t, r->rates.roof);
+    cli_table_cell(t, "%s", cli_count((int64_t)(r->cost.setup_us + 0.5)).s);
     cli_table_cell(t, "%.2g", r->max_error);
     spread_cell(t, r);
-    cli_table_cell(t, "%.2f", r->gbps);
-    cli_table_cell(t, "%.2f", r->gflops);
+    cli_table_cell(t, "%.2f", r->rates.gbps);
+    cli_table_cell(t, "%.2f", r->rates.gflops);
 }
 
 static int is_of_solves(const record *r)
@@ -192,25 +192,25 @@ static int is_of_spgemm(const record *r)
 static void print_head(FILE *out, const record *r)
 {
     char text[1024], more[256] = "";
-    if (r->rows < 0) {
-        fprintf(out, "%s\n", r->matrix);
+    if (r->input.rows < 0) {
+        fprintf(out, "%s\n", r->input.name);
         return;
     }
     if (r->columns > 0)
         snprintf(more, sizeof more, " of %lld column%s, %s-major", (long long)r->columns, r->columns == 1 ? "" : "s",
                  r->layout);
     if (is_of_spgemm(r))
-        snprintf(more, sizeof more, "; %s products, %s entries in C, %.2f to one", cli_count(r->products).s,
-                 cli_count(r->nnz_c).s, r->compression);
-    snprintf(text, sizeof text, "%s x %s, %s entries, %s; %s%s, indices %s bits, %s%s", cli_count(r->rows).s,
-             cli_count(r->cols).s, cli_count(r->nnz).s, r->class_name, is_of_spgemm(r) ? "squared" : r->op, more,
-             r->index, r->type,
-             is_of_solves(r)                 ? ""
-             : strcmp(r->state, "cold") == 0 ? ", cold caches"
-                                             : ", warm caches");
+        snprintf(more, sizeof more, "; %s products, %s entries in C, %.2f to one", cli_count(r->product.products).s,
+                 cli_count(r->product.nnz_c).s, r->product.compression);
+    snprintf(text, sizeof text, "%s x %s, %s entries, %s; %s%s, indices %s bits, %s%s", cli_count(r->input.rows).s,
+             cli_count(r->input.cols).s, cli_count(r->input.nnz).s, r->input.class_name,
+             is_of_spgemm(r) ? "squared" : r->op, more, r->input.index, r->input.type,
+             is_of_solves(r)                      ? ""
+             : strcmp(r->time.state, "cold") == 0 ? ", cold caches"
+                                                  : ", warm caches");
     char name[400];
-    snprintf(name, sizeof name, "%s%s%s%s:", r->matrix, r->twin == 1 ? " (a twin)" : "",
-             is_reordered(r) ? ", reordered by " : "", is_reordered(r) ? r->ordering : "");
+    snprintf(name, sizeof name, "%s%s%s%s:", r->input.name, r->input.twin == 1 ? " (a twin)" : "",
+             is_reordered(r) ? ", reordered by " : "", is_reordered(r) ? r->method.ordering : "");
     if (strlen(name) + 1 + strlen(text) <= (size_t)cli_width(STDOUT_FILENO)) {
         fprintf(out, "%s %s\n", name, text);
         return;
@@ -222,10 +222,10 @@ static void print_head(FILE *out, const record *r)
 /* "auto (sell_rows_cpu)" */
 static const char *name_of(char *text, size_t size, const record *r)
 {
-    if (strcmp(r->format, "auto") == 0)
-        snprintf(text, size, "auto's %s", r->kernel);
+    if (strcmp(r->method.format, "auto") == 0)
+        snprintf(text, size, "auto's %s", r->method.kernel);
     else
-        snprintf(text, size, "%s", r->kernel);
+        snprintf(text, size, "%s", r->method.kernel);
     return text;
 }
 
@@ -248,10 +248,10 @@ static void print_winner(FILE *out, const record *records, int count, const land
     for (int i = 0; i < count; i++) {
         if (!timed(&records[i]) || !same_columns(&records[i], l->best)) continue;
         timed_ones++;
-        if (!records[i].peer) keep_faster(&ours, &records[i]);
+        if (!records[i].method.peer) keep_faster(&ours, &records[i]);
     }
     if (timed_ones < 2) return;
-    if (l->best->disturbed == 1) {
+    if (l->best->time.disturbed == 1) {
         snprintf(text, sizeof text,
                  "%s has the least time, but other programs disturbed the run: times mean little, and so does the "
                  "order",
@@ -261,17 +261,19 @@ static void print_winner(FILE *out, const record *records, int count, const land
     }
     const record *second = runner_up(records, count, l->best);
     char close[256] = "";
-    if (second && second->time_us - l->best->time_us < (second->spread_us + l->best->spread_us) / 2)
+    if (second &&
+        second->time.median_us - l->best->time.median_us < (second->time.spread_us + l->best->time.spread_us) / 2)
         snprintf(close, sizeof close, ", by less than the spread before %s", name_of(name, sizeof name, second));
     int used = snprintf(text, sizeof text, "%s is the fastest", name_of(name, sizeof name, l->best));
     const record *const others[] = {l->csr && l->csr != l->best ? l->csr : NULL,
-                                    l->peer && l->peer != l->best ? l->peer : NULL, l->best->peer ? ours : NULL};
+                                    l->peer && l->peer != l->best ? l->peer : NULL, l->best->method.peer ? ours : NULL};
     static const char *const what[] = {" (the best csr)", " (the fastest peer)", " (the best of Spry)"};
     const char *between = ": ";
     for (int o = 0; o < 3; o++) {
         if (!others[o] || (o == 2 && others[o] == l->csr) || used >= (int)sizeof text) continue;
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%.2f times as fast as %s%s", between,
-                         others[o]->time_us / l->best->time_us, name_of(name, sizeof name, others[o]), what[o]);
+                         others[o]->time.median_us / l->best->time.median_us, name_of(name, sizeof name, others[o]),
+                         what[o]);
         between = ", ";
     }
     if (used < (int)sizeof text) snprintf(text + used, sizeof text - (size_t)used, "%s", close);
@@ -282,8 +284,9 @@ static void print_winner(FILE *out, const record *records, int count, const land
 
 static const char *label_of_case(char *text, size_t size, const record *r)
 {
-    snprintf(text, size, "%s", r->kernel[0] ? r->kernel : dash_for_none(r->format));
-    if (r->kernel[0] && strchr(r->format, ':')) snprintf(text, size, "%s in %s", r->kernel, r->format);
+    snprintf(text, size, "%s", r->method.kernel[0] ? r->method.kernel : dash_for_none(r->method.format));
+    if (r->method.kernel[0] && strchr(r->method.format, ':'))
+        snprintf(text, size, "%s in %s", r->method.kernel, r->method.format);
     return text;
 }
 
@@ -315,7 +318,7 @@ static void print_not_measured(FILE *out, const record *records, int count)
 static int by_time(const void *a, const void *b)
 {
     const record *const *p = a, *const *q = b;
-    return ((*p)->time_us > (*q)->time_us) - ((*p)->time_us < (*q)->time_us);
+    return ((*p)->time.median_us > (*q)->time.median_us) - ((*p)->time.median_us < (*q)->time.median_us);
 }
 
 void cli_print_group(FILE *out, const record *records, int count, int sorted)
@@ -367,8 +370,8 @@ static void label_of(const record *r, char *label, size_t size)
 {
     char columns[32] = "";
     if (r->columns > 0) snprintf(columns, sizeof columns, " x%lld %s", (long long)r->columns, r->layout);
-    snprintf(label, size, "%s%s%s%s", strcmp(r->format, "auto") == 0 ? "auto" : r->kernel, columns,
-             is_reordered(r) ? " " : "", is_reordered(r) ? r->ordering : "");
+    snprintf(label, size, "%s%s%s%s", strcmp(r->method.format, "auto") == 0 ? "auto" : r->method.kernel, columns,
+             is_reordered(r) ? " " : "", is_reordered(r) ? r->method.ordering : "");
 }
 
 static tally *find_tally(tallies *t, const record *r, const char *class_name)
@@ -376,13 +379,13 @@ static tally *find_tally(tallies *t, const record *r, const char *class_name)
     char label[sizeof t->items->label];
     label_of(r, label, sizeof label);
     for (int i = 0; i < t->count; i++)
-        if (strcmp(t->items[i].label, label) == 0 && strcmp(t->items[i].type, r->type) == 0 &&
+        if (strcmp(t->items[i].label, label) == 0 && strcmp(t->items[i].type, r->input.type) == 0 &&
             strcmp(t->items[i].class_name, class_name) == 0)
             return &t->items[i];
     tally *grown = realloc(t->items, (size_t)(t->count + 1) * sizeof *grown);
     if (!grown) return NULL;
     t->items = grown;
-    grown[t->count] = (tally){.type = r->type, .class_name = class_name};
+    grown[t->count] = (tally){.type = r->input.type, .class_name = class_name};
     memcpy(grown[t->count].label, label, sizeof label);
     return &grown[t->count++];
 }
@@ -391,20 +394,21 @@ static void add_to(tally *t, const record *r, const landmarks *l)
 {
     if (!t) return;
     t->cases++;
-    t->gflops += log(r->gflops);
-    t->gbps += log(r->gbps);
-    t->roof += log(r->roof);
+    t->gflops += log(r->rates.gflops);
+    t->gbps += log(r->rates.gbps);
+    t->roof += log(r->rates.roof);
     if (l->peer) {
         t->with_peer++;
-        t->ratio += log(l->peer->time_us / r->time_us);
+        t->ratio += log(l->peer->time.median_us / r->time.median_us);
     }
-    for (int p = 0; p < PROFILE_LIMITS; p++) t->within[p] += r->time_us <= profile_limits[p] * l->best->time_us;
+    for (int p = 0; p < PROFILE_LIMITS; p++)
+        t->within[p] += r->time.median_us <= profile_limits[p] * l->best->time.median_us;
 }
 
 /* Whatever the ordering: everybody is compared with the best peer under its best one. */
 static int same_group(const record *a, const record *b)
 {
-    return strcmp(a->matrix, b->matrix) == 0 && strcmp(a->type, b->type) == 0;
+    return strcmp(a->input.name, b->input.name) == 0 && strcmp(a->input.type, b->input.type) == 0;
 }
 
 static int group_length(const record *records, int count)
@@ -459,11 +463,11 @@ static void print_legend(FILE *out, const record *first)
               out);
         return;
     }
-    if (first->copy_gbps > 0)
+    if (first->rates.copy_gbps > 0)
         fprintf(out,
                 "roof: bytes of plain CSR%s over time, as a share of the copy bandwidth,\n"
                 "      %.1f GB/s; above 100 %% where caches hold A or a format is smaller\n",
-                first->columns > 0 ? " and of all columns" : "", first->copy_gbps);
+                first->columns > 0 ? " and of all columns" : "", first->rates.copy_gbps);
     else
         fputs("roof: none, for the copy bandwidth was not measured\n", out);
     fputs("pays after: products until set-up has paid, against the best csr kernel\n"
@@ -499,15 +503,15 @@ void cli_print_summary(FILE *out, const record *records, int count)
         int length = group_length(records + i, count - i);
         for (int k = i; k < i + length; k++) {
             if (!timed(&records[k])) continue;
-            const landmarks l = find_landmarks(records + i, length, &records[k], records[k].disturbed == 1);
+            const landmarks l = find_landmarks(records + i, length, &records[k], records[k].time.disturbed == 1);
             cases++;
             groups += l.best == &records[k];
-            if (records[k].disturbed == 1) {
+            if (records[k].time.disturbed == 1) {
                 disturbed++;
                 continue;
             }
             add_to(find_tally(&t, &records[k], "all"), &records[k], &l);
-            add_to(find_tally(&t, &records[k], records[k].class_name), &records[k], &l);
+            add_to(find_tally(&t, &records[k], records[k].input.class_name), &records[k], &l);
         }
         i += length;
     }

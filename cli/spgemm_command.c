@@ -193,29 +193,29 @@ static void fill_record(record *r, const product *p, const arguments *a)
 {
     record_init(r);
     r->op = "spgemm";
-    RECORD_TEXT(r->matrix, p->name);
-    r->path = p->a_path;
-    r->rows = a->transpose_a ? p->a.cols : p->a.rows;
-    r->cols = a->transpose_b ? p->b.rows : p->b.cols;
-    r->nnz = p->a.nnz;
-    r->class_name = p->class_name;
-    r->twin = 0;
-    r->type = spry_type_name(a->type);
-    r->index = index_pair_name(&p->a);
-    r->state = "warm";
-    r->peer = 0;
-    RECORD_TEXT(r->format, "csr");
-    RECORD_TEXT(r->ordering, "none");
+    RECORD_TEXT(r->input.name, p->name);
+    r->input.path = p->a_path;
+    r->input.rows = a->transpose_a ? p->a.cols : p->a.rows;
+    r->input.cols = a->transpose_b ? p->b.rows : p->b.cols;
+    r->input.nnz = p->a.nnz;
+    r->input.class_name = p->class_name;
+    r->input.twin = 0;
+    r->input.type = spry_type_name(a->type);
+    r->input.index = index_pair_name(&p->a);
+    r->time.state = "warm";
+    r->method.peer = 0;
+    RECORD_TEXT(r->method.format, "csr");
+    RECORD_TEXT(r->method.ordering, "none");
     r->status = RECORD_OK;
     if (a->estimate) {
         const spry_spgemm_prediction *e = &p->estimate;
-        RECORD_TEXT(r->device, e->device_name);
-        RECORD_TEXT(r->kernel, e->kernel);
-        r->products = e->products;
-        r->nnz_c = e->nnz;
-        r->compression = e->compression;
-        r->peak_bytes = e->peak_bytes;
-        r->bytes = e->result_bytes;
+        RECORD_TEXT(r->method.device, e->device_name);
+        RECORD_TEXT(r->method.kernel, e->kernel);
+        r->product.products = e->products;
+        r->product.nnz_c = e->nnz;
+        r->product.compression = e->compression;
+        r->product.peak_bytes = e->peak_bytes;
+        r->rates.bytes = e->result_bytes;
     }
 }
 
@@ -229,24 +229,24 @@ static int64_t array_bytes(const spry_arrays *a)
 static void fill_from_info(record *r, const product *p)
 {
     const spry_spgemm_info *i = &p->info;
-    RECORD_TEXT(r->device, i->device_name);
-    RECORD_TEXT(r->kernel, i->kernel);
+    RECORD_TEXT(r->method.device, i->device_name);
+    RECORD_TEXT(r->method.kernel, i->kernel);
     RECORD_TEXT(r->reason, i->reason);
-    r->threads = i->threads;
-    r->deterministic = i->deterministic;
-    r->setup_us = i->setup_us;
-    r->upload_us = i->upload_us;
-    r->first_us = r->time_us = r->mean_us = r->min_us = p->whole_us;
-    r->runs = 1;
-    r->disturbed = p->others >= DISTURBED_SHARE;
-    r->gflops = 2e-3 * (double)i->products / p->whole_us;
-    r->products = i->products;
-    r->nnz_c = i->nnz;
-    r->compression = i->compression;
-    r->peak_bytes = i->peak_bytes;
-    r->bytes = array_bytes(&p->c);
+    r->method.threads = i->threads;
+    r->method.deterministic = i->deterministic;
+    r->cost.setup_us = i->setup_us;
+    r->cost.upload_us = i->upload_us;
+    r->time.first_us = r->time.median_us = r->time.mean_us = r->time.min_us = p->whole_us;
+    r->time.runs = 1;
+    r->time.disturbed = p->others >= DISTURBED_SHARE;
+    r->rates.gflops = 2e-3 * (double)i->products / p->whole_us;
+    r->product.products = i->products;
+    r->product.nnz_c = i->nnz;
+    r->product.compression = i->compression;
+    r->product.peak_bytes = i->peak_bytes;
+    r->rates.bytes = array_bytes(&p->c);
     record_take_stages(r, i);
-    if (strncmp(p->a_path, "gen:", 4) != 0) r->stages[STAGE_READ] = p->read_us;
+    if (strncmp(p->a_path, "gen:", 4) != 0) r->product.stages[STAGE_READ] = p->read_us;
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
@@ -316,8 +316,8 @@ static void print_stages(const record *r)
 {
     const char *between = "  stages          ";
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++) {
-        if (isnan(r->stages[s])) continue;
-        printf("%s%s %s", between, record_stage_names[s], cli_time(r->stages[s]).s);
+        if (isnan(r->product.stages[s])) continue;
+        printf("%s%s %s", between, record_stage_names[s], cli_time(r->product.stages[s]).s);
         between = ", ";
     }
     if (between[0] == ',') printf("\n");
@@ -334,13 +334,13 @@ static void print_report(const record *r, const product *p, const arguments *a)
     cli_print_line(stdout, "because", "%s", i->reason);
     cli_print_line(stdout, "products", "%s, %.3g to an entry of C", cli_count(i->products).s, i->compression);
     cli_print_line(stdout, "C", "%s x %s, %s entries, %s", cli_count(i->rows).s, cli_count(i->cols).s,
-                   cli_count(i->nnz).s, cli_bytes(r->bytes).s);
+                   cli_count(i->nnz).s, cli_bytes(r->rates.bytes).s);
     cli_print_line(stdout, "time", "%s, %.2f GFLOP/s: preparation %s, multiplication %s", cli_time(p->whole_us).s,
-                   r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
+                   r->rates.gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
     print_stages(r);
     cli_print_disturbed(p->others);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
-    print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);
+    print_memory(inputs, r->rates.bytes, i->workspace_bytes, i->peak_bytes);
     if (i->chunks > 1) cli_print_line(stdout, "", "in %s pieces, to keep the limit", cli_count(i->chunks).s);
     if (a->verify)
         cli_print_line(stdout, "verified", "%s, error %.2g of the bound in the worst row: %s",

@@ -209,7 +209,8 @@ static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
 {
     const record *r = &p->record;
     const int threads = spry_context_threads(p->context);
-    const int64_t x_length = a->transpose ? r->rows : r->cols, y_length = a->transpose ? r->cols : r->rows;
+    const int64_t x_length = a->transpose ? r->input.rows : r->input.cols,
+                  y_length = a->transpose ? r->input.cols : r->input.rows;
     spry_status status = make_vector(p, &p->x, x_length, a->type, err);
     if (status == SPRY_OK) status = make_vector(p, &p->y, y_length, a->type, err);
     if (status == SPRY_OK) status = spry_vector_create(p->context, &p->y_before, y_length, a->type, 0, err);
@@ -263,7 +264,7 @@ static spry_status run_and_verify(product *p, const arguments *a, spry_error *er
     const void *beta = a->type == SPRY_F32 ? (const void *)&beta32 : (const void *)&a->beta;
     const double start = now_us();
     spry_status status = spry_spmv_plan_run(p->plan, p->y, alpha, spry_vector_as_const(p->x), beta, NULL, err);
-    p->record.first_us = now_us() - start;
+    p->record.time.first_us = now_us() - start;
     return status == SPRY_OK ? verify(p, a, alpha, beta, err) : status;
 }
 
@@ -271,12 +272,12 @@ static int multiply(product *p, const arguments *a)
 {
     const spry_spmv_options options = plan_options(a, p->columns);
     spry_error err = {0};
-    const int checked = check_length(p, a, a->transpose ? p->record.rows : p->record.cols);
+    const int checked = check_length(p, a, a->transpose ? p->record.input.rows : p->record.input.cols);
     if (checked != CLI_GO_ON) return checked;
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
-    if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.policy = "cost";
+    if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.method.policy = "cost";
     if (status == SPRY_OK) status = make_vectors(p, a, &err);
     cli_progress("multiplying and checking");
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
@@ -294,24 +295,24 @@ static spry_status measure(product *p, spry_error *err)
 {
     record *r = &p->record;
     spry_measurement m = SPRY_INIT(spry_measurement);
-    const int device = strcmp(r->device, "cpu") == 0 ? SPRY_CPU : 1;
+    const int device = strcmp(r->method.device, "cpu") == 0 ? SPRY_CPU : 1;
     cli_progress("measuring the copy bandwidth");
     spry_status status = recall_device_copy(p->context, &p->copy, device, err);
-    r->copy_gbps = p->copy.gbps;
+    r->rates.copy_gbps = p->copy.gbps;
     cli_progress("measuring the product");
     const processor_time before = read_processor_time();
     if (status == SPRY_OK) status = spry_spmv_plan_measure(p->plan, &m, err);
     if (status != SPRY_OK) return status;
     p->others = others_since(before, 0);
-    r->disturbed = p->others >= DISTURBED_SHARE;
-    r->time_us = m.median_us;
-    r->mean_us = m.mean_us;
-    r->min_us = m.min_us;
-    r->spread_us = m.spread_us;
-    r->runs = m.runs;
-    r->gflops = m.gflops;
-    r->gbps = m.gbps;
-    r->roof = r->gbps / r->copy_gbps;
+    r->time.disturbed = p->others >= DISTURBED_SHARE;
+    r->time.median_us = m.median_us;
+    r->time.mean_us = m.mean_us;
+    r->time.min_us = m.min_us;
+    r->time.spread_us = m.spread_us;
+    r->time.runs = m.runs;
+    r->rates.gflops = m.gflops;
+    r->rates.gbps = m.gbps;
+    r->rates.roof = r->rates.gbps / r->rates.copy_gbps;
     return SPRY_OK;
 }
 
@@ -321,16 +322,16 @@ static void print_time(const product *p)
 {
     const record *r = &p->record;
     char roof[256];
-    cli_print_line(stdout, "time", "%s, median of %s runs; quartiles %.1f %% apart", cli_time(r->time_us).s,
-                   cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
-    if (isnan(r->copy_gbps))
+    cli_print_line(stdout, "time", "%s, median of %s runs; quartiles %.1f %% apart", cli_time(r->time.median_us).s,
+                   cli_count(r->time.runs).s, 100 * r->time.spread_us / r->time.median_us);
+    if (isnan(r->rates.copy_gbps))
         snprintf(roof, sizeof roof, "; the copy bandwidth was %.200s", p->copy.note);
     else
-        snprintf(roof, sizeof roof, ": %.0f %% of the copy bandwidth, %.1f GB/s%s%s%s", 100 * r->roof, r->copy_gbps,
-                 p->copy.day[0] ? ", measured " : "", p->copy.day,
-                 r->roof > 1 ? "; above 100 %: A stays in the caches" : "");
-    cli_print_line(stdout, "rate", "%.2f GFLOP/s, %.1f GB/s%s", r->gflops, r->gbps, roof);
-    if (strcmp(r->device, "cpu") != 0)
+        snprintf(roof, sizeof roof, ": %.0f %% of the copy bandwidth, %.1f GB/s%s%s%s", 100 * r->rates.roof,
+                 r->rates.copy_gbps, p->copy.day[0] ? ", measured " : "", p->copy.day,
+                 r->rates.roof > 1 ? "; above 100 %: A stays in the caches" : "");
+    cli_print_line(stdout, "rate", "%.2f GFLOP/s, %.1f GB/s%s", r->rates.gflops, r->rates.gbps, roof);
+    if (strcmp(r->method.device, "cpu") != 0)
         cli_print_line(stdout, "",
                        "x and y lie in host memory and cross the bus in each product: most of the time; "
                        "'spry bench --device cuda' has them on the GPU");
@@ -341,11 +342,11 @@ static void print_time(const product *p)
 static void print_prediction(const record *r)
 {
     char pays[64];
-    if (isnan(r->predicted_us)) return;
-    snprintf(pays, sizeof pays, r->break_even < 0 ? "never" : "from the first");
-    if (r->break_even > 0) snprintf(pays, sizeof pays, "after %s products", cli_count(r->break_even).s);
-    cli_print_line(stdout, "predicted", "%s a product, csr %s; set-up pays %s", cli_time(r->predicted_us).s,
-                   cli_time(r->baseline_us).s, pays);
+    if (isnan(r->cost.predicted_us)) return;
+    snprintf(pays, sizeof pays, r->cost.break_even < 0 ? "never" : "from the first");
+    if (r->cost.break_even > 0) snprintf(pays, sizeof pays, "after %s products", cli_count(r->cost.break_even).s);
+    cli_print_line(stdout, "predicted", "%s a product, csr %s; set-up pays %s", cli_time(r->cost.predicted_us).s,
+                   cli_time(r->cost.baseline_us).s, pays);
 }
 
 /* "y = 2 A^T x + 1 y", without factors of 1 and summands of 0. */
@@ -356,28 +357,29 @@ static void print_product(const product *p, const arguments *a)
     if (a->beta != 0) snprintf(beta, sizeof beta, " + %g y", a->beta);
     if (p->columns > 1) snprintf(columns, sizeof columns, "%lld columns, ", (long long)p->columns);
     cli_print_line(stdout, "product", "y = %sA%s x%s, %s%s, indices %s bits", alpha, a->transpose ? "^T" : "", beta,
-                   columns, p->record.type, p->record.index);
+                   columns, p->record.input.type, p->record.input.index);
 }
 
 static void print_report(const product *p, const arguments *a)
 {
     const record *r = &p->record;
-    printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
-           r->class_name);
+    printf("%s: %s x %s, %s entries, %s\n", r->input.name, cli_count(r->input.rows).s, cli_count(r->input.cols).s,
+           cli_count(r->input.nnz).s, r->input.class_name);
     cli_print_line(stdout, "read in", "%s", cli_time(p->read_us).s);
     print_product(p, a);
     cli_print_line(stdout, "x", "%s", a->x ? a->x : "ones (--x FILE takes yours)");
     char where[48];
-    snprintf(where, sizeof where, "%d thread%s", r->threads, r->threads == 1 ? "" : "s");
-    if (r->threads <= 0) snprintf(where, sizeof where, "on device %.24s", r->device);
-    cli_print_line(stdout, "kernel", "%s (format %s, %s, %s)", r->kernel, r->format, where,
-                   r->deterministic == 1 ? "same bits every run" : "bits may vary");
-    if (strcmp(r->ordering, "none") != 0) cli_print_line(stdout, "ordering", "%s, by the plan", r->ordering);
+    snprintf(where, sizeof where, "%d thread%s", r->method.threads, r->method.threads == 1 ? "" : "s");
+    if (r->method.threads <= 0) snprintf(where, sizeof where, "on device %.24s", r->method.device);
+    cli_print_line(stdout, "kernel", "%s (format %s, %s, %s)", r->method.kernel, r->method.format, where,
+                   r->method.deterministic == 1 ? "same bits every run" : "bits may vary");
+    if (strcmp(r->method.ordering, "none") != 0)
+        cli_print_line(stdout, "ordering", "%s, by the plan", r->method.ordering);
     if (r->reason[0]) cli_print_line(stdout, r->status == RECORD_OK ? "because" : "status", "%s", r->reason);
-    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->setup_us).s, cli_time(r->first_us).s,
-                   cli_bytes(r->bytes).s);
+    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->cost.setup_us).s,
+                   cli_time(r->time.first_us).s, cli_bytes(r->rates.bytes).s);
     print_prediction(r);
-    if (r->time_us > 0) print_time(p);
+    if (r->time.median_us > 0) print_time(p);
     cli_print_line(stdout, "error", "%.2g of the bound in the worst row: %s", r->max_error,
                    r->status == RECORD_OK ? "correct" : record_status_name(r->status));
     if (a->out && !cli_is_dash(a->out)) cli_print_line(stdout, "y written to", "%s", a->out);
@@ -395,7 +397,7 @@ static int json_line(const product *p, arguments *a)
 static int report(const product *p, arguments *a, int status)
 {
     const int for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
-    if (p->copy.note[0] && !(for_people && isnan(p->record.copy_gbps))) /* else the report tells */
+    if (p->copy.note[0] && !(for_people && isnan(p->record.rates.copy_gbps))) /* else the report tells */
         cli_message("note: the copy bandwidth is %s", p->copy.note);
     if (p->record.status != RECORD_OK) status = CLI_UNSUCCESSFUL;
     int opened = cli_json_open(&a->json);
@@ -411,16 +413,16 @@ static int read_matrix(product *p, const arguments *a, const char *path)
 {
     spry_error err = {0};
     record *r = &p->record;
-    r->twin = r->peer = 0;
-    r->state = "warm";
-    matrix_name(r->matrix, sizeof r->matrix, path);
-    r->path = path;
+    r->input.twin = r->method.peer = 0;
+    r->time.state = "warm";
+    matrix_name(r->input.name, sizeof r->input.name, path);
+    r->input.path = path;
     const double start = now_us();
     int status = cli_read_csr(p->context, &p->A, path, a->stored == a->type ? a->type : SPRY_F64, a->index);
     if (status == CLI_GO_ON && a->stored != a->type) status = cli_store_as(p->context, &p->A, a->stored);
     p->read_us = now_us() - start;
     if (status == CLI_GO_ON && record_describe(r, p->A, &err) != SPRY_OK) status = cli_fail(&err);
-    r->type = cli_types_name(a->stored, a->type);
+    r->input.type = cli_types_name(a->stored, a->type);
     return status;
 }
 

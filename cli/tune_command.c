@@ -206,10 +206,11 @@ static int keep(void *user, const record *records, int count)
     for (int r = 0; r < count && c->status == CLI_GO_ON; r++) {
         const record *one = &records[r];
         if (one->status == RECORD_WRONG || one->status == RECORD_FAILED) {
-            cli_message("%s, %s: %s", one->matrix, one->kernel, one->reason);
+            cli_message("%s, %s: %s", one->input.name, one->method.kernel, one->reason);
             c->status = CLI_UNSUCCESSFUL;
-        } else if (one->status == RECORD_OK && one->deterministic &&
-                   !add(c, one->kernel, one->time_us, one->setup_us - fmax(one->upload_us, 0))) {
+        } else if (one->status == RECORD_OK && one->method.deterministic &&
+                   !add(c, one->method.kernel, one->time.median_us,
+                        one->cost.setup_us - fmax(one->cost.upload_us, 0))) {
             c->status = out_of_memory();
         }
     }

@@ -10,38 +10,38 @@ const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count
 void record_init(record *r)
 {
     *r = (record){.columns = -1,
-                  .rows = -1,
-                  .cols = -1,
-                  .nnz = -1,
-                  .twin = -1,
-                  .threads = -1,
-                  .peer = -1,
-                  .deterministic = -1,
-                  .setup_us = NAN,
-                  .upload_us = NAN,
-                  .baseline_us = NAN,
-                  .predicted_us = NAN,
-                  .update_us = NAN,
-                  .break_even = -1,
-                  .disturbed = -1,
-                  .first_us = NAN,
-                  .time_us = NAN,
-                  .mean_us = NAN,
-                  .min_us = NAN,
-                  .spread_us = NAN,
-                  .iterations = -1,
-                  .runs = -1,
-                  .gflops = NAN,
-                  .gbps = NAN,
-                  .copy_gbps = NAN,
-                  .roof = NAN,
-                  .bytes = -1,
+                  .input.rows = -1,
+                  .input.cols = -1,
+                  .input.nnz = -1,
+                  .input.twin = -1,
+                  .method.threads = -1,
+                  .method.peer = -1,
+                  .method.deterministic = -1,
+                  .cost.setup_us = NAN,
+                  .cost.upload_us = NAN,
+                  .cost.baseline_us = NAN,
+                  .cost.predicted_us = NAN,
+                  .cost.update_us = NAN,
+                  .cost.break_even = -1,
+                  .time.disturbed = -1,
+                  .time.first_us = NAN,
+                  .time.median_us = NAN,
+                  .time.mean_us = NAN,
+                  .time.min_us = NAN,
+                  .time.spread_us = NAN,
+                  .time.iterations = -1,
+                  .time.runs = -1,
+                  .rates.gflops = NAN,
+                  .rates.gbps = NAN,
+                  .rates.copy_gbps = NAN,
+                  .rates.roof = NAN,
+                  .rates.bytes = -1,
                   .max_error = NAN,
-                  .products = -1,
-                  .nnz_c = -1,
-                  .compression = NAN,
-                  .peak_bytes = -1};
-    for (int s = 0; s < RECORD_STAGES; s++) r->stages[s] = NAN;
+                  .product.products = -1,
+                  .product.nnz_c = -1,
+                  .product.compression = NAN,
+                  .product.peak_bytes = -1};
+    for (int s = 0; s < RECORD_STAGES; s++) r->product.stages[s] = NAN;
 }
 
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
@@ -51,12 +51,12 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spry_matrix_get_stats(A, &stats, err);
     if (status != SPRY_OK) return status;
-    r->rows = a.rows;
-    r->cols = a.cols;
-    r->nnz = a.nnz;
-    r->class_name = row_length_class(&stats);
-    r->type = spry_type_name(a.value_type);
-    r->index = index_pair_name(&a);
+    r->input.rows = a.rows;
+    r->input.cols = a.cols;
+    r->input.nnz = a.nnz;
+    r->input.class_name = row_length_class(&stats);
+    r->input.type = spry_type_name(a.value_type);
+    r->input.index = index_pair_name(&a);
     return SPRY_OK;
 }
 
@@ -65,23 +65,23 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_status status = spry_spmv_plan_get_info(plan, &info, err);
     if (status != SPRY_OK) return status;
-    RECORD_TEXT(r->format, info.format);
-    snprintf(r->kernel, sizeof r->kernel, "%s%s%s", info.kernel, info.kernel_parameters[0] ? ":" : "",
+    RECORD_TEXT(r->method.format, info.format);
+    snprintf(r->method.kernel, sizeof r->method.kernel, "%s%s%s", info.kernel, info.kernel_parameters[0] ? ":" : "",
              info.kernel_parameters);
-    RECORD_TEXT(r->device, info.device_name);
-    RECORD_TEXT(r->ordering, info.ordering);
+    RECORD_TEXT(r->method.device, info.device_name);
+    RECORD_TEXT(r->method.ordering, info.ordering);
     RECORD_TEXT(r->reason, info.reason);
-    r->threads = info.threads;
-    r->deterministic = info.deterministic;
-    r->setup_us = info.setup_us;
-    r->upload_us = info.upload_us;
+    r->method.threads = info.threads;
+    r->method.deterministic = info.deterministic;
+    r->cost.setup_us = info.setup_us;
+    r->cost.upload_us = info.upload_us;
     if (info.predicted_us > 0) { /* else there was no memory to measure the bandwidth in */
-        r->baseline_us = info.baseline_us;
-        r->predicted_us = info.predicted_us;
+        r->cost.baseline_us = info.baseline_us;
+        r->cost.predicted_us = info.predicted_us;
     }
-    r->update_us = info.predicted_update_us;
-    r->break_even = info.break_even_calls;
-    r->bytes = info.storage_bytes;
+    r->cost.update_us = info.predicted_update_us;
+    r->cost.break_even = info.break_even_calls;
+    r->rates.bytes = info.storage_bytes;
     return SPRY_OK;
 }
 
@@ -90,7 +90,7 @@ void record_take_stages(record *r, const spry_spgemm_info *info)
     const double us[RECORD_STAGES - 1] = {info->convert_us, info->count_us, info->scan_us, info->fill_us,
                                           info->sort_us};
     for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
-        r->stages[s] = us[s - STAGE_CONVERT] >= 0 ? us[s - STAGE_CONVERT] : NAN;
+        r->product.stages[s] = us[s - STAGE_CONVERT] >= 0 ? us[s - STAGE_CONVERT] : NAN;
 }
 
 int record_fail(record *r, record_status status, const char *format, ...)
@@ -122,13 +122,15 @@ const char *index_pair_name(const spry_arrays *a)
 
 bool record_is_rival(const record *r)
 {
-    return r->peer == 1 && strcmp(r->kernel, "csr_plain") != 0;
+    return r->method.peer == 1 && strcmp(r->method.kernel, "csr_plain") != 0;
 }
 
 int64_t record_break_even(const record *r, const record *base)
 {
-    if (isnan(r->time_us) || isnan(base->time_us) || isnan(r->setup_us) || isnan(base->setup_us)) return -2;
-    double dearer = r->setup_us - base->setup_us, gain = base->time_us - r->time_us;
+    if (isnan(r->time.median_us) || isnan(base->time.median_us) || isnan(r->cost.setup_us) ||
+        isnan(base->cost.setup_us))
+        return -2;
+    double dearer = r->cost.setup_us - base->cost.setup_us, gain = base->time.median_us - r->time.median_us;
     if (r == base || (dearer <= 0 && gain >= 0)) return 0;
     if (gain <= 0) return -1;
     return (int64_t)ceil(dearer / gain);

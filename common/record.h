@@ -1,4 +1,4 @@
-/* A record: what became of one kernel on one matrix. The fields are those of the JSON lines, in their order. */
+/* A record: what became of one kernel on one matrix, as the JSON lines show it. */
 #pragma once
 
 #include "spry/spry.h"
@@ -21,50 +21,76 @@ extern const char *const record_stage_names[RECORD_STAGES]; /* "read", ... */
 
 typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD_FAILED } record_status;
 
-/*
- * Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. With op spmv and spmv_t, gflops count two
- * operations an entry, gbps the bytes of plain CSR, x and y once, and bytes the plan's storage; with op spmm and spmm_t
- * the operations and the bytes of x and y are those of all columns. With op spgemm, gflops count two operations a
- * product of entries, gbps the bytes of A and C once, and bytes those of C. With op cg and pagerank all of them and the
- * times are those of an iteration: gflops count the product's operations, gbps its bytes and those that the method's
- * vectors take at the least; first_us is the whole first solve.
- */
-typedef struct record {
-    const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    int64_t columns;    /* of x and y: of op spmm and spmm_t alone, as */
-    const char *layout; /* "row" or "column", which lie one behind the other; NULL: another op */
-    char matrix[256];
-    const char *path; /* that the matrix was read from, "gen:..." or a file; NULL: not known */
+/* The matrix of a record. */
+typedef struct record_input {
+    char name[256];
+    const char *path; /* "gen:..." or a file; NULL: not known */
     int64_t rows, cols, nnz;
     const char *class_name; /* "regular", "irregular" or "" */
     int twin;               /* 1: generated in the place of a real matrix */
     const char *type, *index;
-    char device[32];
-    int threads;
-    char format[64], kernel[128], ordering[32]; /* format and kernel may have their parameters behind them */
-    int peer, deterministic;
+} record_input;
+
+/* The plan or the peer that was timed. */
+typedef struct record_method {
+    char device[32], format[64], kernel[128], ordering[32]; /* format and kernel may be followed by parameters */
+    int threads, peer, deterministic;
+    const char *policy; /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
+    int fewer_threads;  /* 1: with fewer threads than the benchmark's; not in the JSON lines */
+} record_method;
+
+/* Set-up and predictions, in us. */
+typedef struct record_cost {
     double setup_us, upload_us;
-    double baseline_us, predicted_us; /* predictions of a run, in csr and in the plan */
-    double update_us;                 /* of the last update, predicted where there was none */
+    double baseline_us, predicted_us; /* of a run, in csr and in the plan */
+    double update_us;                 /* of the last update, predicted if there was none */
     int64_t break_even;               /* runs; -1: never, or not known */
-    const char *policy;               /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
-    int disturbed;                    /* 1: other programs had a good part of the processors while it was timed */
-    double first_us, time_us, mean_us, min_us, spread_us;
-    int64_t iterations; /* of op cg and pagerank: of a solve, so many of which are timed, as */
+} record_cost;
+
+/* Measured times of a run, or with op cg and pagerank of an iteration. */
+typedef struct record_time {
+    int disturbed; /* 1: other programs used a good part of the processors meanwhile */
+    double first_us, median_us, mean_us, min_us, spread_us;
+    int64_t iterations; /* of a solve, with op cg and pagerank */
     int64_t runs;
     const char *state; /* "warm", "cold" */
+} record_time;
+
+/*
+ * Rates of a run. With op spmv and spmv_t, gflops count two operations per entry, gbps the bytes of plain CSR, x and y
+ * once, and bytes the plan's storage. With op spmm and spmm_t, operations and bytes of x and y are those of all columns.
+ * With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and bytes those of
+ * C. With op cg and pagerank, gflops count the product's operations, gbps its bytes and the least that the method's
+ * vectors take.
+ */
+typedef struct record_rates {
     double gflops, gbps, copy_gbps, roof;
     int64_t bytes;
+} record_rates;
+
+/* The product of two matrices. */
+typedef struct record_product {
+    int64_t products, nnz_c;
+    double compression;
+    int64_t peak_bytes;
+    double stages[RECORD_STAGES]; /* us; medians of some runs, which need not be those of time.median_us */
+    int unsorted;                 /* 1: rows of C were left unsorted, for the given reason; not in the JSON lines */
+} record_product;
+
+/* Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. */
+typedef struct record {
+    const char *op;     /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
+    int64_t columns;    /* of x and y, with op spmm and spmm_t */
+    const char *layout; /* "row" or "column", whichever is contiguous, with op spmm and spmm_t; else NULL */
+    record_input input;
+    record_method method;
+    record_cost cost;
+    record_time time;
+    record_rates rates;
     double max_error;
     record_status status;
     char reason[512];
-    int64_t products, nnz_c; /* these and the next three: of op spgemm alone */
-    double compression;
-    int64_t peak_bytes;
-    double stages[RECORD_STAGES]; /* us; medians of some runs, which need not be those of time_us */
-    /* Not in the JSON lines: */
-    int fewer_threads; /* 1: made with fewer threads than the run's */
-    int unsorted;      /* 1: rows of C were left unsorted; the reason tells */
+    record_product product;
 } record;
 
 void record_init(record *r);

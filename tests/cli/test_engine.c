@@ -192,13 +192,13 @@ static void break_even(void **state)
     record_init(&base);
     r = base;
     assert_int_equal(record_break_even(&r, &base), -2);
-    base.time_us = 10, base.setup_us = 1;
-    r.time_us = 8, r.setup_us = 100;
+    base.time.median_us = 10, base.cost.setup_us = 1;
+    r.time.median_us = 8, r.cost.setup_us = 100;
     assert_int_equal(record_break_even(&r, &base), 50); /* 99 more, 2 gained a product */
     assert_int_equal(record_break_even(&base, &base), 0);
-    r.time_us = 12;
+    r.time.median_us = 12;
     assert_int_equal(record_break_even(&r, &base), -1);
-    r.setup_us = 0.5, r.time_us = 9;
+    r.cost.setup_us = 0.5, r.time.median_us = 9;
     assert_int_equal(record_break_even(&r, &base), 0);
 }
 
@@ -269,9 +269,9 @@ static int see(void *user, const record *records, int count)
     for (int i = 0; i < count; i++) {
         const record *r = &records[i];
         assert_int_equal(r->status, RECORD_OK);
-        if (strcmp(r->ordering, "none") != 0) assert_true(r->setup_us > 0);
-        used +=
-            (size_t)snprintf(s->text + used, sizeof s->text - used, "%s %.4s %s, ", r->type, r->format, r->ordering);
+        if (strcmp(r->method.ordering, "none") != 0) assert_true(r->cost.setup_us > 0);
+        used += (size_t)snprintf(s->text + used, sizeof s->text - used, "%s %.4s %s, ", r->input.type, r->method.format,
+                                 r->method.ordering);
     }
     return 0;
 }

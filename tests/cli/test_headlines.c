@@ -8,21 +8,21 @@ static record timed(const char *matrix, const char *kernel, int peer, double us)
     record r;
     record_init(&r);
     r.op = "spmv";
-    RECORD_TEXT(r.matrix, matrix);
-    r.rows = r.cols = r.nnz = 10;
-    r.class_name = "regular";
-    r.type = "f64";
-    r.index = "32/32";
-    r.state = "warm";
-    RECORD_TEXT(r.device, "cpu");
-    RECORD_TEXT(r.format, "csr");
-    RECORD_TEXT(r.kernel, kernel);
-    r.peer = peer;
-    r.disturbed = 0;
-    r.setup_us = 1;
-    r.time_us = us;
-    r.spread_us = 0.01 * us;
-    r.gflops = r.gbps = r.roof = r.max_error = 1;
+    RECORD_TEXT(r.input.name, matrix);
+    r.input.rows = r.input.cols = r.input.nnz = 10;
+    r.input.class_name = "regular";
+    r.input.type = "f64";
+    r.input.index = "32/32";
+    r.time.state = "warm";
+    RECORD_TEXT(r.method.device, "cpu");
+    RECORD_TEXT(r.method.format, "csr");
+    RECORD_TEXT(r.method.kernel, kernel);
+    r.method.peer = peer;
+    r.time.disturbed = 0;
+    r.cost.setup_us = 1;
+    r.time.median_us = us;
+    r.time.spread_us = 0.01 * us;
+    r.rates.gflops = r.rates.gbps = r.rates.roof = r.max_error = 1;
     r.status = RECORD_OK;
     return r;
 }
@@ -77,16 +77,16 @@ static void disturbed_cases_do_not_count(void **state)
                   timed("c", "csr_avx2_cpu", 0, 10), timed("c", "mkl_csr", 1, 90)};
     enum { COUNT = sizeof r / sizeof *r };
     expect(printed(cli_print_summary, r, COUNT), "3.30", "leave out");
-    r[4].disturbed = r[5].disturbed = 1;
+    r[4].time.disturbed = r[5].time.disturbed = 1;
     expect(printed(cli_print_summary, r, COUNT), "The means leave out 2 of 6 cases, which other programs disturbed",
            "3.30");
     expect(printed(cli_print_summary, r, COUNT), "2.00", NULL);
-    for (int i = 0; i < COUNT; i++) r[i].disturbed = 1;
+    for (int i = 0; i < COUNT; i++) r[i].time.disturbed = 1;
     expect(printed(cli_print_summary, r, COUNT), "No mean is given: other programs disturbed all 6 cases", "Geometric");
     /* a case that is not disturbed is not compared with a peer that is */
     record mixed[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "mkl_csr", 1, 70),
                       timed("b", "csr_avx2_cpu", 0, 10)};
-    mixed[1].disturbed = 1;
+    mixed[1].time.disturbed = 1;
     expect(printed(cli_print_summary, mixed, 3), "leave out 1 of 3 cases", "7.00");
 }
 
