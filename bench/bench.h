@@ -62,63 +62,87 @@ typedef struct bench_choice {
     int64_t calls;            /* number of products that both plans were made for; 0: many */
 } bench_choice;
 
-typedef struct bench_options {
+/* Matrices of a benchmark, and how they are read. */
+typedef struct bench_input {
     const bench_source *sources;
     int source_count;
-    const char *op;           /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
-    const int64_t *columns;   /* numbers of columns, one after another: of op spmm and spmm_t alone, as */
-    int column_counts;        /* so many of them, */
-    int row_major;            /* 1: rows of all columns lie one behind the other; 0: columns do */
+    spry_index_type index[2];  /* of offsets and of columns */
+    spry_read_options reading; /* of edge lists and duplicates; types are the benchmark's */
+    int64_t at_once;           /* matrices read and reordered at once, in the preparer's context; 0, 1: one by one */
+    spry_context *preparer;    /* of one thread */
+} bench_input;
+
+/* The operation, the numbers of columns and the types that it is measured with, one after the other. */
+typedef struct bench_operation {
+    const char *op;         /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
+    const int64_t *columns; /* with op spmm and spmm_t */
+    int column_counts;
+    int row_major;            /* 1: rows of all columns are contiguous; 0: columns are */
+    const bench_types *types; /* the widest first; two types only for products of values with vectors */
+    int type_count;
+    int pattern; /* 1: values are left out; peers get ones. Not with op "spgemm", "cg" */
+} bench_operation;
+
+/* Plans and peers that are measured. */
+typedef struct bench_candidates {
     text_list formats;        /* names, with parameters or without, or "auto" */
     int all_kernels;          /* 1: every kernel of every format instead */
     text_list kernels;        /* by name, peers' too */
     const bench_peers *peers; /* NULL: none */
     /*
-     * One after another: "none"; an ordering, by which the matrix is reordered for everybody; "plan-"
-     * and a method, by which this library's plans renumber x and y themselves; "bandk2", "bandk3" and "bandk4": Band-k
-     * of that k for csr2, csr3 or csr4 alone; or "by-format": csr2, csr3 and csr4 as given and by Band-k, everybody
-     * else as given and by RCM; "by-k": the same, each by the Band-k of its own k.
+     * One after another: "none"; an ordering, by which the matrix is reordered for everybody; "plan-" and a method, by
+     * which this library's plans renumber x and y themselves; "bandk2", "bandk3" and "bandk4": Band-k of that k, only
+     * for csr2, csr3 or csr4; or "by-format": csr2, csr3 and csr4 as given and by Band-k, all others as given and by
+     * RCM; "by-k": the same, each by the Band-k of its own k.
      */
     text_list orderings;
-    const char *device;       /* "cpu", "cuda", "all" */
-    const bench_types *types; /* the widest first; two types of products with vectors alone, and with values */
-    int type_count;
-    int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm", "cg" */
-    int arrays_on_gpu; /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
-    spry_index_type index[2];  /* of offsets and of columns */
-    spry_read_options reading; /* of edge lists and duplicates; types are the benchmark's */
-    int64_t calls;             /* products that plans are told to expect; 0: many */
-    int64_t updates;           /* and updates of values */
-    const char *policy;        /* of "auto"; NULL: the library's default */
-    int64_t memory_limit;      /* bytes that a plan of ours may own, in place of the padding guard; 0: none */
+    const char *device; /* "cpu", "cuda", "all" */
+    int arrays_on_gpu;  /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
+    int64_t calls;      /* products that plans are to expect; 0: many */
+    int64_t updates;    /* and updates of values */
+    const char *policy; /* of "auto"; NULL: the library's default */
+    int64_t memory_limit; /* bytes that a plan may own, instead of the padding guard; 0: none */
+} bench_candidates;
+
+/* How cases are timed. */
+typedef struct bench_protocol {
+    int64_t runs;               /* runs timed one by one, after 5 that are not; 0: turns and batches */
+    int cold;                   /* 1: caches are flushed before every run */
+    int skip_bandwidth;         /* 1: the copy bandwidth is not measured, and there is no roof */
+    int64_t seconds;            /* after which no matrix is begun, and the rest is skipped; 0: no limit */
+    spry_context *const *fewer; /* contexts with fewer threads, for the matrix as given and the CPU */
+    int fewer_count;
     /*
      * 1: records for bench/regret.py. All deterministic kernels and published sizes of formats run, and emit_choices
      * reports what "auto" chooses. Records name formats with their parameters, and give the least of three set-up times
      * if set-up is short. Not with op "spgemm", orderings or fewer threads.
      */
     int regret;
-    int64_t runs;       /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
-    int cold;           /* 1: caches are flushed before every run */
-    int skip_bandwidth; /* 1: the copy bandwidth is not measured, and there is no roof */
-    int64_t seconds;    /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
-    int64_t at_once;    /* matrices read and reordered at once, in the preparer's context; at most 1: one by one */
-    spry_context *context;
-    spry_context *preparer;     /* of one thread */
-    spry_context *const *fewer; /* with fewer threads, on the matrix as given and the CPU: a context each */
-    int fewer_count;
+} bench_protocol;
 
+/* Functions that receive what the benchmark finds. */
+typedef struct bench_receiver {
     /* Called with the records of a matrix, type and ordering when they are complete. Not 0: stop. */
     int (*emit)(void *user, const record *records, int count);
     /* With regret, called after emit: what "auto" chose for the matrix and type. Not 0: stop. */
     int (*emit_choices)(void *user, const bench_choice *choices, int count);
-    /* Called with what is begun, and with sentences on what the times are worth (NULL: nobody wants them). */
+    /* Called with what begins, and with sentences on what the times are worth; NULL: not. */
     void (*progress)(const char *text);
     void (*note)(const char *text);
-    /* Called after each turn with the share of the turns that are done, of a matrix, type and ordering; NULL: not. */
+    /* Called after each turn with the share of turns that are done, of a matrix, type and ordering; NULL: not. */
     void (*turns)(void *user, double share);
     /* Called when a matrix cannot be read (reading 1) or prepared; it has a failed record too. */
     void (*complain)(void *user, const spry_error *err, int reading);
     void *user;
+} bench_receiver;
+
+typedef struct bench_options {
+    spry_context *context;
+    bench_input input;
+    bench_operation operation;
+    bench_candidates candidates;
+    bench_protocol protocol;
+    bench_receiver receiver;
 } bench_options;
 
 /* 1: the format, or a kernel of it, is named, or all are. Of csr2, csr3 and csr4. */

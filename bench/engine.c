@@ -60,9 +60,9 @@ static void add_numbering(prepared *p, const char *ordering, bench_part part, co
 
 int bench_asks_for(const bench_options *o, const char *format)
 {
-    int named = o->all_kernels || text_list_names(&o->formats, format);
-    for (int i = 0; i < o->kernels.count; i++)
-        named |= strncmp(o->kernels.items[i], format, 4) == 0 && o->kernels.items[i][4] == '_';
+    int named = o->candidates.all_kernels || text_list_names(&o->candidates.formats, format);
+    for (int i = 0; i < o->candidates.kernels.count; i++)
+        named |= strncmp(o->candidates.kernels.items[i], format, 4) == 0 && o->candidates.kernels.items[i][4] == '_';
     return named;
 }
 
@@ -70,13 +70,14 @@ int bench_asks_for(const bench_options *o, const char *format)
 static void add_numberings_by_format(prepared *p, const bench_session *session)
 {
     const bench_options *o = session->options;
-    const int both = strcmp(o->device, "all") == 0 && bench_device_is_there(session, "cuda");
+    const int both = strcmp(o->candidates.device, "all") == 0 && bench_device_is_there(session, "cuda");
     const int csrk = bench_asks_for(o, "csr2") || bench_asks_for(o, "csr3");
-    add_numbering(p, "none", EVERYBODY, o->device);
-    add_numbering(p, "rcm", CSRK_NOT, o->device);
-    if (csrk) add_numbering(p, "bandk", CSRK_ALONE, both ? "cpu" : o->device);
+    add_numbering(p, "none", EVERYBODY, o->candidates.device);
+    add_numbering(p, "rcm", CSRK_NOT, o->candidates.device);
+    if (csrk) add_numbering(p, "bandk", CSRK_ALONE, both ? "cpu" : o->candidates.device);
     if (csrk && both) add_numbering(p, "bandk", CSRK_ALONE, "cuda");
-    if (bench_asks_for(o, "csr4") && strcmp(o->device, "cuda") != 0) add_numbering(p, "bandk4", EVERYBODY, "cpu");
+    if (bench_asks_for(o, "csr4") && strcmp(o->candidates.device, "cuda") != 0)
+        add_numbering(p, "bandk4", EVERYBODY, "cpu");
 }
 
 /* The same, but that csr2, csr3 and csr4 have a Band-k each, of as many levels as they have. */
@@ -84,23 +85,23 @@ static void add_numberings_by_k(prepared *p, const bench_session *session)
 {
     static const char *const formats[] = {"csr2", "csr3", "csr4"}, *const orderings[] = {"bandk2", "bandk3", "bandk4"};
     const bench_options *o = session->options;
-    const int on_gpu = strcmp(o->device, "cuda") == 0;
-    add_numbering(p, "none", EVERYBODY, o->device);
-    add_numbering(p, "rcm", CSRK_NOT, o->device);
+    const int on_gpu = strcmp(o->candidates.device, "cuda") == 0;
+    add_numbering(p, "none", EVERYBODY, o->candidates.device);
+    add_numbering(p, "rcm", CSRK_NOT, o->candidates.device);
     for (int f = 0; f < (on_gpu ? 2 : 3); f++)
         if (bench_asks_for(o, formats[f])) add_numbering(p, orderings[f], EVERYBODY, on_gpu ? "cuda" : "cpu");
 }
 
 static void add_numberings(prepared *p, const bench_session *session)
 {
-    const text_list *orderings = &session->options->orderings;
+    const text_list *orderings = &session->options->candidates.orderings;
     for (int i = 0; i < orderings->count; i++)
         if (strcmp(orderings->items[i], "by-format") == 0)
             add_numberings_by_format(p, session);
         else if (strcmp(orderings->items[i], "by-k") == 0)
             add_numberings_by_k(p, session);
         else
-            add_numbering(p, orderings->items[i], EVERYBODY, session->options->device);
+            add_numbering(p, orderings->items[i], EVERYBODY, session->options->candidates.device);
 }
 
 /* Whose sizes groups for the first GPU have where no table tells: as format csr3. */
@@ -137,14 +138,14 @@ static spry_status find_ordering(spry_context *context, const spry_matrix *A, nu
 static spry_status measure_subject(bench_session *session, const bench_subject *subject, spry_error *err)
 {
     const bench_options *o = session->options;
-    const bench_factor factor = bench_factor_of(o->op);
+    const bench_factor factor = bench_factor_of(o->operation.op);
     spry_status status = SPRY_OK;
     if (factor == BY_A_MATRIX) return bench_spgemm(session, subject, err);
     if (factor == BY_A_VECTOR) return bench_spmv(session, subject, err);
-    if (bench_iterates(o->op)) return bench_solvers(session, subject, err);
-    for (int c = 0; status == SPRY_OK && c < o->column_counts; c++) {
+    if (bench_iterates(o->operation.op)) return bench_solvers(session, subject, err);
+    for (int c = 0; status == SPRY_OK && c < o->operation.column_counts; c++) {
         bench_subject columns = *subject;
-        columns.columns = o->columns[c];
+        columns.columns = o->operation.columns[c];
         status = bench_spmv(session, &columns, err);
     }
     return status;
@@ -196,8 +197,8 @@ static double reading_time(const prepared *p, spry_context *context, const spry_
 static spry_type widest_type(const bench_options *o)
 {
     int only_f32 = 1;
-    for (int t = 0; t < o->type_count; t++)
-        only_f32 &= o->types[t].stored == SPRY_F32 && o->types[t].vectors == SPRY_F32;
+    for (int t = 0; t < o->operation.type_count; t++)
+        only_f32 &= o->operation.types[t].stored == SPRY_F32 && o->operation.types[t].vectors == SPRY_F32;
     return only_f32 ? SPRY_F32 : SPRY_F64;
 }
 
@@ -205,11 +206,11 @@ static spry_type widest_type(const bench_options *o)
 static void read_source(prepared *p, spry_context *context, const bench_session *session)
 {
     const bench_options *o = session->options;
-    spry_read_options options = o->reading;
+    spry_read_options options = o->input.reading;
     options.struct_size = sizeof options;
     options.value_type = widest_type(o);
-    options.offset_type = o->index[0];
-    options.index_type = o->index[1];
+    options.offset_type = o->input.index[0];
+    options.index_type = o->input.index[1];
     p->status = SPRY_OK;
     if (!p->source->path[0]) return;
     add_numberings(p, session);
@@ -217,8 +218,8 @@ static void read_source(prepared *p, spry_context *context, const bench_session 
     p->status = read_csr(context, &p->A, p->source->path, &options, &p->fault);
     const double took = now_us() - start;
     p->reading = p->status != SPRY_OK;
-    const int squares = strcmp(o->op, "spgemm") == 0 && p->status == SPRY_OK;
-    const double us = squares ? reading_time(p, context, &options, took, o->at_once <= 1) : NAN;
+    const int squares = strcmp(o->operation.op, "spgemm") == 0 && p->status == SPRY_OK;
+    const double us = squares ? reading_time(p, context, &options, took, o->input.at_once <= 1) : NAN;
     for (int n = 0; n < p->count; n++) p->list[n].subject.read_us = us;
 }
 
@@ -258,7 +259,7 @@ static void read_sources(void *job, int64_t begin, int64_t end)
     preparation *p = job;
     (void)begin, (void)end;
     for (int b; (b = atomic_fetch_add(&p->next, 1)) < p->count;)
-        read_source(&p->batch[p->count - 1 - b], p->session->options->preparer, p->session);
+        read_source(&p->batch[p->count - 1 - b], p->session->options->input.preparer, p->session);
 }
 
 static void find_numberings(void *job, int64_t begin, int64_t end)
@@ -267,7 +268,7 @@ static void find_numberings(void *job, int64_t begin, int64_t end)
     (void)begin, (void)end;
     for (int k; (k = atomic_fetch_add(&p->next, 1)) < p->count * MOST_NUMBERINGS;)
         find_numbering(&p->batch[p->count - 1 - k / MOST_NUMBERINGS], k % MOST_NUMBERINGS,
-                       p->session->options->preparer);
+                       p->session->options->input.preparer);
 }
 
 /*
@@ -279,15 +280,15 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
     const bench_options *o = session->options;
     char text[320];
     snprintf(text, sizeof text, "%s%s: reading and reordering", batch[0].source->name, count > 1 ? " and others" : "");
-    o->progress(text);
-    if (o->at_once <= 1) {
+    o->receiver.progress(text);
+    if (o->input.at_once <= 1) {
         read_source(&batch[0], session->context, session);
         for (int n = 0; n < batch[0].count; n++) find_numbering(&batch[0], n, session->context);
     } else {
         preparation p = {.batch = batch, .count = count, .session = session};
-        run_shares((int)o->at_once, o->at_once, read_sources, &p);
+        run_shares((int)o->input.at_once, o->input.at_once, read_sources, &p);
         p.next = 0;
-        run_shares((int)o->at_once, o->at_once, find_numberings, &p);
+        run_shares((int)o->input.at_once, o->input.at_once, find_numberings, &p);
     }
     for (int b = 0; b < count; b++) close_preparation(&batch[b]);
 }
@@ -300,7 +301,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_sourc
 {
     record r;
     bench_begin_record(session, &r, source);
-    r.input.type = type ? type : session->options->types[0].name;
+    r.input.type = type ? type : session->options->operation.types[0].name;
     record_fail(&r, status, "%s", reason);
     return bench_hand_on(session, &r, 1, err);
 }
@@ -321,7 +322,7 @@ static void note_rounding(const bench_session *session, const bench_types *types
     else
         snprintf(text, sizeof text, "%s: %lld of %lld values were rounded to %s, by %.2g of their size at most", name,
                  (long long)r->rounded, (long long)nnz, spry_type_name(types->stored), r->largest);
-    session->options->note(text);
+    session->options->receiver.note(text);
 }
 
 /* *B = the matrix with values of the types; A itself where it has such. */
@@ -333,7 +334,7 @@ static spry_status convert_to(const bench_session *session, const prepared *p, s
     options.value_type = types->stored;
     if (types->stored != types->vectors) options.rounding = &rounding;
     spry_status status = spry_matrix_convert(session->context, B, p->A, &options, err);
-    if (status == SPRY_OK && options.rounding && session->options->note)
+    if (status == SPRY_OK && options.rounding && session->options->receiver.note)
         note_rounding(session, types, p->source->name, p->A, &rounding);
     return status;
 }
@@ -342,7 +343,7 @@ static spry_status measure_type(bench_session *session, prepared *p, const bench
 {
     spry_matrix *made = NULL;
     spry_status status = SPRY_OK;
-    const int is_last = types == session->options->types + session->options->type_count - 1;
+    const int is_last = types == session->options->operation.types + session->options->operation.type_count - 1;
     if (types->stored != widest_type(session->options)) status = convert_to(session, p, &made, types, err);
     if (status == SPRY_OK && made && is_last) { /* what nobody wants any more */
         spry_matrix_destroy(p->A);
@@ -364,16 +365,16 @@ static spry_status measure(bench_session *session, prepared *p, spry_error *err)
     spry_status status = p->status;
     if (!p->source->path[0])
         return emit_without_matrix(session, p->source, NULL, RECORD_SKIPPED, p->source->reason, err);
-    for (int t = 0; status == SPRY_OK && t < o->type_count; t++) {
-        type = o->types[t].name;
-        status = measure_type(session, p, &o->types[t], &p->fault);
+    for (int t = 0; status == SPRY_OK && t < o->operation.type_count; t++) {
+        type = o->operation.types[t].name;
+        status = measure_type(session, p, &o->operation.types[t], &p->fault);
     }
     if (status == SPRY_OK) return SPRY_OK;
     if (session->stopped) {
         if (err) *err = p->fault;
         return status;
     }
-    o->complain(o->user, &p->fault, p->reading); /* one bad matrix does not stop the others */
+    o->receiver.complain(o->receiver.user, &p->fault, p->reading); /* one bad matrix does not stop the others */
     return emit_without_matrix(session, p->source, type, RECORD_FAILED, p->fault.message, err);
 }
 
@@ -381,7 +382,7 @@ static spry_status measure(bench_session *session, prepared *p, spry_error *err)
 static int skip_late(bench_session *session, const bench_source *source, double start_us, spry_status *status,
                      spry_error *err)
 {
-    const int64_t seconds = session->options->seconds;
+    const int64_t seconds = session->options->protocol.seconds;
     char reason[80];
     if (seconds <= 0 || now_us() - start_us <= 1e6 * (double)seconds) return 0;
     snprintf(reason, sizeof reason, "the time limit of %lld s had passed", (long long)seconds);
@@ -393,15 +394,15 @@ static spry_status run_batches(bench_session *session, spry_error *err)
 {
     const bench_options *o = session->options;
     const double start = now_us();
-    const int64_t most = o->at_once > 1 ? o->at_once : 1;
+    const int64_t most = o->input.at_once > 1 ? o->input.at_once : 1;
     spry_status status = SPRY_OK;
     prepared *batch = calloc((size_t)most, sizeof *batch);
     if (!batch) return bench_out_of_memory(err);
-    for (int s = 0; status == SPRY_OK && s < o->source_count;) {
+    for (int s = 0; status == SPRY_OK && s < o->input.source_count;) {
         int taken = 0;
-        for (; s < o->source_count && taken < most && status == SPRY_OK; s++)
-            if (!skip_late(session, &o->sources[s], start, &status, err))
-                batch[taken++] = (prepared){.source = &o->sources[s], .fault = {0}};
+        for (; s < o->input.source_count && taken < most && status == SPRY_OK; s++)
+            if (!skip_late(session, &o->input.sources[s], start, &status, err))
+                batch[taken++] = (prepared){.source = &o->input.sources[s], .fault = {0}};
         if (taken > 0) prepare_batch(batch, taken, session);
         for (int b = 0; b < taken; b++) {
             if (status == SPRY_OK && !skip_late(session, batch[b].source, start, &status, err))
@@ -417,15 +418,15 @@ static spry_status run_batches(bench_session *session, spry_error *err)
 static int open_session(bench_session *session, const bench_options *options)
 {
     *session = (bench_session){.options = options, .context = options->context, .copy_gbps = NAN};
-    if (!options->skip_bandwidth) {
+    if (!options->protocol.skip_bandwidth) {
         char text[320];
-        options->progress("measuring the copy bandwidth");
+        options->receiver.progress("measuring the copy bandwidth");
         const copy_bandwidth copy = measure_copy_bandwidth(options->context, 0);
         session->copy_gbps = copy.gbps;
         snprintf(text, sizeof text, "the copy bandwidth is %s", copy.note);
-        if (copy.note[0] && options->note) options->note(text);
+        if (copy.note[0] && options->receiver.note) options->receiver.note(text);
     }
-    if (!options->cold) return 1;
+    if (!options->protocol.cold) return 1;
     session->flush_bytes = cache_flush_bytes(options->context);
     if (session->flush_bytes > 0) session->flush = allocate_pages((size_t)session->flush_bytes);
     if (session->flush) memset(session->flush, 1, (size_t)session->flush_bytes);

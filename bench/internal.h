@@ -174,32 +174,43 @@ typedef struct known_product {
 } known_product;
 enum { MOST_KNOWN_PRODUCTS = 32 };
 
+/* Forms of the matrix of a group. */
+typedef struct spmv_matrices {
+    const spry_matrix *A; /* in host memory */
+    spry_matrix *pattern; /* A if values are left out; else NULL */
+    device_matrix on_gpu; /* A in the GPU's memory, for plans there, if that was asked for */
+    spry_matrix *wide;    /* A with its values in the vectors' type, if they are stored in another; else NULL */
+    spry_matrix *checked; /* A by columns, which many transposed products are compared with; NULL: A is */
+    spry_arrays arrays;   /* of the vectors' type, for peers; a pattern has ones */
+    void *ones;           /* these; else NULL */
+    double csr_bytes;     /* of plain CSR: values, columns, offsets, and all columns of x and y once */
+} spmv_matrices;
+
+/* Vectors of a group. */
+typedef struct spmv_vectors {
+    spry_type type;
+    int64_t x_length, y_length;
+    int64_t columns; /* of x and y */
+    int row_major;   /* 1: rows of all columns are contiguous; 0: columns are */
+    void *x, *y, *y_before;
+    void *column;              /* room for a column of x and y, copied from rows to be compared; NULL: not needed */
+    void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
+} spmv_vectors;
+
+/* Cases of one matrix, type and ordering. */
 typedef struct spmv_group {
     bench_session *session;
-    const spry_matrix *A; /* in host memory */
-    spry_matrix *pattern; /* A where values are left out; NULL: they are not */
-    device_matrix on_gpu; /* A in the GPU's memory, for plans there, where that is asked for */
-    spry_matrix *wide;    /* A with its values in the vectors' type, where they are stored in another; else NULL */
-    spry_arrays arrays;   /* with values, for peers, of the vectors' type; of a pattern ones, */
-    void *ones;           /* these; NULL else */
-    spry_type type;       /* of the vectors */
-    record common;        /* what all records of the group share */
+    spmv_matrices matrices;
+    spmv_vectors vectors;
+    record common; /* what all records of the group share */
     spry_op op;
     spry_context *planner; /* cases that are added get its threads */
     known_product known[MOST_KNOWN_PRODUCTS];
     int known_count;
-    int64_t x_length, y_length;
-    int64_t columns; /* of x and y, which lie one behind the other, */
-    int row_major;   /* or 1: rows of all columns do */
-    void *x, *y, *y_before;
-    void *column;         /* room for a column of each, copied together from rows to be compared; NULL: not needed */
-    spry_matrix *checked; /* A by columns, that many transposed products are compared with; NULL: A is */
-    void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
-    double csr_bytes;          /* of plain CSR: values, columns, offsets, and all columns of x and y once */
     spmv_case *cases;
     int case_count;
-    double others;   /* share of the processors that other programs had while the cases were timed, but for */
-    double children; /* so many seconds of peers that tell their times, which may be processes of their own */
+    double others;   /* share of the processors that other programs had while the cases were timed, except */
+    double children; /* these seconds of peers that report their times, which may be processes of their own */
 } spmv_group;
 
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err);

@@ -12,9 +12,9 @@
 void bench_begin_record(const bench_session *session, record *r, const bench_source *source)
 {
     record_init(r);
-    r->op = session->options->op;
-    if (bench_factor_of(r->op) == BY_COLUMNS) r->layout = session->options->row_major ? "row" : "column";
-    r->time.state = session->options->cold ? "cold" : "warm";
+    r->op = session->options->operation.op;
+    if (bench_factor_of(r->op) == BY_COLUMNS) r->layout = session->options->operation.row_major ? "row" : "column";
+    r->time.state = session->options->protocol.cold ? "cold" : "warm";
     r->rates.copy_gbps = session->copy_gbps;
     RECORD_TEXT(r->input.name, source->name);
     r->input.path = source->path;
@@ -135,7 +135,7 @@ spry_status bench_out_of_memory(spry_error *err)
 
 spry_status bench_hand_on(bench_session *session, const record *records, int count, spry_error *err)
 {
-    if (session->options->emit(session->options->user, records, count) == 0) return SPRY_OK;
+    if (session->options->receiver.emit(session->options->receiver.user, records, count) == 0) return SPRY_OK;
     session->stopped = 1;
     return bench_fail(err, SPRY_FILE_ERROR, "the records cannot be written");
 }
@@ -156,12 +156,12 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
         if (records[i].time.median_us > 0) records[i].time.disturbed = others >= DISTURBED_SHARE;
         if (others >= DISTURBED_SHARE) note_others(&records[i], others);
     }
-    if (others >= DISTURBED_SHARE && options->note) {
+    if (others >= DISTURBED_SHARE && options->receiver.note) {
         char text[400];
         snprintf(text, sizeof text,
                  "%s: other programs had %.0f %% of the processors meanwhile, so its times mean little",
                  subject->source->name, 100 * others);
-        options->note(text);
+        options->receiver.note(text);
     }
     spry_status status = bench_hand_on(session, records, count, err);
     free(records);

@@ -38,11 +38,12 @@ int bench_device_fits(const bench_session *session, const char *wanted, const ch
 int bench_wants_peer(const bench_session *session, const char *device, int p)
 {
     const bench_options *options = session->options;
-    const bench_peers *peers = options->peers;
+    const bench_peers *peers = options->candidates.peers;
     int any_named = 0;
-    for (int k = 0; k < peers->count; k++) any_named |= text_list_has(&options->kernels, peers->items[k].name);
-    if (peers->items[p].factor != bench_factor_of(options->op)) return 0;
-    if (any_named && !text_list_has(&options->kernels, peers->items[p].name)) return 0;
+    for (int k = 0; k < peers->count; k++)
+        any_named |= text_list_has(&options->candidates.kernels, peers->items[k].name);
+    if (peers->items[p].factor != bench_factor_of(options->operation.op)) return 0;
+    if (any_named && !text_list_has(&options->candidates.kernels, peers->items[p].name)) return 0;
     return bench_device_fits(session, device, peers->items[p].device, any_named);
 }
 

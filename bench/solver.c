@@ -29,7 +29,7 @@ static spry_status open_group(solver_group *group, bench_session *session, const
     const int is_f32 = subject->types->vectors == SPRY_F32;
     *group = (solver_group){.session = session,
                             .wanted = subject->device,
-                            .method = bench_factor_of(session->options->op),
+                            .method = bench_factor_of(session->options->operation.op),
                             .A = subject->A,
                             .type = subject->types->vectors,
                             .arrays = SPRY_INIT(spry_arrays)};
@@ -37,7 +37,7 @@ static spry_status open_group(solver_group *group, bench_session *session, const
     group->limit = group->method == IN_CG ? MOST_CG_ITERATIONS : MOST_RANK_ITERATIONS;
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
-    if (status == SPRY_OK && session->options->pattern) {
+    if (status == SPRY_OK && session->options->operation.pattern) {
         status = bench_leave_out_values(session, &group->arrays, &group->pattern, &group->ones, &group->common, err);
         group->A = group->pattern;
     }
@@ -153,12 +153,12 @@ static int add_format(solver_group *group, const char *format)
 static int add_kernels(solver_group *group)
 {
     const bench_options *options = group->session->options;
-    const text_list *named = &options->kernels;
+    const text_list *named = &options->candidates.kernels;
     int good = 1;
     for (int k = 0; good && k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
-        const int all = options->all_kernels;
+        const int all = options->candidates.all_kernels;
         if (!bench_device_fits(group->session, group->wanted, kernel.device_kind, !all)) continue;
         for (int i = 0; good && i < (all ? 1 : named->count); i++) {
             const char *name = all ? kernel.name : named->items[i];
@@ -174,10 +174,11 @@ static int add_kernels(solver_group *group)
 static int add_cases(solver_group *group)
 {
     const bench_options *options = group->session->options;
-    const bench_peers *peers = options->peers;
+    const bench_peers *peers = options->candidates.peers;
     int good = 1;
-    for (int f = 0; f < options->formats.count && good; f++) good = add_format(group, options->formats.items[f]);
-    if (good && (options->all_kernels || options->kernels.count > 0)) good = add_kernels(group);
+    for (int f = 0; f < options->candidates.formats.count && good; f++)
+        good = add_format(group, options->candidates.formats.items[f]);
+    if (good && (options->candidates.all_kernels || options->candidates.kernels.count > 0)) good = add_kernels(group);
     for (int p = 0; peers && p < peers->count && good; p++)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);
     if (good && group->case_count == 0)
@@ -193,12 +194,12 @@ spry_status bench_solvers(bench_session *session, const bench_subject *subject, 
     solver_group group;
     char text[320];
     snprintf(text, sizeof text, "%s: first solves, checked", name);
-    options->progress(text);
+    options->receiver.progress(text);
     spry_status status = open_group(&group, session, subject, err);
     if (status == SPRY_OK) {
         const int good = add_cases(&group);
         snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
-        options->progress(text);
+        options->receiver.progress(text);
         if (good && solver_measure(&group))
             status =
                 bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);

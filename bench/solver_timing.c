@@ -27,7 +27,8 @@ int solver_run(solver_group *group, solver_case *c, solver_outcome *outcome)
 
 static int solves_of(const solver_group *group)
 {
-    return group->session->options->runs > 0 ? (int)group->session->options->runs : SOLVER_TURNS * SOLVES_A_TURN;
+    return group->session->options->protocol.runs > 0 ? (int)group->session->options->protocol.runs
+                                                      : SOLVER_TURNS * SOLVES_A_TURN;
 }
 
 /* Some solves; *total holds what all of them took. */
@@ -63,7 +64,7 @@ int solver_measure(solver_group *group)
     double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
     if (!totals) return 0;
     const processor_time before = read_processor_time();
-    const int one_by_one = group->session->options->runs > 0;
+    const int one_by_one = group->session->options->protocol.runs > 0;
     const int turns = one_by_one ? solves_of(group) : SOLVER_TURNS;
     int good = 1;
     group->children = 0;

@@ -208,7 +208,7 @@ static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel, const
         return 1;
     }
     return add_ours(group, name, kernel->device_kind, WHOLE) &&
-           (group->session->options->calls <= 1 || add_ours(group, name, kernel->device_kind, PLANNED));
+           (group->session->options->candidates.calls <= 1 || add_ours(group, name, kernel->device_kind, PLANNED));
 }
 
 /*
@@ -222,7 +222,7 @@ static int add_kernels(spgemm_group *group, int *ours)
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_spgemm_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
-        const text_list *list = &options->kernels;
+        const text_list *list = &options->candidates.kernels;
         int named = 0;
         for (int i = 0; i < list->count && good; i++) {
             if (!text_is_named(list->items[i], kernel.name)) continue;
@@ -231,7 +231,7 @@ static int add_kernels(spgemm_group *group, int *ours)
                 good = add_kernel(group, &kernel, list->items[i]);
         }
         *ours += named;
-        if (good && named == 0 && options->all_kernels &&
+        if (good && named == 0 && options->candidates.all_kernels &&
             bench_device_fits(group->session, group->wanted, kernel.device_kind, 0))
             good = add_kernel(group, &kernel, kernel.name);
     }
@@ -248,7 +248,7 @@ static int add_choices(spgemm_group *group)
         /* asked for by name, it says why it is not there */
         if (!bench_device_fits(session, group->wanted, devices[d], 0)) continue;
         good = add_ours(group, NULL, devices[d], WHOLE);
-        if (good && session->options->calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
+        if (good && session->options->candidates.calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
     }
     if (strcmp(group->wanted, "all") != 0 || !bench_device_is_there(session, "cuda")) return good;
     return good && add_ours(group, NULL, "cuda", FROM_HOST) && add_ours(group, NULL, "auto", ROUTED);
@@ -258,9 +258,9 @@ static int add_choices(spgemm_group *group)
 static int add_cases(spgemm_group *group)
 {
     const bench_options *options = group->session->options;
-    const bench_peers *peers = options->peers;
+    const bench_peers *peers = options->candidates.peers;
     int ours = 0, good = add_kernels(group, &ours);
-    if (good && !options->all_kernels && (ours == 0 || text_list_has(&options->formats, "auto")))
+    if (good && !options->candidates.all_kernels && (ours == 0 || text_list_has(&options->candidates.formats, "auto")))
         good = add_choices(group);
     for (int p = 0; peers && p < peers->count && good; p++)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);
@@ -277,12 +277,12 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
     spgemm_group group;
     char text[320];
     snprintf(text, sizeof text, "%s: counting products, checking kernels", name);
-    options->progress(text);
+    options->receiver.progress(text);
     spry_status status = open_group(&group, session, subject, err);
     if (status != SPRY_OK) return status;
     const int good = add_cases(&group);
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
-    options->progress(text);
+    options->receiver.progress(text);
     if (good && spgemm_measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
     else

@@ -13,7 +13,7 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
     *us = 0;
     for (int64_t r = 0; r < runs; r++) {
         double one = 0;
-        if (group->session->options->cold) bench_flush_caches(group->session);
+        if (group->session->options->protocol.cold) bench_flush_caches(group->session);
         if (!spgemm_run(group, c, &one)) return 0;
         spgemm_release(c);
         *us += one;
@@ -24,28 +24,29 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
 /* With session->runs single runs, in no more turns than these are. */
 static int64_t turns_of(const spgemm_group *group)
 {
-    const int64_t runs = group->session->options->runs;
+    const int64_t runs = group->session->options->protocol.runs;
     return runs > 0 && runs < TURNS ? runs : TURNS;
 }
 
 /* A turn has so many batches, or single runs. */
 static int64_t samples_a_turn(const spgemm_group *group)
 {
-    return group->session->options->runs > 0 ? (group->session->options->runs + TURNS - 1) / TURNS : BATCHES;
+    return group->session->options->protocol.runs > 0 ? (group->session->options->protocol.runs + TURNS - 1) / TURNS
+                                                      : BATCHES;
 }
 
 /* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
 static void warm_up(spgemm_group *group, spgemm_case *c)
 {
     double fastest = c->record.time.first_us, spent = 0, us = 0;
-    const int most = group->session->options->runs > 0 ? UNTIMED_RUNS : 100;
+    const int most = group->session->options->protocol.runs > 0 ? UNTIMED_RUNS : 100;
     for (int r = 0; r < most && spent < warm_us && fastest < 10 * warm_us; r++) {
         if (!run_many(group, c, 1, &us)) return;
         if (us < fastest) fastest = us;
         spent += us;
     }
     double least = c->device > 0 ? gpu_batch_us : batch_us;
-    const int single = group->session->options->cold || group->session->options->runs > 0;
+    const int single = group->session->options->protocol.cold || group->session->options->protocol.runs > 0;
     c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
 }
 
@@ -68,7 +69,7 @@ static void sample_stages(spgemm_group *group, spgemm_case *c)
 static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
 {
     double us = 0, spent = 0;
-    for (int r = 0; !group->session->options->cold && r < 8 && spent < warm_us / 10; r++) {
+    for (int r = 0; !group->session->options->protocol.cold && r < 8 && spent < warm_us / 10; r++) {
         if (c->record.time.first_us > warm_us) break;
         if (!run_many(group, c, 1, &us)) return;
         spent += us;

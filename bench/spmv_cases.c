@@ -39,12 +39,12 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = c->group->op;
-    options.columns = c->group->columns;
-    options.row_major = c->group->row_major;
-    options.expected_calls = c->options->calls;
-    options.expected_updates = c->options->updates;
-    options.policy = c->options->policy;
-    options.memory_limit_bytes = c->options->memory_limit;
+    options.columns = c->group->vectors.columns;
+    options.row_major = c->group->vectors.row_major;
+    options.expected_calls = c->options->candidates.calls;
+    options.expected_updates = c->options->candidates.updates;
+    options.policy = c->options->candidates.policy;
+    options.memory_limit_bytes = c->options->candidates.memory_limit;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
     (void)!number_of_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
@@ -67,13 +67,13 @@ static int add_kernel(const choice *c, const spry_kernel_info *kernel, const cha
 /* Every kernel of the wanted devices, or those named: each as often as the list has it, with other parameters. */
 static int add_kernels(const choice *c, int all)
 {
-    const text_list *named = &c->options->kernels;
+    const text_list *named = &c->options->candidates.kernels;
     int good = 1;
     for (int k = 0; good && k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
-        if (c->options->regret && !kernel.deterministic) continue;
+        if (c->options->protocol.regret && !kernel.deterministic) continue;
         if (!takes_part(c, kernel.format)) continue;
         if (all) good = add_kernel(c, &kernel, kernel.name);
         for (int i = 0; good && !all && i < named->count; i++)
@@ -109,13 +109,15 @@ static int add_format(const choice *c, const char *format)
 /* Peers of the chosen formats and devices; those named alone when any is named. */
 static int add_peers(const choice *c)
 {
-    const bench_peers *peers = c->options->peers;
+    const bench_peers *peers = c->options->candidates.peers;
     if (!peers || c->subject->plan_ordering || c->subject->part == CSRK_ALONE || c->subject->k > 0) return 1;
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
-        int wanted = c->options->all_kernels || text_list_names(&c->options->formats, peer->format) ||
-                     text_list_has(&c->options->formats, "auto") || text_list_has(&c->options->kernels, peer->name);
+        int wanted = c->options->candidates.all_kernels ||
+                     text_list_names(&c->options->candidates.formats, peer->format) ||
+                     text_list_has(&c->options->candidates.formats, "auto") ||
+                     text_list_has(&c->options->candidates.kernels, peer->name);
         for (int i = 0; !wanted && i < c->group->case_count; i++)
             wanted = strcmp(c->group->cases[i].record.method.format, peer->format) == 0;
         if (wanted && !spmv_add_peer(c->group, peer)) return 0;
@@ -139,12 +141,14 @@ static int add_nothing(const choice *c)
 
 static int add_cases(const choice *c)
 {
-    const text_list *formats = &c->options->formats;
-    int good = c->options->all_kernels ? add_kernels(c, 1) : 1;
-    for (int p = 0; good && c->options->regret && regret_published(p); p++) good = add_format(c, regret_published(p));
+    const text_list *formats = &c->options->candidates.formats;
+    int good = c->options->candidates.all_kernels ? add_kernels(c, 1) : 1;
+    for (int p = 0; good && c->options->protocol.regret && regret_published(p); p++)
+        good = add_format(c, regret_published(p));
     for (int f = 0; good && f < formats->count; f++)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
-    if (good && c->options->kernels.count > 0 && !c->options->all_kernels) good = add_kernels(c, 0);
+    if (good && c->options->candidates.kernels.count > 0 && !c->options->candidates.all_kernels)
+        good = add_kernels(c, 0);
     if (good) good = add_peers(c);
     return good && c->group->case_count == 0 && c->subject->part == EVERYBODY ? add_nothing(c) : good;
 }
@@ -155,8 +159,8 @@ static int add_fewer(const choice *c)
     const choice on_cpu = {c->group, c->subject, c->options, "cpu"};
     int good = 1;
     if (strcmp(c->device, "cuda") == 0 || strcmp(c->subject->ordering, "none") != 0) return 1;
-    for (int f = 0; good && f < c->options->fewer_count; f++) {
-        c->group->planner = c->options->fewer[f];
+    for (int f = 0; good && f < c->options->protocol.fewer_count; f++) {
+        c->group->planner = c->options->protocol.fewer[f];
         good = add_cases(&on_cpu);
     }
     c->group->planner = c->group->session->context;
@@ -173,17 +177,17 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
     spmv_choices choices = {0};
     char text[320];
     snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.input.type);
-    options->progress(text);
+    options->receiver.progress(text);
     int good = add_cases(&c) && add_fewer(&c);
-    if (good && options->regret) good = spmv_add_choices(&choices, &group, subject);
+    if (good && options->protocol.regret) good = spmv_add_choices(&choices, &group, subject);
     snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.input.type,
              group.case_count);
-    options->progress(text);
+    options->receiver.progress(text);
     if (good && spmv_measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
     else
         status = bench_out_of_memory(err);
-    if (status == SPRY_OK && options->regret) status = spmv_emit_choices(&choices, &group, err);
+    if (status == SPRY_OK && options->protocol.regret) status = spmv_emit_choices(&choices, &group, err);
     spmv_release_choices(&choices);
     spmv_group_close(&group);
     return status;

@@ -20,22 +20,22 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
 {
     return (spry_vector){.data = data,
                          .length = length,
-                         .type = group->type,
-                         .columns = group->columns,
-                         .row_stride = group->row_major ? group->columns : 1,
-                         .column_stride = group->row_major ? 1 : length,
+                         .type = group->vectors.type,
+                         .columns = group->vectors.columns,
+                         .row_stride = group->vectors.row_major ? group->vectors.columns : 1,
+                         .column_stride = group->vectors.row_major ? 1 : length,
                          .device = device};
 }
 
 /* Of all columns. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
-    return (size_t)length * (size_t)group->columns * spry_type_bytes(group->type);
+    return (size_t)length * (size_t)group->vectors.columns * spry_type_bytes(group->vectors.type);
 }
 
 static uint64_t hash_of_y(const spmv_group *group)
 {
-    return bench_hash_bytes(group->y, vector_bytes(group, group->y_length), threads_of(group));
+    return bench_hash_bytes(group->vectors.y, vector_bytes(group, group->vectors.y_length), threads_of(group));
 }
 
 /* ---- group -------------------------------------------------------------------------------------- */
@@ -47,69 +47,78 @@ static spry_status widen_values(spmv_group *group, const bench_types *types, spr
     options.value_type = types->vectors;
     options.keep_duplicates = 1;
     group->common.input.type = types->name;
-    spry_status status = spry_matrix_convert(group->session->context, &group->wide, group->A, &options, err);
-    return status == SPRY_OK ? spry_matrix_get_arrays(group->wide, &group->arrays, err) : status;
+    spry_status status =
+        spry_matrix_convert(group->session->context, &group->matrices.wide, group->matrices.A, &options, err);
+    return status == SPRY_OK ? spry_matrix_get_arrays(group->matrices.wide, &group->matrices.arrays, err) : status;
 }
 
 /* 1: columns are copied together from rows to be compared. */
 static int are_gathered(const spmv_group *group)
 {
-    return group->row_major && group->columns > 1;
+    return group->vectors.row_major && group->vectors.columns > 1;
 }
 
 /* x, y and y as it was before; numbers of bytes that do not fit 64 bits do not fit the machine either. */
 static spry_status make_vectors(spmv_group *group, spry_error *err)
 {
-    const double entries = (double)group->x_length + 2 * (double)group->y_length;
-    const double bytes = entries * (double)(group->columns + are_gathered(group)) *
-                         (double)spry_type_bytes(group->type);
+    const double entries = (double)group->vectors.x_length + 2 * (double)group->vectors.y_length;
+    const double bytes = entries * (double)(group->vectors.columns + are_gathered(group)) *
+                         (double)spry_type_bytes(group->vectors.type);
     char text[200];
     if (bytes > (double)spry_available_memory_bytes()) {
         snprintf(text, sizeof text,
                  "out of memory in the benchmark: x, y and a copy of y of %lld column%s take %.0f bytes, which this "
                  "machine has not free",
-                 (long long)group->columns, group->columns == 1 ? "" : "s", bytes);
+                 (long long)group->vectors.columns, group->vectors.columns == 1 ? "" : "s", bytes);
         return bench_fail(err, SPRY_OUT_OF_MEMORY, text);
     }
-    group->x = allocate_pages(vector_bytes(group, group->x_length));
-    group->y = allocate_pages(vector_bytes(group, group->y_length));
-    group->y_before = allocate_pages(vector_bytes(group, group->y_length));
-    if (are_gathered(group)) group->column = allocate_pages((size_t)entries * spry_type_bytes(group->type));
-    if (!group->x || !group->y || !group->y_before || (are_gathered(group) && !group->column))
+    group->vectors.x = allocate_pages(vector_bytes(group, group->vectors.x_length));
+    group->vectors.y = allocate_pages(vector_bytes(group, group->vectors.y_length));
+    group->vectors.y_before = allocate_pages(vector_bytes(group, group->vectors.y_length));
+    if (are_gathered(group))
+        group->vectors.column = allocate_pages((size_t)entries * spry_type_bytes(group->vectors.type));
+    if (!group->vectors.x || !group->vectors.y || !group->vectors.y_before ||
+        (are_gathered(group) && !group->vectors.column))
         return bench_out_of_memory(err);
-    fill_random(group->x, group->x_length * group->columns, group->type, 1, threads_of(group));
-    fill_random(group->y_before, group->y_length * group->columns, group->type, 2, threads_of(group));
+    fill_random(group->vectors.x, group->vectors.x_length * group->vectors.columns, group->vectors.type, 1,
+                threads_of(group));
+    fill_random(group->vectors.y_before, group->vectors.y_length * group->vectors.columns, group->vectors.type, 2,
+                threads_of(group));
     return SPRY_OK;
 }
 
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err)
 {
     *group = (spmv_group){.session = session,
-                          .A = subject->A,
+                          .matrices.A = subject->A,
                           .planner = session->context,
-                          .columns = subject->columns > 0 ? subject->columns : 1,
-                          .row_major = subject->columns > 0 && session->options->row_major,
-                          .arrays = SPRY_INIT(spry_arrays)};
-    spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
+                          .vectors.columns = subject->columns > 0 ? subject->columns : 1,
+                          .vectors.row_major = subject->columns > 0 && session->options->operation.row_major,
+                          .matrices.arrays = SPRY_INIT(spry_arrays)};
+    spry_status status = spry_matrix_get_arrays(group->matrices.A, &group->matrices.arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
-    group->type = subject->types->vectors;
-    if (status == SPRY_OK && subject->types->stored != group->type) status = widen_values(group, subject->types, err);
-    if (status == SPRY_OK && session->options->pattern) {
-        status = bench_leave_out_values(session, &group->arrays, &group->pattern, &group->ones, &group->common, err);
-        group->A = group->pattern;
+    group->vectors.type = subject->types->vectors;
+    if (status == SPRY_OK && subject->types->stored != group->vectors.type)
+        status = widen_values(group, subject->types, err);
+    if (status == SPRY_OK && session->options->operation.pattern) {
+        status = bench_leave_out_values(session, &group->matrices.arrays, &group->matrices.pattern,
+                                        &group->matrices.ones, &group->common, err);
+        group->matrices.A = group->matrices.pattern;
     }
     if (status != SPRY_OK) {
         spmv_group_close(group);
         return status;
     }
-    const spry_arrays *a = &group->arrays;
-    const int transpose = strstr(session->options->op, "_t") != NULL;
+    const spry_arrays *a = &group->matrices.arrays;
+    const int transpose = strstr(session->options->operation.op, "_t") != NULL;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    group->x_length = transpose ? a->rows : a->cols;
-    group->y_length = transpose ? a->cols : a->rows;
-    group->csr_bytes = (double)(a->rows + a->cols) * (double)group->columns * (double)spry_type_bytes(group->type);
-    for (int part = 0; part < 2; part++) group->csr_bytes += (double)csr_part_bytes(a, part);
-    if (!group->pattern) group->csr_bytes += (double)a->nnz * (double)spry_type_bytes(subject->types->stored);
+    group->vectors.x_length = transpose ? a->rows : a->cols;
+    group->vectors.y_length = transpose ? a->cols : a->rows;
+    group->matrices.csr_bytes = (double)(a->rows + a->cols) * (double)group->vectors.columns *
+                                (double)spry_type_bytes(group->vectors.type);
+    for (int part = 0; part < 2; part++) group->matrices.csr_bytes += (double)csr_part_bytes(a, part);
+    if (!group->matrices.pattern)
+        group->matrices.csr_bytes += (double)a->nnz * (double)spry_type_bytes(subject->types->stored);
     status = make_vectors(group, err);
     if (status != SPRY_OK) spmv_group_close(group);
     return status;
@@ -123,18 +132,18 @@ void spmv_group_close(spmv_group *group)
         if (c->peer && c->peer_state) c->peer->destroy(c->peer_state);
         free(c->samples);
     }
-    spry_device_free(group->session->context, 1, group->device_x);
-    spry_device_free(group->session->context, 1, group->device_y);
-    device_matrix_release(&group->on_gpu, group->session->context);
-    spry_matrix_destroy(group->pattern);
-    spry_matrix_destroy(group->wide);
-    spry_matrix_destroy(group->checked);
-    free(group->column);
-    free(group->ones);
+    spry_device_free(group->session->context, 1, group->vectors.device_x);
+    spry_device_free(group->session->context, 1, group->vectors.device_y);
+    device_matrix_release(&group->matrices.on_gpu, group->session->context);
+    spry_matrix_destroy(group->matrices.pattern);
+    spry_matrix_destroy(group->matrices.wide);
+    spry_matrix_destroy(group->matrices.checked);
+    free(group->vectors.column);
+    free(group->matrices.ones);
     free(group->cases);
-    free(group->x);
-    free(group->y);
-    free(group->y_before);
+    free(group->vectors.x);
+    free(group->vectors.y);
+    free(group->vectors.y_before);
 }
 
 /* ---- running and checking ----------------------------------------------------------------------- */
@@ -152,12 +161,12 @@ static const void *scalar_pointer(const scalar *s, spry_type type)
 
 static void *x_of(const spmv_group *group, const spmv_case *c)
 {
-    return c->device > 0 ? group->device_x : group->x;
+    return c->device > 0 ? group->vectors.device_x : group->vectors.x;
 }
 
 static void *y_of(const spmv_group *group, const spmv_case *c)
 {
-    return c->device > 0 ? group->device_y : group->y;
+    return c->device > 0 ? group->vectors.device_y : group->vectors.y;
 }
 
 int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
@@ -167,11 +176,12 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
         return record_fail(&c->record, RECORD_FAILED, "%s failed in a product", c->peer->name);
     }
     spry_error err = {0};
-    spry_type type = group->type;
+    spry_type type = group->vectors.type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_status status =
-        spry_spmv_plan_run(c->plan, vector(group, y_of(group, c), group->y_length, c->device), scalar_pointer(&a, type),
-                           spry_vector_as_const(vector(group, x_of(group, c), group->x_length, c->device)),
+        spry_spmv_plan_run(c->plan, vector(group, y_of(group, c), group->vectors.y_length, c->device),
+                           scalar_pointer(&a, type),
+                           spry_vector_as_const(vector(group, x_of(group, c), group->vectors.x_length, c->device)),
                            scalar_pointer(&b, type), NULL, &err);
     if (status == SPRY_OK) return 1;
     return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
@@ -198,14 +208,16 @@ static int make_device_vectors(spmv_group *group, spmv_case *c)
 {
     spry_error err = {0};
     const spry_context *context = group->session->context;
-    int64_t x_bytes = (int64_t)vector_bytes(group, group->x_length);
-    int64_t y_bytes = (int64_t)vector_bytes(group, group->y_length);
+    int64_t x_bytes = (int64_t)vector_bytes(group, group->vectors.x_length);
+    int64_t y_bytes = (int64_t)vector_bytes(group, group->vectors.y_length);
     spry_status status = SPRY_OK;
-    if (!group->device_x) {
-        status = spry_device_allocate(context, &group->device_x, c->device, x_bytes, &err);
-        if (status == SPRY_OK) status = spry_device_allocate(context, &group->device_y, c->device, y_bytes, &err);
+    if (!group->vectors.device_x) {
+        status = spry_device_allocate(context, &group->vectors.device_x, c->device, x_bytes, &err);
         if (status == SPRY_OK)
-            status = spry_device_copy(context, group->device_x, c->device, group->x, 0, x_bytes, NULL, &err);
+            status = spry_device_allocate(context, &group->vectors.device_y, c->device, y_bytes, &err);
+        if (status == SPRY_OK)
+            status =
+                spry_device_copy(context, group->vectors.device_x, c->device, group->vectors.x, 0, x_bytes, NULL, &err);
     }
     if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
     c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
@@ -220,10 +232,11 @@ static int move_y(spmv_group *group, spmv_case *c, int to_device)
 {
     spry_error err = {0};
     if (c->device == 0) return 1;
-    void *to = to_device ? group->device_y : group->y, *from = to_device ? group->y : group->device_y;
+    void *to = to_device ? group->vectors.device_y : group->vectors.y,
+         *from = to_device ? group->vectors.y : group->vectors.device_y;
     spry_status status = spry_device_copy(group->session->context, to, to_device ? c->device : 0, from,
-                                          to_device ? 0 : c->device, (int64_t)vector_bytes(group, group->y_length),
-                                          NULL, &err);
+                                          to_device ? 0 : c->device,
+                                          (int64_t)vector_bytes(group, group->vectors.y_length), NULL, &err);
     if (status == SPRY_OK) return spmv_wait(group, c);
     return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
 }
@@ -242,41 +255,43 @@ static int is_known(const known_product *known, uint64_t hash, double alpha, dou
 /* Column c of a vector in host memory as it is compared: where it lies, or in room, which begins so many entries on. */
 static spry_const_vector column_of(const spmv_group *group, void *data, int64_t length, int64_t c, int64_t room)
 {
-    const int64_t bytes = (int64_t)spry_type_bytes(group->type);
-    char *at = are_gathered(group) ? (char *)group->column + room * bytes : (char *)data + c * length * bytes;
-    if (are_gathered(group)) gather_column(at, data, length, group->columns, c, group->type, threads_of(group));
-    return (spry_const_vector){.data = at, .length = length, .type = group->type, .columns = 1};
+    const int64_t bytes = (int64_t)spry_type_bytes(group->vectors.type);
+    char *at = are_gathered(group) ? (char *)group->vectors.column + room * bytes : (char *)data + c * length * bytes;
+    if (are_gathered(group))
+        gather_column(at, data, length, group->vectors.columns, c, group->vectors.type, threads_of(group));
+    return (spry_const_vector){.data = at, .length = length, .type = group->vectors.type, .columns = 1};
 }
 
 /* A, or where many columns of transposed products are compared, A by columns: then several threads share the rows. */
 static const spry_matrix *checked_matrix(spmv_group *group)
 {
-    if (group->op == SPRY_TRANSPOSE && group->columns > 1 && !group->checked) {
+    if (group->op == SPRY_TRANSPOSE && group->vectors.columns > 1 && !group->matrices.checked) {
         spry_convert_options options = SPRY_INIT(spry_convert_options);
         options.layout = SPRY_CSC;
-        if (spry_matrix_convert(group->session->context, &group->checked, group->A, &options, NULL) != SPRY_OK)
-            group->checked = NULL; /* for want of memory: one thread compares */
+        if (spry_matrix_convert(group->session->context, &group->matrices.checked, group->matrices.A, &options, NULL) !=
+            SPRY_OK)
+            group->matrices.checked = NULL; /* for want of memory: one thread compares */
     }
-    return group->checked ? group->checked : group->A;
+    return group->matrices.checked ? group->matrices.checked : group->matrices.A;
 }
 
 /* Compares all columns of group->y with the reference. wrong: the first column with a row past the bound; -1: none. */
 static spry_status verify_columns(spmv_group *group, double alpha, double beta, spry_spmv_verification *worst,
                                   int64_t *wrong, spry_error *err)
 {
-    const spry_type type = group->type;
+    const spry_type type = group->vectors.type;
     const scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
-    const int64_t m = group->y_length, n = group->x_length;
+    const int64_t m = group->vectors.y_length, n = group->vectors.x_length;
     const spry_matrix *A = checked_matrix(group);
     spry_status status = SPRY_OK;
     *wrong = -1;
-    for (int64_t c = 0; c < group->columns && status == SPRY_OK && *wrong < 0; c++) {
+    for (int64_t c = 0; c < group->vectors.columns && status == SPRY_OK && *wrong < 0; c++) {
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
         spry_const_vector before = {0};
-        if (beta != 0) before = column_of(group, group->y_before, m, c, n + m);
+        if (beta != 0) before = column_of(group, group->vectors.y_before, m, c, n + m);
         status = spry_spmv_verify(group->session->context, &v, A, group->op, scalar_pointer(&a, type),
-                                  column_of(group, group->x, n, c, 0), scalar_pointer(&b, type), before,
-                                  column_of(group, group->y, m, c, n), err);
+                                  column_of(group, group->vectors.x, n, c, 0), scalar_pointer(&b, type), before,
+                                  column_of(group, group->vectors.y, m, c, n), err);
         if (v.wrong_rows > 0) *wrong = c;
         if (c == 0 || *wrong == c || v.max_error > worst->max_error) *worst = v;
     }
@@ -307,8 +322,8 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             group->known[group->known_count++] = (known_product){hash, alpha, beta, v.max_error};
         return 1;
     }
-    if (group->columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
-    const int base = spry_matrix_index_base(group->A);
+    if (group->vectors.columns > 1) snprintf(column, sizeof column, ", column %lld", (long long)wrong);
+    const int base = spry_matrix_index_base(group->matrices.A);
     return record_fail(&c->record, RECORD_WRONG,
                        "%s%s: %lld rows past the error bound, worst at row %lld (counted from %d) with %.3g times the "
                        "bound",
@@ -318,19 +333,20 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
 static void copy_bytes(void *job, int64_t begin, int64_t end)
 {
     const spmv_group *group = job;
-    memcpy((char *)group->y + begin, (const char *)group->y_before + begin, (size_t)(end - begin));
+    memcpy((char *)group->vectors.y + begin, (const char *)group->vectors.y_before + begin, (size_t)(end - begin));
 }
 
 static void copy_y_before(spmv_group *group)
 {
-    run_shares(threads_of(group), (int64_t)vector_bytes(group, group->y_length), copy_bytes, group);
+    run_shares(threads_of(group), (int64_t)vector_bytes(group, group->vectors.y_length), copy_bytes, group);
 }
 
 /* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
 static void check(spmv_group *group, spmv_case *c)
 {
     if (c->device > 0 && !make_device_vectors(group, c)) return;
-    fill_constant(group->y, group->y_length * group->columns, group->type, NAN, threads_of(group));
+    fill_constant(group->vectors.y, group->vectors.y_length * group->vectors.columns, group->vectors.type, NAN,
+                  threads_of(group));
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
@@ -392,7 +408,7 @@ static spry_status identify(spmv_case *c, spry_error *err)
 /* What a case is planned for. */
 static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
 {
-    return c->device > 0 && group->on_gpu.A ? group->on_gpu.A : group->A;
+    return c->device > 0 && group->matrices.on_gpu.A ? group->matrices.on_gpu.A : group->matrices.A;
 }
 
 /* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
@@ -441,14 +457,15 @@ static int drop_repeated(spmv_group *group)
 static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    if (c->device > 0 && group->session->options->arrays_on_gpu) {
+    if (c->device > 0 && group->session->options->candidates.arrays_on_gpu) {
         spry_arrays arrays = SPRY_INIT(spry_arrays);
-        status = spry_matrix_get_arrays(group->A, &arrays, err);
-        if (status == SPRY_OK) status = device_matrix_make(&group->on_gpu, group->session->context, &arrays, err);
+        status = spry_matrix_get_arrays(group->matrices.A, &arrays, err);
+        if (status == SPRY_OK)
+            status = device_matrix_make(&group->matrices.on_gpu, group->session->context, &arrays, err);
     }
     if (status == SPRY_OK) status = spry_spmv_plan_create(group->planner, &c->plan, matrix_of(group, c), options, err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
-    if (status != SPRY_OK || !group->session->options->regret) return status;
+    if (status != SPRY_OK || !group->session->options->protocol.regret) return status;
     c->few_calls = c->device == 0 && strcmp(c->record.method.format, "csr") == 0 && options->expected_calls > 0 &&
                    options->expected_calls < CALLS_OF_A_LOOK;
     status = identify(c, err);
@@ -471,12 +488,12 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
 {
     spmv_case *c = add_case(group, label ? label : options->format, options->kernel, device);
     if (!c) return 0;
-    const int regret = group->session->options->regret;
+    const int regret = group->session->options->protocol.regret;
     RECORD_TEXT(c->record.method.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
     given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
-    given.vector_type = group->type;
+    given.vector_type = group->vectors.type;
     spry_status status = device_is_usable(group, c->device, &err);
     if (status == SPRY_OK) status = plan_case(group, c, &given, &err);
     if (label && !regret) RECORD_TEXT(c->record.method.format, label);
@@ -507,14 +524,15 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
         return 1;
     }
-    spry_peer_request request = {.matrix = bench_peer_matrix(&group->arrays),
+    spry_peer_request request = {.matrix = bench_peer_matrix(&group->matrices.arrays),
                                  .variant = peer->kernel->variant,
                                  .transpose = group->op == SPRY_TRANSPOSE,
-                                 .columns = group->columns,
-                                 .row_major = group->row_major,
+                                 .columns = group->vectors.columns,
+                                 .row_major = group->vectors.row_major,
                                  .threads = threads,
-                                 .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
-                                                                                      : 1000};
+                                 .expected_calls = group->session->options->candidates.calls > 0
+                                                       ? group->session->options->candidates.calls
+                                                       : 1000};
     peer_preparation p = bench_begin_preparing(threads, peer->kernel->deterministic);
     c->peer = peer->kernel;
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);

@@ -59,7 +59,7 @@ int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subje
 {
     static const char *const kinds[] = {"cpu", "cuda"};
     static const int64_t calls[] = {1, 10, 100, 1000, 0};
-    const char *policy = group->session->options->policy;
+    const char *policy = group->session->options->candidates.policy;
     int good = 1;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         request r = {group, subject, kinds[k], policy, 0};
@@ -92,7 +92,8 @@ spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, sp
         take_times(&choice->taken, &group->cases[choice->taken_case].record);
         take_times(&choice->csr, &group->cases[choice->csr_case].record);
     }
-    if (session->options->emit_choices(session->options->user, choices->items, choices->count) == 0) return SPRY_OK;
+    if (session->options->receiver.emit_choices(session->options->receiver.user, choices->items, choices->count) == 0)
+        return SPRY_OK;
     session->stopped = 1;
     return bench_fail(err, SPRY_FILE_ERROR, "what auto took cannot be written");
 }

@@ -55,7 +55,7 @@ static void warm_up(spmv_group *group, spmv_case *c)
         spent += us;
     }
     if (!(fastest > 0.01)) fastest = 0.01;
-    c->batch_runs = group->session->options->cold ? 1 : (int64_t)ceil(1.1 * least_batch_us(c) / fastest);
+    c->batch_runs = group->session->options->protocol.cold ? 1 : (int64_t)ceil(1.1 * least_batch_us(c) / fastest);
 }
 
 /*
@@ -78,9 +78,9 @@ static double run_batch(spmv_group *group, spmv_case *c)
     double us = 0;
     int64_t runs = 0;
     for (;;) {
-        if (group->session->options->cold) bench_flush_caches(group->session);
+        if (group->session->options->protocol.cold) bench_flush_caches(group->session);
         if (!run_pieces(group, c, &runs, &us)) return us;
-        if (group->session->options->cold || us >= least_batch_us(c)) break;
+        if (group->session->options->protocol.cold || us >= least_batch_us(c)) break;
         c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
     }
     c->samples[c->sample_count++] = us / (double)runs;
@@ -95,7 +95,7 @@ static double run_batch(spmv_group *group, spmv_case *c)
 static void take_turn(spmv_group *group, spmv_case *c, int batches)
 {
     double us = 0, spent = 0;
-    if (!group->session->options->cold)
+    if (!group->session->options->protocol.cold)
         for (int r = 0; spent < turn_warm_us || (r < TURN_WARM_RUNS && spent < most_turn_warm_us); r++) {
             if (!run_many(group, c, 1, &us)) return;
             spent += us;
@@ -115,8 +115,8 @@ static void take_turn(spmv_group *group, spmv_case *c, int batches)
  */
 static int measure_runs(spmv_group *group, spmv_case *c)
 {
-    const int64_t runs = group->session->options->runs;
-    const int cold = group->session->options->cold;
+    const int64_t runs = group->session->options->protocol.runs;
+    const int cold = group->session->options->protocol.cold;
     double us = 0, spent = 0, fastest = INFINITY;
     c->samples = malloc((size_t)runs * sizeof *c->samples);
     if (!c->samples) return 0;
@@ -145,7 +145,7 @@ static void measure_turns(spmv_group *group, int batches)
             if (is_live(&c->record)) take_turn(group, c, batches);
             if (is_live(&c->record) && turn == TURNS - 1) spmv_recheck(group, c);
         }
-        if (options->turns) options->turns(options->user, (turn + 1.0) / TURNS);
+        if (options->receiver.turns) options->receiver.turns(options->receiver.user, (turn + 1.0) / TURNS);
     }
 }
 
@@ -159,7 +159,7 @@ static int batches_of(double fastest_batch)
 
 int spmv_measure(spmv_group *group)
 {
-    const int one_by_one = group->session->options->runs > 0;
+    const int one_by_one = group->session->options->protocol.runs > 0;
     double fastest_batch = INFINITY;
     processor_time before = read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
@@ -173,14 +173,15 @@ int spmv_measure(spmv_group *group)
         if (!c->samples) return 0;
         warm_up(group, c);
         double us = 0;
-        if (is_live(&c->record) && !group->session->options->cold && run_many(group, c, c->batch_runs, &us) &&
+        if (is_live(&c->record) && !group->session->options->protocol.cold && run_many(group, c, c->batch_runs, &us) &&
             us < fastest_batch)
             fastest_batch = us;
     }
     if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
-                         2 * (double)group->arrays.nnz * (double)group->columns, group->csr_bytes);
+                         2 * (double)group->matrices.arrays.nnz * (double)group->vectors.columns,
+                         group->matrices.csr_bytes);
     group->others = others_since(before, group->children);
     return 1;
 }

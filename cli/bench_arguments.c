@@ -12,9 +12,9 @@ typedef cli_bench_arguments arguments;
 static int take_orderings(void *state, const char *value)
 {
     arguments *a = state;
-    int index = 0, status = cli_take_list("ordering", value, &a->o.orderings);
-    for (int i = 0; status == CLI_GO_ON && i < a->o.orderings.count; i++)
-        status = cli_take_word("ordering", a->o.orderings.items[i],
+    int index = 0, status = cli_take_list("ordering", value, &a->o.candidates.orderings);
+    for (int i = 0; status == CLI_GO_ON && i < a->o.candidates.orderings.count; i++)
+        status = cli_take_word("ordering", a->o.candidates.orderings.items[i],
                                "none|rcm|bandk|degree|bfs|plan-rcm|plan-bandk|plan-degree|plan-bfs|by-format|by-k|"
                                "bandk2|bandk3|bandk4",
                                &index);
@@ -27,21 +27,21 @@ static int take_types(void *state, const char *value)
     arguments *a = state;
     text_list list = {0};
     int status = cli_take_list("type", value, &list);
-    a->o.type_count = 0;
+    a->o.operation.type_count = 0;
     for (int i = 0; status == CLI_GO_ON && i < list.count; i++) {
         int number = 0;
         status = cli_take_word("type", list.items[i], "f64|f32|f32:f64|bf16:f32|f16:f32|all", &number);
         if (status != CLI_GO_ON) break;
-        if (a->o.type_count + 2 > BENCH_MOST_TYPES) {
+        if (a->o.operation.type_count + 2 > BENCH_MOST_TYPES) {
             status = cli_usage_error("--type has too many types, expected at most %d", BENCH_MOST_TYPES);
             break;
         }
         const int all = number == BENCH_TYPES;
-        a->types[a->o.type_count++] = bench_all_types[all ? 0 : number];
-        if (all) a->types[a->o.type_count++] = bench_all_types[1];
+        a->types[a->o.operation.type_count++] = bench_all_types[all ? 0 : number];
+        if (all) a->types[a->o.operation.type_count++] = bench_all_types[1];
     }
     cli_release_list(&list);
-    a->o.types = a->types;
+    a->o.operation.types = a->types;
     return status;
 }
 
@@ -70,7 +70,7 @@ static int take_columns(void *state, const char *value)
         status = cli_usage_error("--columns has %d numbers, expected at most %d", list.count, BENCH_MOST_COUNTS);
     for (int i = 0; status == CLI_GO_ON && i < list.count; i++)
         status = cli_take_columns(list.items[i], &a->columns[i]);
-    a->o.column_counts = list.count;
+    a->o.operation.column_counts = list.count;
     cli_release_list(&list);
     return status;
 }
@@ -101,7 +101,7 @@ const cli_option cli_bench_options[] = {
      "operation: spmv multiplies with a vector, spmm with several columns,\n"
      "_t transposed; spgemm squares the matrix; cg and pagerank time an\n"
      "iteration of whole solves, docs/solvers.md (default: spmv)",
-     CLI_WORD, CLI_AT(o.op)},
+     CLI_WORD, CLI_AT(o.operation.op)},
     {"transpose", 't', NULL, "multiply with the transposed matrix: spmv_t for spmv, spmm_t for spmm", CLI_FLAG,
      CLI_AT(transpose)},
     {"columns", 0, "LIST", "of spmm and spmm_t: numbers of columns, one after another (default: 8)", CLI_OWN,
@@ -111,11 +111,11 @@ const cli_option cli_bench_options[] = {
      "the best kernel of each format named, with parameters if wanted\n"
      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
      "all: every kernel of every format (default: csr,auto)",
-     CLI_LIST, CLI_AT(o.formats)},
+     CLI_LIST, CLI_AT(o.candidates.formats)},
     {"kernels", 0, "LIST",
      "kernels by name ('spry kernels'), with parameters if wanted\n"
      "(csr_vector_cuda:lanes=32), with --peers also peers'",
-     CLI_LIST, CLI_AT(o.kernels)},
+     CLI_LIST, CLI_AT(o.candidates.kernels)},
     {"ordering", 0, "LIST",
      "none; rcm, bandk, degree, bfs: reorder the matrix first, for peers\n"
      "too: the caller keeps x and y in its numbering, and set-up holds what\n"
@@ -126,15 +126,15 @@ const cli_option cli_bench_options[] = {
      "of csr2, of csr3 or of csr4 alone, with as many levels as they have\n"
      "(default: none)",
      CLI_OWN, .take = take_orderings},
-    {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
+    {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.candidates.device)},
     {"type", 0, "f32|f64|all|TYPES",
      "type of values and vectors, or a list of types; of values stored\n"
      "in another type than vectors f32:f64, bf16:f32, f16:f32 (default: f64)",
      CLI_OWN, .take = take_types},
-    {"pattern", 0, NULL, "leave the values out: all are 1 (of peers, too)", CLI_FLAG, CLI_AT(o.pattern)},
+    {"pattern", 0, NULL, "leave the values out: all are 1 (of peers, too)", CLI_FLAG, CLI_AT(o.operation.pattern)},
     {"arrays", 0, "host|gpu", "where the matrix is that plans for a GPU are made of (default: host)", CLI_CHOICE,
-     CLI_AT(o.arrays_on_gpu)},
-    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.index)},
+     CLI_AT(o.candidates.arrays_on_gpu)},
+    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.input.index)},
     {"threads", 0, "N[,N...]",
      "threads of a product (default: OMP_NUM_THREADS, else all); of a\n"
      "list the most, and on the CPU, with the matrix as given, the others\n"
@@ -143,31 +143,31 @@ const cli_option cli_bench_options[] = {
     {"calls", 0, "N",
      "products that plans are told to expect (default: 10 000); of\n"
      "spgemm, above 1: plans too, whose numeric phase is timed alone",
-     CLI_INTEGER, CLI_AT(o.calls), 1, INT64_C(1000000000000)},
+     CLI_INTEGER, CLI_AT(o.candidates.calls), 1, INT64_C(1000000000000)},
     {"updates", 0, "N", "updates of the values that plans are told to expect (default: none)", CLI_INTEGER,
-     CLI_AT(o.updates), 1, INT64_C(1000000000000)},
+     CLI_AT(o.candidates.updates), 1, INT64_C(1000000000000)},
     {"policy", 0, "NAME",
      "how auto decides: cost, tree, tree:memory, tree:unpredictable\n"
      "or measure, as far as the library has it (default: cost)",
-     CLI_TEXT, CLI_AT(o.policy)},
-    CLI_MEMORY_LIMIT_OPTION(o.memory_limit),
+     CLI_TEXT, CLI_AT(o.candidates.policy)},
+    CLI_MEMORY_LIMIT_OPTION(o.candidates.memory_limit),
     {"runs", 0, "N",
      "a short protocol: N runs timed one by one after 5 that are not, in\n"
      "place of batches in turns; of spgemm too, but in turns",
-     CLI_INTEGER, CLI_AT(o.runs), 1, 10000},
-    {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(o.seconds), 1, 1000000},
+     CLI_INTEGER, CLI_AT(o.protocol.runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(o.protocol.seconds), 1, 1000000},
     {"at-once", 0, "N",
      "read and reorder N matrices at once before they are measured, each\n"
      "by one thread, which is the set-up that is told (default: 1, by all)",
-     CLI_INTEGER, CLI_AT(o.at_once), 1, 64},
-    {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.cold)},
+     CLI_INTEGER, CLI_AT(o.input.at_once), 1, 64},
+    {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.protocol.cold)},
     {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
      CLI_AT(want_peers)},
     {"regret", 0, NULL,
      "with --json: measure every deterministic kernel and published sizes\n"
      "of formats, and record what auto chooses for 1, 10, 100, 1000 and\n"
      "many products; 'bench/regret.py FILE' prints what auto loses",
-     CLI_FLAG, CLI_AT(o.regret)},
+     CLI_FLAG, CLI_AT(o.protocol.regret)},
     {"report", 0, "FILE.html",
      "a page of the run without network: tables, figures, pictures; drawn\n"
      "by Python with Matplotlib, which is looked for before any measuring.\n"
@@ -184,30 +184,31 @@ const cli_option cli_bench_options[] = {
 
 static int is_spgemm(const arguments *a)
 {
-    return bench_factor_of(a->o.op) == BY_A_MATRIX;
+    return bench_factor_of(a->o.operation.op) == BY_A_MATRIX;
 }
 
 /* ---- what goes together --------------------------------------------------------------------------- */
 
 static int check_spgemm_formats(const arguments *a)
 {
-    for (int i = 0; i < a->o.orderings.count; i++)
-        if (strncmp(a->o.orderings.items[i], "plan-", 5) == 0)
+    for (int i = 0; i < a->o.candidates.orderings.count; i++)
+        if (strncmp(a->o.candidates.orderings.items[i], "plan-", 5) == 0)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
                                    "none, rcm, bandk, degree or bfs",
-                                   a->o.orderings.items[i]);
-    const char *other = a->o.policy             ? "policy"
-                        : a->o.updates > 0      ? "updates"
-                        : a->o.memory_limit > 0 ? "memory-limit"
-                        : a->o.pattern          ? "pattern"
-                        : a->o.arrays_on_gpu    ? "arrays"
-                                                : NULL;
+                                   a->o.candidates.orderings.items[i]);
+    const char *other = a->o.candidates.policy             ? "policy"
+                        : a->o.candidates.updates > 0      ? "updates"
+                        : a->o.candidates.memory_limit > 0 ? "memory-limit"
+                        : a->o.operation.pattern           ? "pattern"
+                        : a->o.candidates.arrays_on_gpu    ? "arrays"
+                                                           : NULL;
     if (other) return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make", other);
-    for (int i = 0; i < a->o.formats.count; i++)
-        if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)
+    for (int i = 0; i < a->o.candidates.formats.count; i++)
+        if (strcmp(a->o.candidates.formats.items[i], "auto") != 0 &&
+            strcmp(a->o.candidates.formats.items[i], "all") != 0)
             return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "
                                    "names kernels",
-                                   a->o.formats.items[i]);
+                                   a->o.candidates.formats.items[i]);
     return CLI_GO_ON;
 }
 
@@ -215,29 +216,30 @@ static int check_spgemm_formats(const arguments *a)
 static int check_solvers(const arguments *a)
 {
     const bench_options *o = &a->o;
-    const char *other = o->policy             ? "policy"
-                        : o->calls > 0        ? "calls"
-                        : o->updates > 0      ? "updates"
-                        : o->memory_limit > 0 ? "memory-limit"
-                        : o->arrays_on_gpu    ? "arrays"
-                        : o->cold             ? "cold"
-                                              : NULL;
-    if (other) return cli_usage_error("--%s is of products, --op %s is a method that iterates", other, o->op);
-    for (int i = 0; i < o->orderings.count; i++)
-        if (strcmp(o->orderings.items[i], "none") != 0)
+    const char *other = o->candidates.policy             ? "policy"
+                        : o->candidates.calls > 0        ? "calls"
+                        : o->candidates.updates > 0      ? "updates"
+                        : o->candidates.memory_limit > 0 ? "memory-limit"
+                        : o->candidates.arrays_on_gpu    ? "arrays"
+                        : o->protocol.cold               ? "cold"
+                                                         : NULL;
+    if (other) return cli_usage_error("--%s is of products, --op %s is a method that iterates", other, o->operation.op);
+    for (int i = 0; i < o->candidates.orderings.count; i++)
+        if (strcmp(o->candidates.orderings.items[i], "none") != 0)
             return cli_usage_error("--ordering is '%s': --op %s takes the matrix as it is given, expected none",
-                                   o->orderings.items[i], o->op);
-    if (o->pattern && bench_factor_of(o->op) == IN_CG)
+                                   o->candidates.orderings.items[i], o->operation.op);
+    if (o->operation.pattern && bench_factor_of(o->operation.op) == IN_CG)
         return cli_usage_error("--pattern goes with --op pagerank; a matrix of ones alone is no system for --op cg");
-    if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --op %s expects one number", o->op);
+    if (a->thread_list.count > 1)
+        return cli_usage_error("--threads is a list, --op %s expects one number", o->operation.op);
     return CLI_GO_ON;
 }
 
 /* An ordering of one format, without it, would measure nothing after minutes of ordering. */
 static int check_orderings(const arguments *a)
 {
-    for (int i = 0; i < a->o.orderings.count; i++) {
-        const char *ordering = a->o.orderings.items[i];
+    for (int i = 0; i < a->o.candidates.orderings.count; i++) {
+        const char *ordering = a->o.candidates.orderings.items[i];
         char format[8];
         if (strncmp(ordering, "bandk", 5) != 0 || !ordering[5]) continue;
         snprintf(format, sizeof format, "csr%s", ordering + 5);
@@ -253,17 +255,19 @@ static int check_orderings(const arguments *a)
 static int check_regret(const arguments *a)
 {
     const bench_options *o = &a->o;
-    const char *other = o->formats.count > 0   ? "formats"
-                        : o->kernels.count > 0 ? "kernels"
-                        : o->calls > 0         ? "calls"
-                        : o->updates > 0       ? "updates"
-                        : o->memory_limit > 0  ? "memory-limit"
-                                               : NULL;
-    if (!o->regret) return CLI_GO_ON;
+    const char *other = o->candidates.formats.count > 0   ? "formats"
+                        : o->candidates.kernels.count > 0 ? "kernels"
+                        : o->candidates.calls > 0         ? "calls"
+                        : o->candidates.updates > 0       ? "updates"
+                        : o->candidates.memory_limit > 0  ? "memory-limit"
+                                                          : NULL;
+    if (!o->protocol.regret) return CLI_GO_ON;
     if (other) return cli_usage_error("--%s does not go with --regret, which says itself what runs", other);
-    if (o->op && bench_factor_of(o->op) != BY_A_VECTOR)
-        return cli_usage_error("--regret is of products with a vector, --op is %s: expected spmv or spmv_t", o->op);
-    if (o->orderings.count > 1 || (o->orderings.count == 1 && strcmp(o->orderings.items[0], "none") != 0))
+    if (o->operation.op && bench_factor_of(o->operation.op) != BY_A_VECTOR)
+        return cli_usage_error("--regret is of products with a vector, --op is %s: expected spmv or spmv_t",
+                               o->operation.op);
+    if (o->candidates.orderings.count > 1 ||
+        (o->candidates.orderings.count == 1 && strcmp(o->candidates.orderings.items[0], "none") != 0))
         return cli_usage_error("--ordering does not go with --regret: auto takes the matrix as it is given");
     if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --regret expects one number");
     if (!a->json.wanted)
@@ -274,16 +278,16 @@ static int check_regret(const arguments *a)
 /* Two types are of products with vectors, of matrices with values. */
 static int check_types(const arguments *a)
 {
-    for (int t = 0; t < a->o.type_count; t++) {
+    for (int t = 0; t < a->o.operation.type_count; t++) {
         if (a->types[t].stored == a->types[t].vectors) continue;
-        if (bench_iterates(a->o.op))
+        if (bench_iterates(a->o.operation.op))
             return cli_usage_error("--type %s does not go with --op %s, expected f32, f64 or all", a->types[t].name,
-                                   a->o.op);
-        if (is_spgemm(a) || a->o.regret || a->o.pattern)
+                                   a->o.operation.op);
+        if (is_spgemm(a) || a->o.protocol.regret || a->o.operation.pattern)
             return cli_usage_error("--type %s does not go with %s, expected f32, f64 or all", a->types[t].name,
-                                   is_spgemm(a)  ? "--op spgemm"
-                                   : a->o.regret ? "--regret"
-                                                 : "--pattern");
+                                   is_spgemm(a)           ? "--op spgemm"
+                                   : a->o.protocol.regret ? "--regret"
+                                                          : "--pattern");
     }
     return CLI_GO_ON;
 }
@@ -291,27 +295,27 @@ static int check_types(const arguments *a)
 static int take_columns_and_layout(arguments *a)
 {
     bench_options *o = &a->o;
-    const char *other = o->column_counts > 0 ? "columns" : a->layout ? "layout" : NULL;
-    if (bench_factor_of(o->op) != BY_COLUMNS)
+    const char *other = o->operation.column_counts > 0 ? "columns" : a->layout ? "layout" : NULL;
+    if (bench_factor_of(o->operation.op) != BY_COLUMNS)
         return other ? cli_usage_error("--%s is of products with several columns, --op is %s: expected spmm or spmm_t",
-                                       other, o->op)
+                                       other, o->operation.op)
                      : CLI_GO_ON;
-    if (o->column_counts == 0) a->columns[o->column_counts++] = 8;
-    o->columns = a->columns;
-    o->row_major = cli_is_row_major(a->layout);
+    if (o->operation.column_counts == 0) a->columns[o->operation.column_counts++] = 8;
+    o->operation.columns = a->columns;
+    o->operation.row_major = cli_is_row_major(a->layout);
     return CLI_GO_ON;
 }
 
 /* --transpose, as other commands have it, is one more name of the operations with _t. */
 static int take_transpose(arguments *a)
 {
-    if (!a->transpose || strstr(a->o.op, "_t")) return CLI_GO_ON;
-    if (strcmp(a->o.op, "spmv") == 0)
-        a->o.op = "spmv_t";
-    else if (strcmp(a->o.op, "spmm") == 0)
-        a->o.op = "spmm_t";
+    if (!a->transpose || strstr(a->o.operation.op, "_t")) return CLI_GO_ON;
+    if (strcmp(a->o.operation.op, "spmv") == 0)
+        a->o.operation.op = "spmv_t";
+    else if (strcmp(a->o.operation.op, "spmm") == 0)
+        a->o.operation.op = "spmm_t";
     else
-        return cli_usage_error("--transpose is of --op spmv and spmm, --op is %s", a->o.op);
+        return cli_usage_error("--transpose is of --op spmv and spmm, --op is %s", a->o.operation.op);
     return CLI_GO_ON;
 }
 
@@ -319,9 +323,10 @@ static int take_transpose(arguments *a)
 static int check_policy(const arguments *a)
 {
     const bench_options *o = &a->o;
-    int has_auto = o->all_kernels;
-    for (int f = 0; f < o->formats.count; f++) has_auto |= strcmp(o->formats.items[f], "auto") == 0;
-    if (!o->policy || has_auto) return CLI_GO_ON;
+    int has_auto = o->candidates.all_kernels;
+    for (int f = 0; f < o->candidates.formats.count; f++)
+        has_auto |= strcmp(o->candidates.formats.items[f], "auto") == 0;
+    if (!o->candidates.policy || has_auto) return CLI_GO_ON;
     return cli_usage_error("--policy is of format auto, which --formats does not have: expected auto there, too");
 }
 
@@ -331,21 +336,24 @@ int cli_bench_take_defaults(arguments *a)
     const int products = a->suite && strcmp(a->suite, "products") == 0;
     int status = check_regret(a);
     if (status != CLI_GO_ON) return status;
-    if (o->op && products && strcmp(o->op, "spgemm") != 0)
-        return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->op);
-    if (!o->op) o->op = products ? "spgemm" : "spmv";
+    if (o->operation.op && products && strcmp(o->operation.op, "spgemm") != 0)
+        return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->operation.op);
+    if (!o->operation.op) o->operation.op = products ? "spgemm" : "spmv";
     status = take_transpose(a);
     if (status != CLI_GO_ON) return status;
-    if (o->type_count == 0) status = take_types(a, "f64");
+    if (o->operation.type_count == 0) status = take_types(a, "f64");
     if (status == CLI_GO_ON) status = check_types(a);
     if (status == CLI_GO_ON) status = take_columns_and_layout(a);
-    if (status == CLI_GO_ON && bench_iterates(o->op)) status = check_solvers(a);
-    if (status == CLI_GO_ON && o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
-    o->all_kernels = o->regret || (o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0);
-    if (o->all_kernels) cli_release_list(&o->formats);
+    if (status == CLI_GO_ON && bench_iterates(o->operation.op)) status = check_solvers(a);
+    if (status == CLI_GO_ON && o->candidates.orderings.count == 0)
+        status = cli_take_list("ordering", "none", &o->candidates.orderings);
+    o->candidates.all_kernels =
+        o->protocol.regret || (o->candidates.formats.count == 1 && strcmp(o->candidates.formats.items[0], "all") == 0);
+    if (o->candidates.all_kernels) cli_release_list(&o->candidates.formats);
     if (status == CLI_GO_ON && is_spgemm(a)) return check_spgemm_formats(a);
-    if (status != CLI_GO_ON || o->all_kernels) return status;
-    if (o->formats.count == 0 && o->kernels.count == 0) status = cli_take_list("formats", "csr,auto", &o->formats);
+    if (status != CLI_GO_ON || o->candidates.all_kernels) return status;
+    if (o->candidates.formats.count == 0 && o->candidates.kernels.count == 0)
+        status = cli_take_list("formats", "csr,auto", &o->candidates.formats);
     if (status == CLI_GO_ON) status = check_policy(a);
     if (status == CLI_GO_ON) status = cli_bench_check_formats(o);
     return status == CLI_GO_ON ? check_orderings(a) : status;
@@ -353,6 +361,7 @@ int cli_bench_take_defaults(arguments *a)
 
 void cli_bench_release_arguments(arguments *a)
 {
-    text_list *const lists[] = {&a->o.formats, &a->o.kernels, &a->o.orderings, &a->only, &a->thread_list};
+    text_list *const lists[] = {&a->o.candidates.formats, &a->o.candidates.kernels, &a->o.candidates.orderings,
+                                &a->only, &a->thread_list};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) cli_release_list(lists[l]);
 }

@@ -40,8 +40,8 @@ typedef struct run_state {
 static int groups_of(const run_state *run)
 {
     const bench_options *o = &run->a->o;
-    const int counts = o->column_counts > 0 ? o->column_counts : 1;
-    return o->type_count * counts * (o->orderings.count > 0 ? o->orderings.count : 1);
+    const int counts = o->operation.column_counts > 0 ? o->operation.column_counts : 1;
+    return o->operation.type_count * counts * (o->candidates.orderings.count > 0 ? o->candidates.orderings.count : 1);
 }
 
 /* Within a group, planning and checking count as one half and the turns as the other. */
@@ -227,21 +227,21 @@ static int measure(run_state *run)
 {
     arguments *a = run->a;
     bench_options *o = &a->o;
-    o->reading = cli_reading(SPRY_TYPE_DEFAULT);
-    o->sources = run->sources.items;
-    o->source_count = run->sources.count;
-    o->peers = a->want_peers ? run->peers : NULL;
+    o->input.reading = cli_reading(SPRY_TYPE_DEFAULT);
+    o->input.sources = run->sources.items;
+    o->input.source_count = run->sources.count;
+    o->candidates.peers = a->want_peers ? run->peers : NULL;
     o->context = run->context;
-    o->preparer = run->preparer;
-    o->fewer = run->fewer;
-    o->fewer_count = run->fewer_count;
-    o->emit = emit;
-    o->emit_choices = emit_choices;
-    o->progress = cli_progress;
-    o->note = note;
-    o->turns = tell_turns;
-    o->complain = complain;
-    o->user = run;
+    o->input.preparer = run->preparer;
+    o->protocol.fewer = run->fewer;
+    o->protocol.fewer_count = run->fewer_count;
+    o->receiver.emit = emit;
+    o->receiver.emit_choices = emit_choices;
+    o->receiver.progress = cli_progress;
+    o->receiver.note = note;
+    o->receiver.turns = tell_turns;
+    o->receiver.complain = complain;
+    o->receiver.user = run;
     spry_error err = {0};
     int status = open_records(run);
     if (status != CLI_GO_ON) return status;
@@ -262,7 +262,7 @@ static int open_contexts(run_state *run)
 {
     const arguments *a = run->a;
     int status = cli_open_context(&run->context, a->threads);
-    if (status == CLI_GO_ON && a->o.at_once > 1) status = cli_open_context(&run->preparer, 1);
+    if (status == CLI_GO_ON && a->o.input.at_once > 1) status = cli_open_context(&run->preparer, 1);
     for (int i = 0; status == CLI_GO_ON && i < a->thread_list.count; i++) {
         const int64_t threads = strtoll(a->thread_list.items[i], NULL, 10);
         if (threads == a->threads) continue;
@@ -317,7 +317,7 @@ static int bench(run_state *run, int count, char **paths)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.o = {.device = "all", .index = {SPRY_I32, SPRY_I32}}};
+    arguments a = {.o = {.candidates.device = "all", .input.index = {SPRY_I32, SPRY_I32}}};
     run_state state = {.a = &a};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_bench_take_defaults(&a);

@@ -33,8 +33,9 @@ int cli_bench_check_formats(const bench_options *o)
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(&info, f, NULL) == SPRY_OK) known.names[known.count++] = info.name;
     }
-    if (text_list_has(&o->formats, "all")) return cli_usage_error("--formats: 'all' stands alone, not in a list");
-    return check_names("formats", "format", &o->formats, &known);
+    if (text_list_has(&o->candidates.formats, "all"))
+        return cli_usage_error("--formats: 'all' stands alone, not in a list");
+    return check_names("formats", "format", &o->candidates.formats, &known);
 }
 
 static int check_policy(const char *policy, spry_context *context, const spry_matrix *A)
@@ -73,13 +74,13 @@ static spry_status try_square(const char *name, spry_context *context, const spr
 /* Of what follows a kernel's name; one that cannot run here is looked at where it can. */
 static int check_kernel_parameters(const bench_options *o, spry_context *context, const spry_matrix *A)
 {
-    const text_list *kernels = &o->kernels;
+    const text_list *kernels = &o->candidates.kernels;
     for (int i = 0; i < kernels->count; i++) {
         spry_error err = {0};
         const char *name = kernels->items[i];
         if (!strchr(name, ':')) continue;
-        const spry_status status = bench_factor_of(o->op) == BY_A_MATRIX ? try_square(name, context, A, &err)
-                                                                         : try_kernel(name, context, A, &err);
+        const spry_status status = bench_factor_of(o->operation.op) == BY_A_MATRIX ? try_square(name, context, A, &err)
+                                                                                   : try_kernel(name, context, A, &err);
         if (status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT)
             return cli_usage_error("--kernels: %s", err.message);
     }
@@ -93,17 +94,17 @@ int cli_bench_check_parameters(const bench_options *o, spry_context *context)
     spry_matrix *A = NULL;
     if (spry_matrix_borrow_csr_f64(context, &A, 0, 0, offsets, NULL, NULL, &err) != SPRY_OK) return cli_fail(&err);
     int status = CLI_GO_ON;
-    for (int i = 0; i < o->formats.count && status == CLI_GO_ON; i++) {
+    for (int i = 0; i < o->candidates.formats.count && status == CLI_GO_ON; i++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_storage storage = SPRY_INIT(spry_storage);
-        options.format = o->formats.items[i];
+        options.format = o->candidates.formats.items[i];
         if (!strchr(options.format, ':')) continue;
         spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }
     if (status == CLI_GO_ON) status = check_kernel_parameters(o, context, A);
-    if (status == CLI_GO_ON && o->policy) status = check_policy(o->policy, context, A);
+    if (status == CLI_GO_ON && o->candidates.policy) status = check_policy(o->candidates.policy, context, A);
     spry_matrix_destroy(A);
     return status;
 }
@@ -127,7 +128,8 @@ int cli_bench_check_kernels(const bench_options *o, spry_context *context, const
 {
     const int spmv = spry_kernel_count(), ours = spmv + spry_spgemm_kernel_count();
     name_list known = {.count = 0};
-    const bench_factor wanted = bench_factor_of(o->op), of_plans = wanted == BY_A_MATRIX ? BY_A_VECTOR : wanted;
+    const bench_factor wanted = bench_factor_of(o->operation.op),
+                       of_plans = wanted == BY_A_MATRIX ? BY_A_VECTOR : wanted;
     bench_factor factors[MOST_NAMES];
     int elsewhere[MOST_NAMES] = {0}, status, fitting = 0;
     for (int k = 0; k < ours && known.count < MOST_NAMES; k++) {
@@ -135,24 +137,24 @@ int cli_bench_check_kernels(const bench_options *o, spry_context *context, const
         const spry_status found = k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
                                            : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL);
         factors[known.count] = k < spmv ? of_plans : BY_A_MATRIX; /* plans take columns as they take a vector */
-        elsewhere[known.count] = found == SPRY_OK && strcmp(o->device, "all") != 0 &&
-                                 strcmp(o->device, info.device_kind) != 0;
+        elsewhere[known.count] = found == SPRY_OK && strcmp(o->candidates.device, "all") != 0 &&
+                                 strcmp(o->candidates.device, info.device_kind) != 0;
         if (found == SPRY_OK) known.names[known.count++] = info.name;
     }
     const char *name;
     for (int p = 0; known.count < MOST_NAMES && (name = bench_peer_name(peers, p, &factors[known.count])) != NULL;
          p++) {
-        if (!want_peers && text_list_has(&o->kernels, name))
+        if (!want_peers && text_list_has(&o->candidates.kernels, name))
             return cli_usage_error("--kernels: '%s' is a peer's kernel; add --peers", name);
         if (want_peers) known.names[known.count++] = name;
     }
-    status = check_names("kernels", "kernel", &o->kernels, &known);
+    status = check_names("kernels", "kernel", &o->candidates.kernels, &known);
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (text_list_names(&o->kernels, known.names[k])) {
-            status = check_operation(known.names[k], factors[k], o->op);
+        if (text_list_names(&o->candidates.kernels, known.names[k])) {
+            status = check_operation(known.names[k], factors[k], o->operation.op);
             fitting += !elsewhere[k];
         }
-    if (status == CLI_GO_ON && fitting == 0 && o->kernels.count > 0 && o->formats.count == 0)
-        return cli_usage_error("--device is '%s', on which none of --kernels runs", o->device);
+    if (status == CLI_GO_ON && fitting == 0 && o->candidates.kernels.count > 0 && o->candidates.formats.count == 0)
+        return cli_usage_error("--device is '%s', on which none of --kernels runs", o->candidates.device);
     return status;
 }

@@ -241,25 +241,25 @@ static int time_matrix(collected *c, const char *path, const variant *v)
     const arguments *a = c->a;
     char *formats[64], *kernels[8], none[] = "none", *orderings[] = {none};
     bench_source source = {.reason = ""};
-    bench_options o = {.sources = &source,
-                       .source_count = 1,
-                       .op = "spmv",
-                       .formats = {formats, 0},
-                       .kernels = {kernels, 0},
-                       .orderings = {orderings, 1},
-                       .device = a->device,
-                       .types = &bench_all_types[v->vectors == SPRY_F32],
-                       .type_count = 1,
-                       .pattern = v->values == SPRY_PATTERN,
-                       .runs = a->runs,
-                       .skip_bandwidth = 1,
+    bench_options o = {.input.sources = &source,
+                       .input.source_count = 1,
+                       .operation.op = "spmv",
+                       .candidates.formats = {formats, 0},
+                       .candidates.kernels = {kernels, 0},
+                       .candidates.orderings = {orderings, 1},
+                       .candidates.device = a->device,
+                       .operation.types = &bench_all_types[v->vectors == SPRY_F32],
+                       .operation.type_count = 1,
+                       .operation.pattern = v->values == SPRY_PATTERN,
+                       .protocol.runs = a->runs,
+                       .protocol.skip_bandwidth = 1,
                        .context = c->context,
-                       .emit = keep,
-                       .progress = cli_progress,
-                       .complain = complain,
-                       .user = c};
+                       .receiver.emit = keep,
+                       .receiver.progress = cli_progress,
+                       .receiver.complain = complain,
+                       .receiver.user = c};
     spry_error err = {0};
-    list_cases(a, &o.formats, &o.kernels);
+    list_cases(a, &o.candidates.formats, &o.candidates.kernels);
     RECORD_TEXT(source.path, path);
     matrix_name(source.name, sizeof source.name, source.path);
     int status = look(c, path, v);

@@ -58,10 +58,10 @@ typedef struct record_time {
 
 /*
  * Rates of a run. With op spmv and spmv_t, gflops count two operations per entry, gbps the bytes of plain CSR, x and y
- * once, and bytes the plan's storage. With op spmm and spmm_t, operations and bytes of x and y are those of all columns.
- * With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and bytes those of
- * C. With op cg and pagerank, gflops count the product's operations, gbps its bytes and the least that the method's
- * vectors take.
+ * once, and bytes the plan's storage. With op spmm and spmm_t, operations and bytes of x and y are those of all
+ * columns. With op spgemm, gflops count two operations per product of entries, gbps the bytes of A and C once, and
+ * bytes those of C. With op cg and pagerank, gflops count the product's operations, gbps its bytes and the least that
+ * the method's vectors take.
  */
 typedef struct record_rates {
     double gflops, gbps, copy_gbps, roof;

@@ -324,23 +324,23 @@ static void numberings(void **state)
         seen s = {0};
         spry_error err = {0};
         char *orderings[3] = {cases[c].orderings[0], cases[c].orderings[1], cases[c].orderings[2]};
-        bench_options options = {.sources = &source,
-                                 .source_count = 1,
-                                 .formats = {all, cases[c].formats},
-                                 .orderings = {orderings, cases[c].numberings},
-                                 .device = "cpu",
-                                 .types = bench_all_types, /* f64 and f32 */
-                                 .type_count = 2,
-                                 .index = {SPRY_I32, SPRY_I32},
-                                 .op = "spmv",
-                                 .runs = 2,
-                                 .skip_bandwidth = 1,
+        bench_options options = {.input.sources = &source,
+                                 .input.source_count = 1,
+                                 .candidates.formats = {all, cases[c].formats},
+                                 .candidates.orderings = {orderings, cases[c].numberings},
+                                 .candidates.device = "cpu",
+                                 .operation.types = bench_all_types, /* f64 and f32 */
+                                 .operation.type_count = 2,
+                                 .input.index = {SPRY_I32, SPRY_I32},
+                                 .operation.op = "spmv",
+                                 .protocol.runs = 2,
+                                 .protocol.skip_bandwidth = 1,
                                  .context = context,
-                                 .emit = see,
-                                 .progress = ignore_text,
-                                 .note = ignore_text,
-                                 .complain = never,
-                                 .user = &s};
+                                 .receiver.emit = see,
+                                 .receiver.progress = ignore_text,
+                                 .receiver.note = ignore_text,
+                                 .receiver.complain = never,
+                                 .receiver.user = &s};
         if (bench_run(&options, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_string_equal(s.text, cases[c].seen);
     }
