@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
+#define XXH_INLINE_ALL /* nothing to link (io/container.c) */
 #include <xxhash.h>
 
 /* ---- lists of choices ----------------------------------------------------------------------------------- */

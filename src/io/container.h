@@ -68,43 +68,31 @@ _Static_assert(sizeof(spryi_container_section) == 64, "a file's table has no hol
 _Static_assert(sizeof(spryi_container_head) == 192 + SPRYI_MOST_SECTIONS * 64, "a file's head has no holes");
 _Static_assert(sizeof(spryi_container_head) <= SPRYI_CONTAINER_HEAD, "head and table fit the first page");
 
-/* 1: a container can hold a matrix in this format. */
+/* Returns 1 if a container can hold a matrix in this format. */
 int spryi_container_stores(const struct spryi_format *format);
 
 extern const unsigned char spryi_container_magic[8];
 
-/* One section in memory. */
+/* A section in memory. */
 typedef struct spryi_container_part {
     const char *name;
     const void *data;
     int64_t count, item_bytes;
 } spryi_container_part;
 
-/* container_check.c: the head's checksum field, as head and table and the zeros behind them give it. */
+/* Returns the checksum of the first page: the head with 0 as its checksum, the table and zeros. */
 uint64_t spryi_container_checksum(const spryi_container_head *head);
 
-/* SPRY_UNSUPPORTED on a big-endian machine, whose arrays are the wrong way round. */
-spry_status spryi_container_check_machine(const char *name, spry_error *err);
-
-/* The sections of a matrix's own arrays, at most three. */
-int spryi_container_parts(const spry_arrays *a, spryi_container_part parts[3]);
-
-/* The hash of each part, on as many threads as there are. */
+/* Computes the hash of each part with all threads. */
 spry_status spryi_container_hash(spry_context *context, const spryi_container_part *parts, int count, uint64_t *hashes,
                                  spry_error *err);
 
-/*
- * SPRY_BAD_FILE where a section is not what the head's table says of it. Of a matrix (a not NULL) also where offsets
- * fall, indices are out of range, or entries are not sorted and unique as a claims: products trust all that. Every
- * byte is read once.
- */
-spry_status spryi_container_verify(spry_context *context, const char *name, const spryi_container_head *head,
-                                   const spryi_container_part *parts, int count, const spry_arrays *a, spry_error *err);
-
-/* container_read.c: 1 where the text is a container, by its first byte; then A of it. text may be kept no longer. */
+/* Returns 1 if the text is a container, by its first byte. */
 int spryi_container_is(const spryi_text *text);
+
+/* Reads a container. The matrix takes over its bytes, so that the text must be closed next. */
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
-/* container_write.c: A into a container. */
+/* Writes A as a container. */
 spry_status spryi_container_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                   spry_error *err);

@@ -1,9 +1,10 @@
 /*
- * Numbers in lines of text, as fast as they can be read: the first and second tier of io/mtx_entries.c, which says what
+ * Numbers in lines of text, read as fast as possible: the first and second tier of mtx_read.c, which says what
  * these are, for readers of other text too. Header-only, so that they become part of a reader's loop.
  */
 #pragma once
 
+#include "base/element.h"
 #include "io/decimal.h"
 #include "io/text.h"
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "catalogue/catalogue.h"
 #include "io/decimal.h"
-#include "io/source.h"
+#include "io/readers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,18 +1,627 @@
 /*
- * A Matrix Market file: its entries, in any order, to CSR (matrix/assemble.h). Grouping is stable, so rows come out
- * sorted from files that are sorted by column or by row, lower or upper triangle alike: the order of SuiteSparse files
- * costs no comparison.
+ * Reading Matrix Market: banner and sizes, then all entries by several threads, then CSR (matrix/assemble.h). Grouping
+ * is stable, so rows come out sorted if the file is sorted by column or by row, lower or upper triangle alike. Files in
+ * the order of SuiteSparse need no comparison.
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/mtx.h"
-#include "io/source.h"
+#include "io/decimal.h"
+#include "io/fast_numbers.h"
+#include "io/readers.h"
 #include "matrix/assemble.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- banner and sizes --------------------------------------------------------------------------- */
+
+/* Reports what is wrong with `head` in the line that was read last. */
+#define BAD_HEAD(...) spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, __VA_ARGS__)
+
+/* A small input's end is looked for: it is then read by few threads. */
+enum { LOOK_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
+
+#define FIELDS "'real', 'double', 'integer', 'unsigned-integer' or 'pattern'"
+#define BANNER "'%%%%MatrixMarket matrix coordinate real general'"
+
+/* names are in lower case and end with NULL. Returns which it is, -1 for none. */
+static int which(spryi_word w, const char *const *names)
+{
+    for (int k = 0; names[k]; k++) {
+        size_t length = strlen(names[k]), c = 0;
+        if ((size_t)(w.end - w.p) != length) continue;
+        while (c < length && ((w.p[c] >= 'A' && w.p[c] <= 'Z') ? w.p[c] + 32 : w.p[c]) == names[k][c]) c++;
+        if (c == length) return k;
+    }
+    return -1;
+}
+
+/* A word of the banner, or what is wrong with it. */
+static spry_status read_choice(const spryi_mtx *head, const char **p, const char *end, const char *const *names,
+                               const char *expected, int *choice, spry_error *err)
+{
+    spryi_word w = spryi_next_word(p, end);
+    *choice = which(w, names);
+    if (*choice >= 0) return SPRY_OK;
+    return BAD_HEAD("expected %s in the banner, found %s", expected, spryi_show_word(w.p, w.end).text);
+}
+
+static spry_status check_banner(const spryi_mtx *head, int object, int field, int symmetry, spry_error *err)
+{
+    if (object != 0)
+        return spryi_fail_file(err, SPRY_UNSUPPORTED, head->name, head->lines,
+                               "the file holds a vector; this library reads 'matrix' files only");
+    if (field == 4)
+        return spryi_fail_file(err, SPRY_UNSUPPORTED, head->name, head->lines,
+                               "complex matrices are not supported yet, expected " FIELDS);
+    if (field == 3 && head->array)
+        return BAD_HEAD("an array file has values, but its banner says 'pattern'; expected 'real' or 'integer'");
+    if (field == 3 && symmetry == 2)
+        return BAD_HEAD("a pattern has no signs, so it cannot be skew-symmetric; expected 'general' or "
+                        "'symmetric'");
+    return SPRY_OK;
+}
+
+static const char *const banners[] = {"%%matrixmarket", NULL};
+
+/* Behind a byte order mark, if there is one. */
+static spryi_word first_word(const char **p, const char *end)
+{
+    if (end - *p >= 3 && memcmp(*p, "\xef\xbb\xbf", 3) == 0) *p += 3;
+    return spryi_next_word(p, end);
+}
+
+bool spryi_mtx_is_banner(const char *p, const char *end)
+{
+    end = spryi_line_end(p, end);
+    return which(first_word(&p, end), banners) >= 0;
+}
+
+/* block_end: of what follows the line, which tells other kinds of files. */
+static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
+{
+    const char *start = p;
+    static const char *const objects[] = {"matrix", "vector", NULL};
+    static const char *const layouts[] = {"coordinate", "array", NULL};
+    static const char *const fields[] = {"real", "double", "integer", "pattern", "complex", "unsigned-integer", NULL};
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian", NULL};
+    static const spryi_field meaning[] = {SPRYI_REAL,          SPRYI_REAL, SPRYI_INTEGER,
+                                          SPRYI_FIELD_PATTERN, SPRYI_REAL, SPRYI_INTEGER};
+    static const spry_symmetry kinds[] = {SPRY_GENERAL, SPRY_SYMMETRIC, SPRY_SKEW_SYMMETRIC, SPRY_SYMMETRIC};
+    int object, field, symmetry;
+
+    spryi_word w = first_word(&p, end);
+    if (which(w, banners) < 0) {
+        SPRYI_OK_OR_RETURN(spryi_refuse_foreign(head->name, start, block_end, err));
+        return BAD_HEAD("expected a banner such as " BANNER ", found %s%s", spryi_show_word(w.p, w.end).text,
+                        spryi_edges_advice(start, block_end));
+    }
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, objects, "'matrix'", &object, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, fields, FIELDS, &field, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, symmetries, "'general', 'symmetric', 'skew-symmetric' or 'hermitian'",
+                                   &symmetry, err));
+    w = spryi_next_word(&p, end);
+    if (w.p < w.end) return BAD_HEAD("expected the end of the banner, found %s", spryi_show_word(w.p, w.end).text);
+    SPRYI_OK_OR_RETURN(check_banner(head, object, field, symmetry, err));
+    head->field_name = fields[field];
+    head->symmetry_name = symmetries[symmetry];
+    head->field = meaning[field];
+    head->symmetry = kinds[symmetry];
+    return SPRY_OK;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------- */
+
+static spry_status read_size(const spryi_mtx *head, const char **p, const char *end, const char *what, int64_t *size,
+                             spry_error *err)
+{
+    spryi_word w = spryi_next_word(p, end);
+    const char *digit = w.p + (w.p < w.end && *w.p == '+');
+    int64_t value;
+    int past;
+    const char *stop = spryi_read_digits(digit, w.end, &value, &past);
+    if (stop == digit || stop < w.end)
+        return BAD_HEAD("expected the number of %s in the size line, found %s", what, spryi_show_word(w.p, w.end).text);
+    if (past || value > INT64_MAX / 64)
+        return BAD_HEAD("%s %s are more than indices can hold, which is %lld", spryi_show_word(w.p, w.end).text, what,
+                        (long long)(INT64_MAX / 64));
+    *size = value;
+    return SPRY_OK;
+}
+
+/* Values of an array: all, or those of the lower triangle that its symmetry leaves free. */
+static spry_status count_array(spryi_mtx *head, spry_error *err)
+{
+    int64_t m = head->m, n = head->n;
+    int past;
+    if (head->symmetry == SPRY_GENERAL) {
+        past = __builtin_mul_overflow(m, n, &head->entries);
+    } else {
+        int64_t other = head->symmetry == SPRY_SYMMETRIC ? n + 1 : n - 1;
+        past = __builtin_mul_overflow(n % 2 == 0 ? n / 2 : n, n % 2 == 0 ? other : other / 2, &head->entries);
+    }
+    if (!past && head->entries <= INT64_MAX / 64) return SPRY_OK;
+    return BAD_HEAD("an array of %lld x %lld values is more than this file can contain", (long long)m, (long long)n);
+}
+
+static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(read_size(head, &p, end, "rows", &head->m, err));
+    SPRYI_OK_OR_RETURN(read_size(head, &p, end, "columns", &head->n, err));
+    if (!head->array) SPRYI_OK_OR_RETURN(read_size(head, &p, end, "entries", &head->entries, err));
+    spryi_word w = spryi_next_word(&p, end);
+    if (w.p < w.end)
+        return BAD_HEAD("expected the end of the size line, which is '%s', found %s",
+                        head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES", spryi_show_word(w.p, w.end).text);
+    if (head->symmetry != SPRY_GENERAL && head->m != head->n)
+        return BAD_HEAD("the banner says %s, but the matrix is not square: %lld rows, %lld columns",
+                        head->symmetry == SPRY_SYMMETRIC ? "symmetric" : "skew-symmetric", (long long)head->m,
+                        (long long)head->n);
+    if (head->array) SPRYI_OK_OR_RETURN(count_array(head, err));
+    if (head->entries > 0 && (head->m == 0 || head->n == 0))
+        return BAD_HEAD("%lld entries in a matrix of %lld rows and %lld columns, expected 0", (long long)head->entries,
+                        (long long)head->m, (long long)head->n);
+    return SPRY_OK;
+}
+
+/* An entry is at least two one-digit indices and perhaps a value, each with a character behind it. */
+static spry_status check_room(spryi_text *text, const spryi_mtx *head, spry_error *err)
+{
+    int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2);
+    int64_t needed = head->entries * least; /* entries are at most INT64_MAX / 64 */
+    SPRYI_OK_OR_RETURN(spryi_text_look_ahead(text, needed > LOOK_AT_LEAST ? needed : LOOK_AT_LEAST, err));
+    int64_t most = (spryi_text_most_left(text) + 1) / least; /* the last line may lack its newline */
+    if (head->entries <= most) return SPRY_OK;
+    return BAD_HEAD("the size line announces %lld entries, but the rest of the file has room for %lld at most",
+                    (long long)head->entries, (long long)most);
+}
+
+/* The size line, behind comments and blank lines. */
+static spry_status find_size_line(spryi_cursor *c, spryi_mtx *head, const char **start, const char **end,
+                                  spry_error *err)
+{
+    for (;;) {
+        SPRYI_OK_OR_RETURN(spryi_cursor_next(c, start, end, err));
+        if (!*end)
+            return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
+                                   "the file ends before its size line, expected '%s'",
+                                   head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
+        head->lines = c->line;
+        const char *p = *start;
+        spryi_word w = spryi_next_word(&p, *end);
+        int comment = w.p < w.end && *w.p == '%';
+        if (!comment && *end - *start > SPRYI_LINE_BYTES)
+            return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
+                                   "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
+        if (!comment && w.p < w.end) return SPRY_OK;
+        head->aside += *end - *start + 1;
+        SPRYI_OK_OR_RETURN(spryi_check_aside(c->text, head->aside, c->line, err));
+    }
+}
+
+spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err)
+{
+    const char *start, *end;
+    spryi_cursor c = {text, block, NULL, 0};
+    block->text = block->end = NULL;
+    *head = (spryi_mtx){.name = text->name};
+
+    SPRYI_OK_OR_RETURN(spryi_cursor_next(&c, &start, &end, err));
+    if (!end) return spryi_fail_file(err, SPRY_BAD_FILE, text->name, 0, "the file is empty, expected " BANNER);
+    head->lines = 1;
+    SPRYI_OK_OR_RETURN(read_banner(head, start, end, block->end, err));
+    SPRYI_OK_OR_RETURN(find_size_line(&c, head, &start, &end, err));
+    SPRYI_OK_OR_RETURN(read_sizes(head, start, end, err));
+    spryi_text_unread(text, block, c.p);
+    return check_room(text, head, err);
+}
+
+/* ---- one line with care -------------------------------------------------------------------------- */
+
+/* A whole word as an index from 1 to limit. Returns behind it, NULL when it is none. */
+static const char *read_index(const char *p, const char *end, int64_t limit, const char *what, int64_t *index,
+                              spryi_fault *fault)
+{
+    const spryi_word w = spryi_next_word(&p, end);
+    const int shown = w.end - w.p > 40 ? 40 : (int)(w.end - w.p);
+    const char sign = w.p == w.end ? '0' : w.p[0], *digits = w.p + (sign == '-' || sign == '+');
+    int64_t value;
+    int past;
+    const char *stop = spryi_read_digits(digits, w.end, &value, &past);
+    if (stop == digits || stop < w.end) {
+        (void)spryi_bad_line(fault, "expected a %s index, found %s", what, spryi_show_word(w.p, w.end).text);
+        return NULL;
+    }
+    if (sign == '-' || (value == 0 && !past)) {
+        (void)spryi_bad_line(fault, "%s index %.*s is below 1, the first %s", what, shown, w.p, what);
+        return NULL;
+    }
+    if (past || value > limit) {
+        (void)spryi_bad_line(fault, "%s index %.*s is past the last %s %lld", what, shown, w.p, what, (long long)limit);
+        return NULL;
+    }
+    *index = value - 1;
+    return stop;
+}
+
+static const char *read_value(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
+                              spryi_fault *fault)
+{
+    const spryi_word w = spryi_next_word(&p, end);
+    spryi_decimal d;
+    int integer = head->field == SPRYI_INTEGER;
+    if (w.p == w.end || spryi_decimal_scan(w.p, w.end, &d) != w.end) {
+        (void)spryi_bad_line(fault, "expected %s, found %s", integer ? "an integer" : "a number",
+                             spryi_show_word(w.p, w.end).text);
+        return NULL;
+    }
+    if (integer && !d.integer) {
+        (void)spryi_bad_line(fault, "expected an integer, as the banner says, found %s",
+                             spryi_show_word(w.p, w.end).text);
+        return NULL;
+    }
+    entry->f64 = spryi_decimal_f64(&d);
+    entry->f32 = spryi_decimal_f32(&d);
+    return p;
+}
+
+static spryi_line read_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
+                            spryi_fault *fault)
+{
+    const char *start = p;
+    while (start < end && spryi_is_blank(*start)) start++;
+    if (start < end && *start == '%') return SPRYI_LINE_EMPTY;
+    if (end - p > SPRYI_LINE_BYTES)
+        return spryi_bad_line(fault, "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
+    if (start == end) return SPRYI_LINE_EMPTY;
+    p = start;
+    *entry = (spryi_entry){0};
+    if (!head->array) {
+        p = read_index(p, end, head->m, "row", &entry->i, fault);
+        if (!p) return SPRYI_LINE_BAD;
+        p = read_index(p, end, head->n, "column", &entry->j, fault);
+        if (!p) return SPRYI_LINE_BAD;
+    }
+    if (head->field != SPRYI_FIELD_PATTERN) {
+        p = read_value(head, p, end, entry, fault);
+        if (!p) return SPRYI_LINE_BAD;
+    }
+    if (spryi_next_word(&(const char *){p}, end).p < end)
+        return spryi_bad_line(fault, "expected the end of the line after the %s, found %s",
+                              head->field == SPRYI_FIELD_PATTERN ? "column index" : "value",
+                              spryi_show_word(p, end).text);
+    if (!head->array && head->symmetry == SPRY_SKEW_SYMMETRIC && entry->i == entry->j && !(entry->f64 == 0))
+        return spryi_bad_line(fault, "diagonal entry (%lld, %lld) is %g, but a skew-symmetric matrix has zeros there",
+                              (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
+    return SPRYI_LINE_ENTRY;
+}
+
+/* ---- all entries, by several threads ------------------------------------------------------------ */
+
+/*
+ * Each thread takes the next block of lines, parses it into arrays that stay in its cache, waits until the block before
+ * has reported where its entries end, and copies its own behind them. No pass counts lines first. The first block in
+ * file order that has a fault reports it.
+ *
+ * Three tiers. What most files consist of, "i j -d.ddde-dd" with one blank between and at
+ * most 63 characters, is taken apart by a mask of the characters that are no digits: from one word to the
+ * next it is a few operations on bits, no loop and no branch that depends on the data, so that the processor
+ * works on several lines at a time. Numbers with more blanks or digits are read word by word, eight characters at
+ * once. All else, and whatever is wrong, goes to read_line.
+ */
+typedef struct parsed_block {
+    void *rows, *cols, *values;
+    int64_t count, lines;
+    int64_t aside; /* bytes of comments and blank lines */
+    spryi_entry_order order;
+    int64_t at;      /* where its entries go */
+    const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
+} parsed_block;
+
+/* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
+SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                     const parsed_block *to, int64_t k)
+{
+    uint64_t mask = mask_of_words(p);
+    unsigned end = 0;
+    if (!array) {
+        if (!mask) return NULL;
+        unsigned i_end = FIRST(mask);
+        mask = DROP_FIRST(mask);
+        if (!mask) return NULL;
+        unsigned j_end = FIRST(mask), j_count = j_end - i_end - 1;
+        if (i_end - 1 > 7 || j_count - 1 > 7 || p[i_end] != ' ') return NULL;
+        uint64_t i = one_to_eight_digits(p, i_end), j = one_to_eight_digits(p + i_end + 1, j_count);
+        if (i - 1 >= (uint64_t)head->m || j - 1 >= (uint64_t)head->n) return NULL;
+        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* its value must be zero */
+        store_index(to->rows, wide, k, i - 1);
+        store_index(to->cols, wide, k, j - 1);
+        end = j_end;
+    }
+    if (type != SPRY_PATTERN) {
+        if (!array && p[end] != ' ') return NULL;
+        end = masked_value(p, array, mask, head->field == SPRYI_INTEGER, type, to->values, k);
+        if (end == 0) return NULL;
+    }
+    if (LIKELY(p[end] == '\n')) return p + end + 1;
+    return p[end] == '\r' && p[end + 1] == '\n' ? p + end + 2 : NULL;
+}
+
+/* The line at p as entry k; returns behind its newline, NULL when it is not in ordinary form (or is wrong). */
+SPRYI_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
+                                   const parsed_block *to, int64_t k)
+{
+    while (*p == ' ' || *p == '\t') p++;
+    if (!array) {
+        uint64_t i, j;
+        p = fast_index(p, &i);
+        if (!p || i - 1 >= (uint64_t)head->m) return NULL;
+        p = fast_blanks(p);
+        if (!p) return NULL;
+        p = fast_index(p, &j);
+        if (!p || j - 1 >= (uint64_t)head->n) return NULL;
+        if (__builtin_expect(i == j && head->symmetry == SPRY_SKEW_SYMMETRIC, 0)) return NULL; /* must be zero */
+        store_index(to->rows, wide, k, i - 1);
+        store_index(to->cols, wide, k, j - 1);
+        if (type != SPRY_PATTERN) {
+            p = fast_blanks(p);
+            if (!p) return NULL;
+        }
+    }
+    if (type != SPRY_PATTERN) {
+        p = fast_value(p, head->field == SPRYI_INTEGER, type, to->values, k);
+        if (!p) return NULL;
+    }
+    if (__builtin_expect(*p != '\n', 0)) {
+        while (spryi_is_blank(*p)) p++;
+        if (*p != '\n') return NULL;
+    }
+    return p + 1;
+}
+
+static void store_entry(const spryi_entry *entry, int wide, int array, spry_type type, const parsed_block *to,
+                        int64_t k)
+{
+    if (!array) {
+        store_index(to->rows, wide, k, (uint64_t)entry->i);
+        store_index(to->cols, wide, k, (uint64_t)entry->j);
+    }
+    if (type == SPRY_F64) ((double *)to->values)[k] = entry->f64;
+    if (type == SPRY_F32) ((float *)to->values)[k] = entry->f32;
+}
+
+/* ---- a block ----------------------------------------------------------------------------------- */
+
+SPRYI_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int wide, int array, spry_type type,
+                           parsed_block *to)
+{
+    const char *p = block->text;
+    const char *masked_end = last_line_start(block, MASKED_BYTES + 16), *fast_end = last_line_start(block, 8);
+    int64_t k = 0, others = 0, aside = 0;
+    to->bad = NULL;
+    while (p < block->end) {
+        if (LIKELY(p < masked_end)) {
+            const char *next = masked_line(head, p, wide, array, type, to, k);
+            if (LIKELY(next != NULL)) {
+                p = next;
+                k++;
+                continue;
+            }
+        }
+        if (p < fast_end) {
+            const char *next = fast_line(head, p, wide, array, type, to, k);
+            if (LIKELY(next != NULL && next - p <= SPRYI_LINE_BYTES)) {
+                p = next;
+                k++;
+                continue;
+            }
+        }
+        spryi_entry entry;
+        const char *end = spryi_line_end(p, block->end);
+        spryi_line kind = read_line(head, p, end, &entry, NULL);
+        if (kind == SPRYI_LINE_BAD) {
+            to->bad = p;
+            break;
+        }
+        if (kind == SPRYI_LINE_ENTRY) {
+            store_entry(&entry, wide, array, type, to, k);
+            k++;
+        } else {
+            others++;
+            aside += end - p + 1;
+        }
+        p = end < block->end ? end + 1 : end;
+    }
+    to->count = k;
+    to->lines = k + others;
+    to->aside = aside;
+}
+
+typedef struct job {
+    spryi_text *text;
+    const spryi_mtx *head;
+    spryi_mtx_entries *entries;
+    spry_type parsed_type; /* f64 where values are only checked */
+    /* belong to the thread that has the next block */
+    int64_t count, lines, aside;
+    int64_t last_i, last_j;
+} job;
+
+/*
+ * type is that of to->values; SPRY_PATTERN where lines have no value. The arrays have room for as many entries as
+ * the block can hold.
+ */
+static spry_status parse(const void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
+{
+    const job *work = job_of_text;
+    const spryi_mtx *head = work->head;
+    const spry_type type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : work->parsed_type;
+    const int wide = work->entries->index_type == SPRY_I64;
+    parsed_block *to = parsed;
+    (void)err;
+#define PARSE(tag, s, v, c, argument)                                                                                  \
+    if ((int)type == (int)spryi_type_##s)                                                                              \
+        head->array ? parse_as(head, block, 0, 1, (spry_type)spryi_type_##s, to)                                       \
+        : wide      ? parse_as(head, block, 1, 0, (spry_type)spryi_type_##s, to)                                       \
+                    : parse_as(head, block, 0, 0, (spry_type)spryi_type_##s, to);
+    SPRYI_PLAIN_ROWS(PARSE, 0)
+#undef PARSE
+    if (type == SPRY_PATTERN)
+        wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
+    if (head->array) return SPRY_OK;
+    to->order = wide ? spryi_order_of(to->rows, to->cols, SPRY_I64, to->count)
+                     : spryi_order_of(to->rows, to->cols, SPRY_I32, to->count);
+    return SPRY_OK;
+}
+
+/* ---- appending in order ------------------------------------------------------------------------ */
+
+static spry_status explain(const spryi_mtx *head, const char *p, const char *block_end, int64_t line, int surplus,
+                           spry_error *err)
+{
+    const char *end = spryi_line_end(p, block_end);
+    spryi_fault fault = {""};
+    spryi_entry entry;
+    if (surplus)
+        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, line,
+                               "expected the end of the file after %lld entries, found %s", (long long)head->entries,
+                               spryi_show_word(p, end).text);
+    (void)read_line(head, p, end, &entry, &fault);
+    return spryi_fail_file(err, SPRY_BAD_FILE, head->name, line, "%s", fault.text);
+}
+
+/* The block has more than `left` entries: where the first too many is. */
+static spry_status explain_surplus(const job *work, const spryi_block *block, int64_t left, spry_error *err)
+{
+    int64_t line = work->lines + 1;
+    for (const char *p = block->text; p < block->end; line++) {
+        const char *end = spryi_line_end(p, block->end);
+        spryi_entry entry;
+        spryi_line kind = read_line(work->head, p, end, &entry, NULL);
+        if (kind != SPRYI_LINE_EMPTY && left-- == 0) return explain(work->head, p, block->end, line, 1, err);
+        p = end < block->end ? end + 1 : end;
+    }
+    return spryi_fail(err, SPRY_INTERNAL, NULL, "surplus entry not found again");
+}
+
+static spry_status claim_range(void *job_of_text, const spryi_block *block, void *parsed, spry_error *err)
+{
+    job *work = job_of_text;
+    parsed_block *from = parsed;
+    int64_t left = work->head->entries - work->count;
+    if (from->count > left) return explain_surplus(work, block, left, err);
+    if (from->bad)
+        return explain(work->head, from->bad, block->end, work->lines + from->lines + 1, from->count == left, err);
+    from->at = work->count;
+    if (from->count > 0 && !work->head->array) {
+        const spry_index_type type = work->entries->index_type;
+        const int64_t i = spryi_index_at(from->rows, type, 0), j = spryi_index_at(from->cols, type, 0);
+        spryi_order_join(&work->entries->order, &from->order, work->last_i, work->last_j, i, j);
+        work->last_i = spryi_index_at(from->rows, type, from->count - 1);
+        work->last_j = spryi_index_at(from->cols, type, from->count - 1);
+    }
+    work->count += from->count;
+    work->lines += from->lines;
+    work->aside += from->aside;
+    return spryi_check_aside(work->text, work->aside, work->lines, err);
+}
+
+static void append(const void *job_of_text, const void *parsed)
+{
+    const spryi_mtx_entries *entries = ((const job *)job_of_text)->entries;
+    const parsed_block *from = parsed;
+    size_t index_bytes = spry_index_type_bytes(entries->index_type), value_bytes = spry_type_bytes(entries->value_type);
+    const size_t count = (size_t)from->count;
+    if (count == 0) return;
+    if (entries->rows) {
+        memcpy((char *)entries->rows + (size_t)from->at * index_bytes, from->rows, count * index_bytes);
+        memcpy((char *)entries->cols + (size_t)from->at * index_bytes, from->cols, count * index_bytes);
+    }
+    if (entries->values)
+        memcpy((char *)entries->values + (size_t)from->at * value_bytes, from->values, count * value_bytes);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static void release_parsed(spry_context *context, void *parsed)
+{
+    parsed_block *p = parsed;
+    spryi_release(context, p->rows);
+    spryi_release(context, p->cols);
+    spryi_release(context, p->values);
+}
+
+static spry_status create_parsed(const void *job_of_text, void *parsed, spry_error *err)
+{
+    const job *work = job_of_text;
+    parsed_block *p = parsed;
+    spry_context *context = work->text->context;
+    size_t index_bytes = spry_index_type_bytes(work->entries->index_type);
+    const spryi_mtx *head = work->head;
+    int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2); /* bytes of a line */
+    int64_t most = (1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES) / least + 1;
+    if (!head->array) {
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &p->rows, most, index_bytes, "parsed rows", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &p->cols, most, index_bytes, "parsed columns", err));
+    }
+    if (head->field == SPRYI_FIELD_PATTERN) return SPRY_OK;
+    return spryi_allocate(context, &p->values, most, spry_type_bytes(work->parsed_type), "parsed values", err);
+}
+
+static spry_status allocate_entries(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
+{
+    size_t index_bytes = spry_index_type_bytes(e->index_type);
+    if (!head->array) {
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, e->count, index_bytes, "row indices of the file", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, e->count, index_bytes, "column indices of the file", err));
+    }
+    if (e->value_type != SPRY_PATTERN)
+        SPRYI_OK_OR_RETURN(
+            spryi_allocate(context, &e->values, e->count, spry_type_bytes(e->value_type), "values of the file", err));
+    return SPRY_OK;
+}
+
+void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)
+{
+    spryi_release(context, entries->rows);
+    spryi_release(context, entries->cols);
+    spryi_release(context, entries->values);
+    entries->rows = entries->cols = entries->values = NULL;
+}
+
+spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
+                                   spry_type value_type, spryi_mtx_entries *entries, spry_error *err)
+{
+    static const spryi_readers readers = {sizeof(parsed_block), create_parsed, release_parsed, parse,
+                                          claim_range,          append};
+    spry_context *context = text->context;
+    *entries = (spryi_mtx_entries){.index_type = index_type,
+                                   .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
+                                   .count = head->entries,
+                                   .order = SPRYI_ALL_ORDERS};
+    if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* tells where zeros are */
+    job work = {.text = text,
+                .head = head,
+                .entries = entries,
+                .parsed_type = value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64,
+                .lines = head->lines,
+                .aside = head->aside,
+                .last_i = -1,
+                .last_j = -1};
+    spry_status status = allocate_entries(context, head, entries, err);
+    if (status == SPRY_OK) status = spryi_text_share(text, &readers, &work, err);
+    if (status == SPRY_OK && work.count < head->entries)
+        status = spryi_fail_file(err, SPRY_BAD_FILE, head->name, work.lines, "the file ends after %lld of %lld entries",
+                                 (long long)work.count, (long long)head->entries);
+    if (work.lines == head->lines + work.count) entries->first_line = head->lines + 1;
+    if (status != SPRY_OK) spryi_mtx_release(context, entries);
+    return status;
+}
 
 /* ---- to CSR -------------------------------------------------------------------------------------- */
 
@@ -76,9 +685,7 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
     const int distinct = e->order.strict && head->symmetry == SPRY_GENERAL;
     SPRYI_TRY(spryi_group(context, &a, &entries, e->index_type, err));
     if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
-        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
-                                  "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz,
-                                  INT32_MAX));
+        SPRYI_TRY(BAD_HEAD("%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz, INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
     if (!distinct || value_type != a.value_type)
@@ -192,9 +799,7 @@ spry_status spryi_mtx_pick_index_type(const spryi_mtx *head, const spry_read_opt
 {
     int64_t longer = head->m > head->n ? head->m : head->n;
     if (longer > INT32_MAX && (options->index_type == SPRY_I32 || options->offset_type == SPRY_I32))
-        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
-                               "%lld rows or columns do not fit 32-bit indices, which hold %d", (long long)longer,
-                               INT32_MAX);
+        return BAD_HEAD("%lld rows or columns do not fit 32-bit indices, which hold %d", (long long)longer, INT32_MAX);
     spry_index_type offset_type = options->offset_type;
     *type = options->index_type;
     return spryi_pick_index_types(&offset_type, type, head->m, head->n, 0, err);

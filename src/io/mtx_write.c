@@ -12,8 +12,8 @@
 #include "io/container.h"
 #include "io/decimal.h"
 #include "io/gzip.h"
-#include "io/mtx.h"
 #include "io/output.h"
+#include "io/readers.h"
 #include "spry/io.h"
 
 #include <math.h>

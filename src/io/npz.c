@@ -3,18 +3,16 @@
  * format has, indices and indptr, row and col, or offsets. All become entries in the order of the file, then CSR as
  * the entries of text do.
  */
-#include "io/npz.h"
+#include "io/readers.h"
 
 #include "base/element.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/mtx.h"
-#include "io/source.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int spryi_npz_is(const char *head, int64_t bytes)
+bool spryi_npz_is(const char *head, int64_t bytes)
 {
     return bytes >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
 }

@@ -3,10 +3,7 @@
 #include "base/float_env.h"
 #include "base/memory.h"
 #include "io/container.h"
-#include "io/edges.h"
-#include "io/mtx.h"
-#include "io/npz.h"
-#include "io/source.h"
+#include "io/readers.h"
 #include "spry/io.h"
 #include "spry/tools.h"
 

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "core/device.h"
 #include "io/decimal.h"
-#include "io/mtx.h"
 #include "io/output.h"
+#include "io/readers.h"
 #include "spry/io.h"
 
 #include <stdio.h>

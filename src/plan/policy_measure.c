@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL /* nothing to link (io/container_check.c) */
+#define XXH_INLINE_ALL /* nothing to link (io/container.c) */
 #include <xxhash.h>
 
 /* ---- timing a plan --------------------------------------------------------------------------------------- */

@@ -1,11 +1,76 @@
-#include "io/foreign.h"
-
+/* Lines and words of text, shown in messages, and the refusal of files of other kinds. */
 #include "base/error.h"
 #include "io/container.h"
-#include "io/mtx.h"
+#include "io/readers.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+spry_status spryi_cursor_next(spryi_cursor *c, const char **start, const char **end, spry_error *err)
+{
+    *start = *end = NULL;
+    while (c->p == c->block->end) {
+        SPRYI_OK_OR_RETURN(spryi_text_next(c->text, c->block, err));
+        c->p = c->block->text;
+        if (c->block->finished) return SPRY_OK;
+    }
+    *start = c->p;
+    *end = spryi_line_end(c->p, c->block->end);
+    c->p = *end < c->block->end ? *end + 1 : *end;
+    c->line++;
+    return SPRY_OK;
+}
+
+spry_status spryi_check_aside(const spryi_text *text, int64_t aside, int64_t line, spry_error *err)
+{
+    if (text->feed.fd < 0 || aside <= SPRYI_ASIDE_BYTES) return SPRY_OK;
+    return spryi_fail_file(err, SPRY_BAD_FILE, text->name, line,
+                           "comments and blank lines take more than %d MB, the limit in a pipe",
+                           SPRYI_ASIDE_BYTES >> 20);
+}
+
+const char *spryi_line_end(const char *p, const char *end)
+{
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return newline ? newline : end;
+}
+
+spryi_shown spryi_show_word(const char *p, const char *end)
+{
+    spryi_shown shown;
+    const spryi_word w = spryi_next_word(&p, end);
+    if (w.p == w.end) {
+        snprintf(shown.text, sizeof shown.text, "the end of the line");
+        return shown;
+    }
+    char *to = shown.text, *last = shown.text + sizeof shown.text - 10;
+    *to++ = '\'';
+    const char *c = w.p;
+    for (; c < w.end && to < last; c++) {
+        if (*c > ' ' && *c <= '~') {
+            *to++ = *c;
+        } else {
+            to += snprintf(to, 5, "\\x%02x", (unsigned)(unsigned char)*c);
+        }
+    }
+    snprintf(to, 5, c < w.end ? "...'" : "'");
+    return shown;
+}
+
+spryi_line spryi_bad_line(spryi_fault *fault, const char *format, ...)
+{
+    if (fault) {
+        va_list list;
+        va_start(list, format);
+        (void)spryi_write_list(fault->text, sizeof fault->text, format, list);
+        va_end(list);
+    }
+    return SPRYI_LINE_BAD;
+}
+
+/* ---- files of other kinds -------------------------------------------------------------------------- */
 
 #define NO_MATRIX "expected Matrix Market, an edge list, SciPy's .npz or a container"
 #define EXPORT "write the matrix as Matrix Market, with scipy.io.mmwrite for example"
