@@ -78,7 +78,7 @@ endif()
 #   *.gen.c                  a program of its own, which the build runs to write a table
 #   all                      multiply-adds are fused only by intrinsics, so that both compilers give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
-#   formats/*, spgemm/*      where sanitizers watch, see below: less is checked or optimised in kernels, which took
+#   formats/*, spgemm/kernels/* where sanitizers watch, see below: less is checked or optimised in kernels, which took
 #                            four fifths of the build's time
 function(spry_prepare_sources list)
   set(kept)
@@ -100,19 +100,19 @@ function(spry_prepare_sources list)
       # -O3 doubles the code for loops that wait for memory all the same.
       list(APPEND options "$<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-O2>")
     endif()
-    if(source MATCHES "/src/spgemm/.*_avx512")
+    if(source MATCHES "/src/spgemm/kernels/.*_avx512")
       # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
       # Aligned functions: else their speed depends on where the linker puts them (road network: 8 %).
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize -falign-functions=64)
     endif()
-    if(source MATCHES "/(src/formats|src/spgemm|study/kernels)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    if(source MATCHES "/(src/formats|src/spgemm/kernels|study/kernels)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
       # What is out of an array is seen without looking whether a kernel's pointers wrap around at the end of all
       # addresses.
       if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
         list(APPEND options -fno-sanitize=pointer-overflow)
       endif()
       # A fifth of the time to compile, and a small part of what tests take. Sparse products are a large part.
-      if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/" AND
+      if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/kernels/" AND
          name MATCHES "_(avx2|avx512|portable|cpu|apart|blocks|build|format)|^packed_group")
         list(APPEND options -O0)
       endif()

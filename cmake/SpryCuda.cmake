@@ -110,7 +110,7 @@ if(SPRY_HAVE_CUDA)
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
   list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
-/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/cuda/sort_cuda|/cg_blocks|/windowed_order")
+/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/kernels/cuda/sort_cuda|/cg_blocks|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)
     if(NOT SPRY_CUDA_BRIEFLY)

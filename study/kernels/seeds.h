@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "spgemm/spgemm.h"
+#include "spgemm/kernels/spgemm.h"
 
 /* Parameters of spgemm_seed_getvals_cuda and spgemm_seed_together_cuda, in their order. Words begin with the least. */
 enum {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/rows_cuda.cuh"
+#include "spgemm/kernels/cuda/rows_cuda.cuh"
 
 /* Rows first .. first + rows - 1 of A, and B. */
 struct seed_rows {

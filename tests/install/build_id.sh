@@ -58,7 +58,7 @@ expect()
 }
 
 tried=0
-for file in $(grep '\.h$' <<<"$known") $(sed "s|^|$folder/src/|" <<<"$shared") "$folder/src/spgemm/spgemm.h"; do
+for file in $(grep '\.h$' <<<"$known") $(sed "s|^|$folder/src/|" <<<"$shared") "$folder/src/spgemm/kernels/spgemm.h"; do
     expect other "$file"
     tried=$((tried + 1))
 done

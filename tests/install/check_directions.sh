@@ -7,21 +7,26 @@ root=$1 nm=$2
 shift 2
 
 cat "$@" | tr '\n' '\0' | xargs -0 "$nm" -A -g -f posix | awk -v table="$root/tests/install/directions.txt" '
+    function folder_of(path) { # the longest folder of the table that has the file or is it
+        while (!(path in folders) && sub(/\/[^\/]*$/, "", path)) continue
+        return path
+    }
     BEGIN {
         while ((getline line < table) > 0) {
             sub(/#.*/, "", line)
-            count = split(line, entry, " ")
+            lines[++rows] = line
+            if (split(line, entry, " ") > 0) folders[entry[1]] = 1
+        }
+        for (r = 1; r <= rows; r++) {
+            count = split(lines[r], entry, " ")
             for (e = 2; e <= count; e++) {
                 sub(/^=/, "", entry[e])
-                sub(/\/.*/, "", entry[e])
-                known[entry[1], entry[e]] = 1
+                known[entry[1], folder_of(entry[e])] = 1
             }
-            if (count > 0) folders[entry[1]] = 1
         }
     }
     # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]", or generated/ for src/
-    { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?((src|generated)\/)?/, "", file)
-      folder = file; sub(/\/.*/, "", folder) }
+    { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?((src|generated)\/)?/, "", file); folder = folder_of(file) }
     !(folder in folders) { print file ": directions.txt does not have its folder"; bad = 1 }
     $3 ~ /^[TDRBC]$/ { home[$2] = folder; from[$2] = file }
     $3 == "U" { needed[++needs] = $2; by[needs] = folder; user[needs] = file }

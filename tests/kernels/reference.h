@@ -1,4 +1,4 @@
-/* The product as it ought to be, and the judge of y. Knows nothing of src/ops/verify.c. */
+/* The product as it ought to be, and the judge of y. Knows nothing of src/verify/verify.c. */
 #pragma once
 
 #include "families.h"

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "matrix/assemble.h"
-#include "spgemm/spgemm.h"
+#include "spgemm/kernels/spgemm.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "support.h"
 
 #include "matrix/matrix.h"
-#include "spgemm/spgemm.h"
+#include "spgemm/spgemm_plan.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -5,7 +5,8 @@
 #include "catalogue/catalogue.h"
 #include "matrix/assemble.h"
 #include "matrix/matrix.h"
-#include "spgemm/cpu/rows.h"
+#include "spgemm/kernels/cpu/rows.h"
+#include "spgemm/spgemm_plan.h"
 
 /* Any number of threads, any way by rows, any limit: the same bits. */
 static void same_bits(void **unused)

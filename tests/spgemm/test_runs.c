@@ -1,6 +1,6 @@
 /*
- * Rows that share one order of products (spgemm/cpu/row_runs.tmpl.h): runs that begin and end anywhere, of groups
- * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
+ * Rows that share one order of products (row_runs.tmpl.h): runs that begin and end anywhere, of groups with the same
+ * columns, of any step, with rows that are unsorted, hold columns twice or nothing; and columns that are
  * listed while rows are counted. C has SMMP's bits.
  */
 #include "support.h"

@@ -1,0 +1,35 @@
+/*
+ * The product by rows (rows.h) with AVX2: the portable kernel, whose phases find runs of rows and have their vectors.
+ *
+ * Idea: runs of rows that share one order of products are lanes of vectors; other rows go as in the portable kernel.
+ * Work: pieces of rows, which threads take one after the other.
+ * Cost: products * (value + index) bytes read, mostly from caches; C written once.
+ * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
+ */
+#include "spgemm/kernels/cpu/rows.h"
+
+static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
+{
+    return spryi_rows_sizes(job, phase, most_bytes, &spryi_runs_avx2);
+}
+
+static const spryi_spgemm_host_phases phases = {
+    .uses_bitmaps = 1,
+    .sizes = sizes,
+    .count = &spryi_rows_count,
+    .fill = &spryi_rows_fill,
+    .columns = &spryi_rows_columns,
+    .list = &spryi_rows_list,
+    .refill = &spryi_rows_renew,
+};
+
+const spryi_kernel spryi_spgemm_rows_avx2_cpu = {
+    .name = "spgemm_rows_avx2_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "the same, where rows that are each the one before moved make lanes of AVX2's vectors",
+    .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
+    .pattern = 1,
+    .simd = SPRYI_AVX2,
+    .spgemm = &phases,
+};

@@ -1,0 +1,349 @@
+/*
+ * One pass with AVX-512, for one run of a product with 32-bit indices: no row of C is counted before it is filled.
+ *
+ * Idea: C's arrays are reserved for as many entries as there are products, of which only what is written costs memory.
+ * A piece of rows is summed into a buffer that stays in the second-level cache, and copied when it is known where it
+ * goes: when those before it are summed. No row is counted first, whatever the number of threads. Until then a thread
+ * goes on with another buffer; and where all its buffers are full it sums the piece that keeps it waiting itself, whose
+ * thread may have lost its processor. The first to have summed a piece copies it: the bits are the same.
+ * Short rows: the columns of all products are listed one after the other. Where the list is that of the row before,
+ * moved by a constant, each product goes to the place where it went there. Else up to SPRYI_SHORT products find their
+ * positions by comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column,
+ * and for each 64 columns how many came before, which is where the sum stands in the row of C.
+ * Cost: products * (value + index) bytes read, mostly from caches; C written once, past them where it is large.
+ * Source: this library; the positions are the chained scan of D. Merrill and M. Garland, 2016.
+ */
+
+#ifdef SPRY_V
+#if !SPRY_P_IS_64 && !SPRY_J_IS_64
+
+/* Where the products of `before` go whose columns were found by the window: it has them all. */
+static inline void SPRY_FN(find_positions)(summation *o)
+{
+    const spryi_product_list *list = &o->w.list;
+    const int32_t base = o->at[0];
+    for (int64_t k = 0; k < o->n; k++) list->map[o->at[k] - base] = (uint16_t)k;
+    for (int64_t p = 0; p < o->count; p++) list->positions[p] = list->map[list->before[p] - base];
+    o->placed = 1;
+}
+
+/* Up to 15 columns behind them are written too. */
+static inline void SPRY_FN(move_columns)(int32_t *to, const int32_t *from, int64_t n, int32_t shift)
+{
+    const __m512i by = _mm512_set1_epi32(shift);
+    for (int64_t k = 0; k < n; k += 16) _mm512_storeu_si512(to + k, _mm512_add_epi32(_mm512_loadu_si512(from + k), by));
+}
+
+/* Finds the columns of the row whose `count` products are listed, and their positions; or fills it by the window. */
+static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summation *o, int64_t count,
+                                           int32_t *restrict Cj, SPRY_V *restrict Cx)
+{
+    const int32_t *restrict columns = o->w.list.before;
+    const SPRY_V *restrict products = o->w.list.products;
+    uint16_t *restrict positions = o->w.list.positions;
+    int32_t low, high;
+    o->placed = 1;
+    if (count <= SPRYI_SHORT) {
+        o->n = spryi_short_positions(columns, (int)count, positions, Cj);
+        return;
+    }
+    spryi_list_span(columns, count, &low, &high);
+    const int64_t base = low & ~63, words = (high >> 6) - (low >> 6) + 1;
+    if (words <= job->sizes.windows && words <= SCANNED * count) {
+        SPRY_V *restrict sums = o->w.window.sums;
+        unsigned char *restrict flags = o->w.window.flags;
+        for (int64_t p = 0; p < count; p++) {
+            sums[columns[p] - base] += products[p];
+            flags[columns[p] - base] = 1;
+        }
+        o->placed = 0;
+        o->n = SPRY_FN(emit_flagged)(&o->w.window, words, base, 1, Cj, Cx);
+        return;
+    }
+    spryi_mark_ranks(&o->w.ranks, columns, count);
+    o->n = spryi_resolve_ranks(&o->w.ranks, low >> 6, words, Cj);
+    for (int64_t p = 0; p < count; p++) positions[p] = (uint16_t)spryi_rank_of(&o->w.ranks, columns[p]);
+    for (int64_t p = 0; p < count; p++) o->w.ranks.mask[columns[p] >> 6] = 0;
+}
+
+/* A row of at most job->sizes.listed products; returns its entries. */
+static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summation *o, int64_t i, int64_t count,
+                                           int32_t *restrict Cj, SPRY_V *restrict Cx)
+{
+    const SPRY_V *restrict products = o->w.list.products;
+    const uint16_t *restrict positions = o->w.list.positions;
+    int32_t *restrict list = o->w.list.columns;
+    (void)SPRY_FN(list_columns)(job, i, list, AHEAD);
+    SPRY_FN(list_products)(job, i, o->w.list.products);
+    const int32_t shift = list[0] - o->w.list.before[0];
+    if (count == o->count && spryi_are_moved_32(list, o->w.list.before, count, shift)) {
+        if (!o->placed) SPRY_FN(find_positions)(o);
+        SPRY_FN(move_columns)(Cj, o->at, o->n, shift);
+    } else {
+        o->w.list.columns = o->w.list.before;
+        o->w.list.before = list;
+        o->count = count;
+        o->at = Cj;
+        SPRY_FN(place_products)(job, o, count, Cj, Cx);
+        if (!o->placed) return o->n;
+    }
+    for (int64_t k = 0; k < o->n; k += LANES) OF(storeu)(Cx + k, OF(setzero)());
+    for (int64_t p = 0; p < count; p++) Cx[positions[p]] += products[p];
+    return o->n;
+}
+
+/* The sums of row i, whose columns are ranked. */
+static inline void SPRY_FN(sum_ranked)(const spryi_spgemm_job *job, summation *o, int64_t i, SPRY_V *restrict Cx)
+{
+    const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const int32_t *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    const spryi_column_ranks ranks = o->w.ranks;
+    for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        const int32_t end = Bp[Aj[k] + 1];
+        for (int32_t t = Bp[Aj[k]]; t < end; t++) Cx[spryi_rank_of(&ranks, Bj[t])] += a * Bx[t];
+    }
+}
+
+/* Marks the columns of row i in the ranks. */
+static inline void SPRY_FN(mark_ranked)(const spryi_spgemm_job *job, summation *o, int64_t i)
+{
+    const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const int32_t *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    for (int32_t k = Ap[i]; k < Ap[i + 1]; k++)
+        spryi_mark_ranks(&o->w.ranks, Bj + Bp[Aj[k]], (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]));
+}
+
+/* A row of more products than are listed. */
+static __attribute__((noinline)) int64_t SPRY_FN(fill_long)(const spryi_spgemm_job *job, summation *o, int64_t i,
+                                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
+{
+    int64_t first, last;
+    SPRY_FN(row_span)(job, i, &first, &last);
+    const int64_t base = first & ~(int64_t)63, low = first / 64, words = last / 64 + 1 - low;
+    o->count = 0;
+    if (words <= job->sizes.windows) {
+        SPRY_FN(add_and_flag)(job, &o->w.window, i, base);
+        return SPRY_FN(emit_flagged)(&o->w.window, words, base, 1, Cj, Cx);
+    }
+    SPRY_FN(mark_ranked)(job, o, i);
+    const int64_t n = spryi_resolve_ranks(&o->w.ranks, low, words, Cj);
+    memset(Cx, 0, (size_t)n * sizeof *Cx);
+    SPRY_FN(sum_ranked)(job, o, i, Cx);
+    memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
+    return n;
+}
+
+/* 1: a row whose entries may be more than a buffer holds. */
+static __attribute__((noinline)) int SPRY_FN(is_giant)(const spryi_spgemm_job *job, int64_t begin, int64_t end)
+{
+    int64_t first, last;
+    if (end - begin != 1 || SPRY_FN(row_products)(job, begin) <= job->sizes.entries) return 0;
+    SPRY_FN(row_span)(job, begin, &first, &last);
+    return last - first >= job->sizes.entries;
+}
+
+/* Rows begin .. end-1 into a buffer. */
+static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job *job, summation *o,
+                                                         spryi_row_buffer *to, int64_t begin, int64_t end)
+{
+    const int32_t *restrict Ap = job->a.offsets;
+    int64_t n = 0;
+    o->count = o->w.run.from = 0;
+    for (int64_t i = begin; i < end; i++) {
+        int32_t *Cj = to->columns + n;
+        SPRY_V *Cx = (SPRY_V *)to->values + n;
+        const int64_t run = spryi_begin_run(job, &o->w.run, i, end);
+        int64_t products, entries = 0;
+        if (run > 0 && o->w.run.count > 0) {
+            /* its order is known */
+        } else if (job->column_groups && Ap[i + 1] - Ap[i] != 1 && SPRY_FN(fits_groups)(job, &o->w.groups, i)) {
+            entries = SPRY_FN(fill_grouped)(job, &o->w.groups, i, Cj, Cx);
+        } else if ((products = SPRY_FN(row_products)(job, i)) > 0) {
+            if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+                SPRY_FN(copy_row)(job, i, Cj, Cx, products);
+                entries = products;
+            } else if (products > job->sizes.listed) {
+                entries = SPRY_FN(fill_long)(job, o, i, Cj, Cx);
+            } else {
+                entries = SPRY_FN(fill_listed)(job, o, i, products, Cj, Cx);
+            }
+        }
+        if (run == 0) {
+            to->ends[i - begin] = (int32_t)(n += entries);
+            continue;
+        }
+        if (o->w.run.count == 0) o->w.run.with->order(job, &o->w.run, i, Cj, entries);
+        o->w.run.with->fill(job, &o->w.run, i, Cj, Cx);
+        for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->w.run.n);
+        i--;
+        o->count = 0; /* the row before has another list */
+    }
+    to->n = n;
+}
+
+/* A summed piece to its place in C. */
+static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job *job, const summation *o,
+                                                          const spryi_row_buffer *from, int64_t at)
+{
+    const int64_t begin = job->pieces.rows[from->piece], end = job->pieces.rows[from->piece + 1], n = from->n;
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
+    SPRY_V *restrict values = from->values;
+    for (int64_t i = begin; i < end; i++) job->offsets[i + 1] = at + from->ends[i - begin];
+    spryi_stream((int32_t *)job->columns + at, from->columns, n * (int64_t)sizeof(int32_t), o->streams);
+    if (alpha != 1)
+        for (int64_t k = 0; k < n; k++) values[k] = alpha * values[k];
+    spryi_stream((SPRY_V *)job->values + at, values, n * (int64_t)sizeof(SPRY_V), o->streams);
+}
+
+/* Copies the pieces that it holds as far as their positions are known; returns the first piece that is not summed. */
+static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_job *job, summation *o,
+                                                            spryi_piece_order *order)
+{
+    const int64_t unknown = spryi_first_unknown(order);
+    while (o->held > 0 && o->w.buffers[0].piece <= unknown) {
+        const spryi_row_buffer done = o->w.buffers[0];
+        SPRY_FN(copy_piece)(job, o, &done, atomic_load(&order->positions[done.piece]));
+        o->held--;
+        for (int b = 0; b < o->held; b++) o->w.buffers[b] = o->w.buffers[b + 1];
+        o->w.buffers[o->held] = done;
+    }
+    return unknown;
+}
+
+/* A giant row is ranked, waits for its place, and is summed in C itself. Nobody else sums it meanwhile. */
+static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int64_t p)
+{
+    const int64_t i = job->pieces.rows[p];
+    int64_t first, last;
+    SPRY_FN(row_span)(job, i, &first, &last);
+    const int64_t low = first / 64, words = last / 64 + 1 - low;
+    SPRY_FN(mark_ranked)(job, o, i);
+    const int64_t n = spryi_resolve_ranks(&o->w.ranks, low, words, NULL);
+    (void)spryi_publish(order, p, n);
+    while (SPRY_FN(copy_held)(job, o, order) <= p) (void)sched_yield();
+    const int64_t at = atomic_load(&order->positions[p]);
+    job->offsets[i + 1] = at + n;
+    SPRY_V *restrict Cx = (SPRY_V *)job->values + at;
+    spryi_emit_ranks(&o->w.ranks, low, words, (int32_t *)job->columns + at);
+    memset(Cx, 0, (size_t)n * sizeof *Cx);
+    SPRY_FN(sum_ranked)(job, o, i, Cx);
+    memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * Cx[k];
+}
+
+/* Piece p into a free buffer; holds it, unless another thread was faster. */
+static void SPRY_FN(take_piece)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int64_t p)
+{
+    spryi_row_buffer *to = &o->w.buffers[o->held];
+    SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[p], job->pieces.rows[p + 1]);
+    if (!spryi_publish(order, p, to->n)) return;
+    to->piece = p;
+    o->held++;
+}
+
+/* Comes back with no more than `most` pieces on hold. */
+static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int most)
+{
+    int64_t late = SPRY_FN(copy_held)(job, o, order);
+    for (int waits = 0; o->held > most; late = SPRY_FN(copy_held)(job, o, order)) {
+        const int giant = SPRY_FN(is_giant)(job, job->pieces.rows[late], job->pieces.rows[late + 1]);
+        if (giant || ++waits < PATIENCE) {
+            if (giant)
+                (void)sched_yield(); /* its thread may want this processor */
+            else
+                spryi_wait_a_little();
+            continue;
+        }
+        waits = 0;
+        spryi_row_buffer *to = &o->w.buffers[o->held];
+        SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[late], job->pieces.rows[late + 1]);
+        to->piece = late;
+        if (!spryi_publish(order, late, to->n)) continue;
+        (void)spryi_first_unknown(order);
+        SPRY_FN(copy_piece)(job, o, to, atomic_load(&order->positions[late]));
+    }
+}
+
+/* What a thread does of one pass. */
+static void SPRY_FN(sum_pieces)(void *argument, int thread)
+{
+    static const SPRY_V one = 1;
+    const one_pass *pass = argument;
+    spryi_piece_order *order = pass->order;
+    const spryi_spgemm_job *job = pass->job;
+    const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
+    const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
+    summation o = {.alpha = job->alpha, .streams = job->products * entry >= SPRYI_STREAMS_FROM};
+    spryi_rows_place(job, thread, &o.w);
+    spryi_spgemm_job mine = *job;
+    mine.alpha = &one;
+    for (int64_t p; (p = atomic_fetch_add(&order->next, 1)) < order->count;) {
+        const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
+        if (SPRY_FN(is_giant)(&mine, begin, end))
+            SPRY_FN(fill_giant)(&mine, &o, order, p);
+        else
+            SPRY_FN(take_piece)(&mine, &o, order, p);
+        SPRY_FN(hold_no_more)(&mine, &o, order, most);
+    }
+    SPRY_FN(hold_no_more)(&mine, &o, order, 0);
+    _mm_sfence();
+}
+
+static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
+{
+    spryi_piece_order order = {.count = 0};
+    spryi_begin_order(&order, &job->pieces);
+    job->offsets[0] = 0;
+    one_pass pass = {job, &order};
+    spryi_parallel(job->pool, spryi_team(job->sizes.threads), SPRY_FN(sum_pieces), &pass);
+}
+#endif
+#else
+#include "base/pool.h"
+#include "spgemm/kernels/cpu/piece_order.h"
+#include "spgemm/kernels/cpu/rows.h"
+#include "spgemm/kernels/cpu/short_rows_avx512.h"
+#include "spgemm/kernels/cpu/value_vectors_avx512.h"
+
+#include <sched.h>
+
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/row_shape.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/dense_window.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/short_rows_avx512.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/flagged_window_avx512.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/column_groups_avx512.tmpl.h"
+#include "base/instantiate.h"
+
+enum {
+    AHEAD = 24,  /* entries of A whose rows of B are asked for before they are listed */
+    SCANNED = 2, /* words of a span that are looked through for each product rather than ranked */
+    PATIENCE = 8 /* looks at a late piece until the waiting thread sums it too */
+};
+
+typedef struct one_pass {
+    const spryi_spgemm_job *job;
+    spryi_piece_order *order;
+} one_pass;
+
+/* A thread's work. */
+typedef struct summation {
+    spryi_rows_workspace w; /* its first `held` buffers are full, in order; the others were used last */
+    int held, streams;      /* streams 1: C is large, and written past the caches */
+    int placed;             /* where the products of the list go is known */
+    int64_t count, n;       /* products and entries of the row that may be repeated */
+    const int32_t *at;      /* its columns in the buffer */
+    const void *alpha;      /* of the product; the job's own is 1 here, since it is applied on the way to C */
+} summation;
+
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/rows_one_pass_avx512.c"
+#include "base/instantiate.h"
+
+const spryi_spgemm_table spryi_rows_one_pass = {{one_pass_f32_32_32}, {one_pass_f64_32_32}};
+#endif

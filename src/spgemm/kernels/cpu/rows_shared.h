@@ -1,0 +1,16 @@
+/* Inline functions that the kernels share, for each value type and index pair. */
+#include "spgemm/kernels/cpu/row_primitives.h"
+#include "spgemm/kernels/cpu/rows.h"
+
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/row_shape.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/column_mask.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/hash_accumulator.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/dense_window.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/known_columns.tmpl.h"
+#include "base/instantiate.h"
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/columns_alone.tmpl.h"
+#include "base/instantiate.h"

@@ -1,0 +1,238 @@
+/*
+ * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
+ * rows_cuda.cuh.
+ *
+ * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for what counting finds (224 MB and half
+ *       of A and of what C has at least, none under a limit), a table of masks where rows of C are giant, and while
+ *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
+ */
+#include "spgemm/kernels/cuda/steps_cuda.cuh"
+
+#include <cub/device/device_scan.cuh>
+#include <stdlib.h>
+
+enum { GIANT_TABLE_BYTES = 64 << 20, KEPT_BYTES = 224 << 20 };
+
+struct gpu_product {
+    gpu_work work;
+    void *workspace, *columns, *table, *pairs;
+    int64_t table_bytes, columns_bytes, workspace_bytes, pairs_bytes;
+};
+
+static int64_t rounded(int64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Rows that threads could merge, so that it pays to look for runs. */
+static int short_rows(const gpu_csr *m)
+{
+    return m->nnz <= MERGE_MOST * m->rows;
+}
+
+/* Workspace, and room for the scan at its end. */
+static spry_status make_rows(spryi_device_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
+                             spry_error *err)
+{
+    gpu_rows *r = &own->work.rows;
+    const int64_t rows = product->row_end - product->row_begin;
+    if (rows >= 0x7fffffff) {
+        return spryi_fail_value(err, SPRY_TOO_LARGE, NULL, rows, 0x7ffffffe,
+                                "%lld rows in one piece of a product on the GPU, where 2147483646 is the most",
+                                (long long)rows);
+    }
+    r->A = gpu_csr_of(&product->a);
+    r->B = gpu_csr_of(&product->b);
+    r->first = product->row_begin;
+    r->rows = (int)rows;
+    SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(NULL, *scan_bytes, (int32_t *)NULL, product->c_offsets,
+                                                   cuda::std::plus<>(), int64_t(0), rows + 1),
+                    "spgemm: scan", err);
+    const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
+    const int of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0; /* else A's rows are B's */
+    const int runs = short_rows(&r->A) && short_rows(&r->B);
+    const int64_t groups = runs ? rounded((int64_t)sizeof(gpu_run) * gpu_most_groups(rows)) : 0;
+    const int64_t words_b = runs ? rounded(4 * gpu_shift_words(r->B.rows)) : 0;
+    const int64_t words_a = runs && of_piece ? rounded(4 * gpu_shift_words(rows)) : 0;
+    const int64_t for_runs = runs ? groups + each + words_b + words_a : 0;
+    own->workspace_bytes = head + 7 * each + for_runs + (int64_t)*scan_bytes;
+    SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
+    char *at = (char *)own->workspace;
+    r->found = (gpu_row_counts *)at;
+    int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->distinct, &r->products, &r->list, &r->kept};
+    for (int a = 0; a < 7; a++) *arrays[a] = (int32_t *)(at + head + a * each);
+    at += head + 7 * each;
+    if (runs) {
+        r->groups = (gpu_run *)at;
+        r->odd = (int32_t *)(at + groups);
+        r->shifts_b = (unsigned *)(at + groups + each);
+        r->shifts_a = of_piece ? (unsigned *)(at + groups + each + words_b) : r->shifts_b;
+    }
+    *scan_space = at + for_runs;
+    return SPRY_OK;
+}
+
+/* The device's findings to the host. */
+static spry_status read_found(gpu_work *w, spry_error *err)
+{
+    SPRY_CUDA_CHECK(cudaMemcpyAsync(&w->found, w->rows.found, sizeof w->found, cudaMemcpyDeviceToHost, w->stream),
+                    "spgemm: read counts", err);
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(w->stream), "spgemm: count", err);
+    return SPRY_OK;
+}
+
+/* Offsets of what is counted; the findings to the host. */
+static spry_status scan_counts(spryi_device_product *product, gpu_work *w, void *scan_space, size_t scan_bytes,
+                               spry_error *err)
+{
+    const gpu_rows *r = &w->rows;
+    SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(scan_space, scan_bytes, r->counts, product->c_offsets,
+                                                   cuda::std::plus<>(), int64_t(0), (int64_t)r->rows + 1, w->stream),
+                    "spgemm: scan", err);
+    SPRY_CUDA_CHECK(cudaMemcpyAsync(&r->found->entries, product->c_offsets + r->rows, sizeof(int64_t),
+                                    cudaMemcpyDeviceToDevice, w->stream),
+                    "spgemm: count", err);
+    return read_found(w, err);
+}
+
+static void drop_pairs(spryi_device_product *product, gpu_product *own)
+{
+    if (own->pairs) product->release(product, own->pairs, own->pairs_bytes);
+    own->pairs = NULL;
+    own->work.rows.pairs = NULL;
+}
+
+/* Pairs of B's rows for counting, where there is memory for them and the piece of rows is no small one. */
+static spry_status make_pairs(spryi_device_product *product, gpu_product *own, spry_error *err)
+{
+    gpu_rows *r = &own->work.rows;
+    const int64_t pairs = rounded(8 * r->B.nnz);
+    if (4 * (int64_t)r->rows < r->B.rows) return SPRY_OK;
+    own->pairs_bytes = pairs + 4 * r->B.rows;
+    const spry_status status = product->allocate(product, &own->pairs, own->pairs_bytes, "pairs of B", err);
+    if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK; /* own->pairs is NULL still */
+    if (status != SPRY_OK) return status;
+    r->pairs = (uint2 *)own->pairs;
+    r->pair_counts = (int32_t *)((char *)own->pairs + pairs);
+    return gpu_make_pairs(&own->work, err);
+}
+
+static spry_status count(spryi_device_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
+                         spry_error *err)
+{
+    gpu_work *w = &own->work;
+    gpu_rows *r = &w->rows;
+    SPRY_CUDA_CHECK(cudaMemsetAsync(r->found, 0, sizeof *r->found, w->stream), "spgemm: clear", err);
+    if (r->rows == 0) {
+        SPRY_CUDA_CHECK(cudaMemsetAsync(product->c_offsets, 0, sizeof(int64_t), w->stream), "spgemm: clear", err);
+        return read_found(w, err);
+    }
+    SPRY_CUDA_TRY(gpu_count_runs(w, err));
+    SPRY_CUDA_TRY(gpu_classify_rows(w, err));
+    SPRY_CUDA_TRY(gpu_sample_columns(w, err));
+    SPRY_CUDA_TRY(scan_counts(product, w, scan_space, scan_bytes, err)); /* it may be all that there is to do */
+    /* of a piece of the rows its share of the entries, about */
+    w->lanes = gpu_lanes_of(&w->found, (int64_t)((double)r->A.nnz * r->rows / (double)r->A.rows));
+    unsigned others = 0, sorted = 0;
+    for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += w->found.rows[c];
+    for (int c = 0; c < SORT_SIZES; c++) sorted += w->found.rows[ROW_SORT + c];
+    if (others > 0) {
+        const int64_t value = (int64_t)spry_type_bytes(product->type);
+        /* half of what C and A take at least, and some */
+        int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)w->found.least_entries) * (4 + value) / 2) / 4;
+        if (room > 0x7fffffff) room = 0x7fffffff;
+        const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted; /* orders are kept by 16 products */
+        if (most < room) room = most;
+        if (product->most_bytes == 0) {
+            own->columns_bytes = 4 * room;
+            SPRY_CUDA_TRY(product->allocate(product, &own->columns, 4 * room, "columns of a product", err));
+            r->columns = (int32_t *)own->columns;
+            r->columns_room = (int)room;
+        }
+        if (product->most_bytes == 0 && gpu_pairs_pay(w)) SPRY_CUDA_TRY(make_pairs(product, own, err));
+        SPRY_CUDA_TRY(gpu_list_classes(w, err));
+        w->follows = 0;
+        SPRY_CUDA_TRY(gpu_block_count(w, NULL, err));
+        SPRY_CUDA_TRY(gpu_group_count(w, NULL, err));
+        SPRY_CUDA_TRY(gpu_sort_count(w, err));
+        drop_pairs(product, own);
+    }
+    if (others == 0) return SPRY_OK;
+    SPRY_CUDA_TRY(gpu_list_numeric(w, (int)spry_type_bytes(product->type), 0, err));
+    return scan_counts(product, w, scan_space, scan_bytes, err);
+}
+
+static void discard(spryi_device_product *product)
+{
+    gpu_product *own = (gpu_product *)product->state;
+    if (!own) return;
+    drop_pairs(product, own);
+    if (own->table) product->release(product, own->table, own->table_bytes);
+    if (own->columns) product->release(product, own->columns, own->columns_bytes);
+    if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
+    free(own);
+    product->state = NULL;
+}
+
+static spry_status symbolic(spryi_device_product *product, spry_error *err)
+{
+    gpu_product *own = (gpu_product *)calloc(1, sizeof *own);
+    if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
+    product->state = own;
+    own->work.multiprocessors = product->multiprocessors;
+    own->work.shared_bytes = product->shared_bytes;
+    own->work.overlaps = product->major >= 9;
+    own->work.stream = (cudaStream_t)product->stream;
+    void *scan_space = NULL;
+    size_t scan_bytes = 0;
+    spry_status status = gpu_require_rising(product, err);
+    if (status == SPRY_OK) status = make_rows(product, own, &scan_space, &scan_bytes, err);
+    if (status == SPRY_OK) status = count(product, own, scan_space, scan_bytes, err);
+    product->products = (int64_t)own->work.found.products;
+    product->nnz = (int64_t)own->work.found.entries;
+    if (status == SPRY_OK && own->work.found.list[LIST_GIANT] > 0) {
+        own->table_bytes = gpu_giant_table(&own->work, GIANT_TABLE_BYTES);
+        status = product->allocate(product, &own->table, own->table_bytes, "windows of a product", err);
+    }
+    if (status != SPRY_OK) discard(product);
+    return status;
+}
+
+/* Columns that counting found and could not keep go to C. */
+static spry_status find_columns(gpu_work *w, const gpu_result *C, spry_error *err)
+{
+    w->follows = 0;
+    SPRY_CUDA_TRY(gpu_list_classes(w, err));
+    SPRY_CUDA_TRY(gpu_block_count(w, C, err));
+    SPRY_CUDA_TRY(gpu_group_count(w, C, err));
+    return gpu_list_numeric(w, (int)spry_type_bytes(C->type), 1, err);
+}
+
+static spry_status numeric(spryi_device_product *product, spry_error *err)
+{
+    gpu_product *own = (gpu_product *)product->state;
+    gpu_work *w = &own->work;
+    gpu_result C = {};
+    if (product->nnz == 0) return SPRY_OK;
+    w->rows.A.x = product->a.values;
+    w->rows.B.x = product->b.values;
+    C.type = product->type;
+    C.p.at = product->c_offsets;
+    C.p.wide = 1;
+    C.j = product->values_alone ? NULL : product->c_columns;
+    C.known = product->c_columns;
+    C.x = product->c_values;
+    C.alpha = product->alpha;
+    w->stream = (cudaStream_t)product->stream;
+    if (w->found.lost && C.j) SPRY_CUDA_TRY(find_columns(w, &C, err));
+    w->follows = 0;
+    SPRY_CUDA_TRY(gpu_giant_values(w, &C, own->table, own->table_bytes, err));
+    SPRY_CUDA_TRY(gpu_block_values(w, &C, err));
+    SPRY_CUDA_TRY(gpu_group_values(w, &C, err));
+    SPRY_CUDA_TRY(gpu_sort_values(w, &C, err));
+    SPRY_CUDA_TRY(gpu_run_values(w, &C, err));
+    return gpu_merge_values(w, &C, err);
+}
+
+static const spryi_spgemm_device_phases phases = {symbolic, numeric, discard};
+const spryi_kernel_functions spry_cuda_spgemm_rows = {"spgemm_rows_cuda", NULL, NULL, NULL, NULL, NULL, &phases};

@@ -1,0 +1,577 @@
+/*
+ * Rows of middling size: 8, 16 or 32 lanes share a row of A.
+ *
+ * Idea: C's columns are bits of words of 32 columns, in shared memory. A count of the bits before gives each column its
+ *       place in the sorted row, so that nothing is sorted and values lie packed. Counting, where the row spans few
+ *       words they all have a place (span), and a summary, a bit a word, saves looking at words without columns; else
+ *       words that occur are found by hashing (hash), and are sorted. Computing, the columns are known: words that
+ *       occur lie packed, too, and the summary's counts tell where each is (levels).
+ * Work: one row of B at a time, lanes over its entries: no two lanes meet in a value, and sums keep A's order. Four
+ *       rows of B, or four pieces of a long one, are on their way at once.
+ * Cost: B's columns twice, to count and to compute (three times where counting had no room to keep the columns that it
+ *       found), and its values once, for each entry of A; C written once.
+ * Source: bit masks and their counts as index: this library; hashing one row at a time: the baselines' prototype.
+ */
+#include "spgemm/kernels/cuda/steps_cuda.cuh"
+
+enum { GROUP_THREADS = 128, MOST_AHEAD = 4 };
+
+/* ---- the index ---------------------------------------------------------------------------------------- */
+
+enum index_kind { SPAN, HASH, LEVELS };
+
+/* Words of 32 columns in shared memory. PAIRS: each with how many columns of the row are in words before, less one. */
+struct word_index {
+    unsigned *mask;
+    unsigned *summary; /* span: a bit a word; levels: pairs of those and how many words are before, less one */
+    int32_t *key;      /* hash: the word of a slot, -1 where there is none */
+    int32_t *words;    /* hash: those that there are, as they came, or sorted */
+    int *distinct;     /* hash: how many */
+    int low, slots;    /* span: the first word, and words; hash: slots, a power of two; levels: the first 32 words */
+};
+
+static __device__ __forceinline__ int hash_of(int32_t word, int slots)
+{
+    return (int)(((unsigned)word * 0x9e3779b1u) >> (__clz(slots) + 1));
+}
+
+static __device__ __forceinline__ int find_word(const word_index &index, int32_t word)
+{
+    int slot = hash_of(word, index.slots);
+    while (index.key[slot] != word) slot = (slot + 1) & (index.slots - 1);
+    return slot;
+}
+
+/* The slot of the column, which is in the index from then on. */
+template <index_kind KIND, bool PAIRS>
+static __device__ __forceinline__ int add_column(const word_index &index, int32_t column)
+{
+    const int32_t word = column >> 5;
+    const unsigned bit = 1u << (column & 31);
+    int slot;
+    if (KIND == HASH) {
+        slot = hash_of(word, index.slots);
+        while (true) {
+            int32_t there = ((volatile int32_t *)index.key)[slot];
+            if (there == -1) {
+                there = atomicCAS(&index.key[slot], -1, word);
+                if (there == -1) {
+                    index.words[atomicAdd(index.distinct, 1)] = word;
+                    break;
+                }
+            }
+            if (there == word) break;
+            slot = (slot + 1) & (index.slots - 1);
+        }
+    } else {
+        slot = word - index.low;
+    }
+    unsigned *mask = index.mask + (PAIRS ? 2 * slot : slot);
+    if (*(volatile unsigned *)mask & bit) return slot;
+    const unsigned old = atomicOr(mask, bit);
+    if (KIND == SPAN && old == 0) atomicOr(&index.summary[slot >> 5], 1u << (slot & 31));
+    return slot;
+}
+
+/* Bits of the pair that are set up to the bit-th, and those before the pair; a shift drops what comes after. */
+static __device__ __forceinline__ int rank_of(uint2 pair, unsigned bit)
+{
+    return (int)pair.y + __popc(__funnelshift_l(0, pair.x, ~bit));
+}
+
+/* PAIRS only. */
+template <index_kind KIND> static __device__ __forceinline__ int place_of(const word_index &index, int32_t column)
+{
+    const int slot = KIND == HASH ? find_word(index, column >> 5)
+                                  : rank_of(((const uint2 *)index.summary)[(column >> 10) - index.low], column >> 5);
+    return rank_of(((const uint2 *)index.mask)[slot], column);
+}
+
+/* Sixteen bytes at a time, from where that is allowed. */
+template <int G> static __device__ __forceinline__ void clear_bytes(void *at, int bytes)
+{
+    for (int e = threadIdx.x % G; e < (bytes + 15) / 16; e += G) ((uint4 *)at)[e] = make_uint4(0, 0, 0, 0);
+}
+
+template <int G, bool PAIRS> static __device__ __forceinline__ void clear_table(const word_index &index)
+{
+    const int lane = threadIdx.x % G;
+    for (int s = lane; s < index.slots; s += G) {
+        if (PAIRS)
+            ((uint2 *)index.mask)[s] = make_uint2(0, 0);
+        else
+            index.mask[s] = 0;
+        index.key[s] = -1;
+    }
+    if (lane == 0) *index.distinct = 0;
+}
+
+/* ---- rows of B ---------------------------------------------------------------------------------------- */
+
+template <int G> static __device__ __forceinline__ int most_of_groups(int v)
+{
+    for (int step = 16; step >= G; step /= 2) v = max(v, __shfl_xor_sync(ALL_LANES, v, step));
+    return v;
+}
+
+/*
+ * The rows of B that a group's entries of A meet, in pieces of at most G entries: where the piece begins * 65536 +
+ * its lane of A's * 256 + its length. Two a thread at a time.
+ */
+template <typename V> struct met_rows {
+    long long piece[2 * GROUP_THREADS];
+    V a[GROUP_THREADS];
+};
+
+/*
+ * The group's pieces from the first-th on, of `all`, `before` of them before the lane's row. Those that other groups of
+ * the warp have more, `most` together, are empty.
+ */
+template <int G> static __device__ __forceinline__ void list_pieces(long long *list, int first, int before, int pieces,
+                                                                    int all, int most, int64_t from, int length)
+{
+    const int lane = threadIdx.x % G, end = min(most, first + 2 * G);
+    for (int c = max(0, first - before); c < pieces && before + c < end; c++)
+        list[before + c - first] = (from + c * G) << 16 | lane << 8 | min(G, length - c * G);
+    for (int e = max(all, first) + lane; e < min(first + 2 * G, (end + MOST_AHEAD - 1) & -MOST_AHEAD); e += G)
+        list[e - first] = 0;
+}
+
+/*
+ * VALUES: values[place of the column] += a*b for all products of the group's row, in A's order. Else the columns go
+ * into the index. Lanes of all groups of a warp go through it together.
+ */
+template <int G, index_kind KIND, bool VALUES, typename V> static __device__ __forceinline__ void
+add_products(const gpu_rows &r, const word_index &index, int64_t start, int length, met_rows<V> *rows, V *values)
+{
+    const int lane = threadIdx.x % G, own = threadIdx.x - lane, longest = most_of_groups<G>(length);
+    long long *list = rows->piece + 2 * own;
+    for (int k = 0; k < longest; k += G) {
+        int64_t from = 0;
+        int here = 0, all;
+        __syncwarp();
+        if (k + lane < length) {
+            const int32_t j = __ldg(r.A.j + start + k + lane);
+            from = r.B.p.get(j);
+            here = (int)(r.B.p.get((int64_t)j + 1) - from);
+            if (VALUES) rows->a[threadIdx.x] = __ldg((const V *)r.A.x + start + k + lane);
+        }
+        const int pieces = (here + G - 1) / G, before = lanes_before(pieces, G, &all), most = most_of_groups<G>(all);
+        for (int first = 0; first < most; first += 2 * G) {
+            __syncwarp();
+            list_pieces<G>(list, first, before, pieces, all, most, from, here);
+            __syncwarp();
+            for (int t = 0; t < min(2 * G, most - first); t += MOST_AHEAD) {
+                int32_t j[MOST_AHEAD];
+                int of[MOST_AHEAD];
+                V x[MOST_AHEAD];
+#pragma unroll
+                for (int u = 0; u < MOST_AHEAD; u++) {
+                    const long long piece = list[t + u];
+                    j[u] = -1;
+                    x[u] = 0;
+                    of[u] = (int)piece >> 8 & 0xff;
+                    if (lane < ((int)piece & 0xff)) {
+                        j[u] = __ldg(r.B.j + (piece >> 16) + lane);
+                        if (VALUES) x[u] = __ldg((const V *)r.B.x + (piece >> 16) + lane);
+                    }
+                }
+                if (VALUES) { /* positions first: they do not wait for one another, as sums do */
+#pragma unroll
+                    for (int u = 0; u < MOST_AHEAD; u++)
+                        if (j[u] >= 0) j[u] = place_of<KIND>(index, j[u]);
+                }
+#pragma unroll
+                for (int u = 0; u < MOST_AHEAD; u++) {
+                    if (VALUES) {
+                        if (j[u] >= 0) add_product(&values[j[u]], rows->a[own + of[u]], x[u]);
+                        __syncwarp();
+                    } else if (j[u] >= 0) {
+                        (void)add_column<KIND, false>(index, j[u]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* The columns of the rows of B that a group's entries of A meet go into the index, by their pairs; span. */
+template <int G>
+static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_index &index, int64_t start, int length)
+{
+    const int lane = threadIdx.x % G, longest = most_of_groups<G>(length);
+    for (int k = 0; k < longest; k += G) {
+        int64_t from = 0;
+        int here = 0, all;
+        if (k + lane < length) {
+            const int32_t j = __ldg(r.A.j + start + k + lane);
+            from = r.B.p.get(j);
+            here = __ldg(r.pair_counts + j);
+        }
+        const int before = lanes_before(here, G, &all), most = most_of_groups<G>(all);
+        from -= before;
+        for (int t = 0; t < most; t += MOST_AHEAD * G) {
+            uint2 pair[MOST_AHEAD];
+#pragma unroll
+            for (int u = 0; u < MOST_AHEAD; u++) {
+                pair[u] = make_uint2(0, 0);
+                if (t + u * G >= most) continue;
+                const int q = t + u * G + lane;
+                int row = 0;
+#pragma unroll
+                for (int step = G / 2; step > 0; step /= 2)
+                    if (__shfl_sync(ALL_LANES, before, row + step, G) <= q) row += step;
+                const int64_t base = __shfl_sync(ALL_LANES, from, row, G);
+                if (q < all) pair[u] = __ldg(r.pairs + base + q);
+            }
+#pragma unroll
+            for (int u = 0; u < MOST_AHEAD; u++) {
+                const int slot = (int)pair[u].x - index.low;
+                if (pair[u].y == 0 || (pair[u].y & ~((volatile unsigned *)index.mask)[slot]) == 0) continue;
+                if (atomicOr(&index.mask[slot], pair[u].y) == 0) atomicOr(&index.summary[slot >> 5], 1u << (slot & 31));
+            }
+        }
+    }
+}
+
+/* ---- from bits to positions ------------------------------------------------------------------------------ */
+
+/* The words of the lane, span: neighbours, so that its columns are, too. 32 at most from w on that have columns. */
+template <int G> static __device__ __forceinline__ unsigned words_of_lane(const word_index &index, int w, int end)
+{
+    if (w >= end) return 0;
+    const unsigned some = __funnelshift_r(index.summary[w >> 5], index.summary[(w >> 5) + 1], w);
+    return end - w >= 32 ? some : some & ((1u << (end - w)) - 1);
+}
+
+/* Columns of the lane's words, span, and the words that have some * 65536. */
+template <int G> static __device__ __forceinline__ int columns_of_lane(const word_index &index)
+{
+    const int each = (index.slots + G - 1) / G, from = threadIdx.x % G * each, end = min(from + each, index.slots);
+    int mine = 0;
+    for (int w = from; w < end; w += 32) {
+        const unsigned some = words_of_lane<G>(index, w, end);
+        mine += __popc(some) << 16;
+        for (unsigned left = some; left; left &= left - 1) mine += __popc(index.mask[w + __ffs(left) - 1]);
+    }
+    return mine;
+}
+
+/* The columns, of which the lane's first is the at-th of the row. */
+template <int G> static __device__ __forceinline__ void write_span(const word_index &index, int at, int32_t *j)
+{
+    const int each = (index.slots + G - 1) / G, from = threadIdx.x % G * each, end = min(from + each, index.slots);
+    for (int w = from; w < end; w += 32) {
+        for (unsigned left = words_of_lane<G>(index, w, end); left; left &= left - 1) {
+            const int slot = w + __ffs(left) - 1;
+            const int32_t first = (index.low + slot) * 32 - 1;
+            for (unsigned bits = index.mask[slot]; bits; bits &= bits - 1) j[at++] = first + __ffs(bits);
+        }
+    }
+}
+
+/* Sorts list[0 .. size - 1], a power of two, by a group; groups of a warp may have lists of different sizes. */
+template <int G> static __device__ __forceinline__ void sort_words(int32_t *list, int size)
+{
+    const int lane = threadIdx.x % G;
+    const unsigned lanes = G == 32 ? ALL_LANES : ((1u << (G & 31)) - 1) << (threadIdx.x % 32 - lane);
+    for (int run = 2; run <= size; run *= 2) {
+        for (int step = run / 2; step > 0; step /= 2) {
+            for (int e = lane; e < size / 2; e += G) {
+                const int a = 2 * e - (e & (step - 1)), b = a + step;
+                const int32_t x = list[a], y = list[b];
+                if ((x > y) == ((a & run) == 0)) {
+                    list[a] = y;
+                    list[b] = x;
+                }
+            }
+            __syncwarp(lanes);
+        }
+    }
+}
+
+/* Columns of the lane's words, hash. */
+template <int G> static __device__ __forceinline__ int columns_of_words(const word_index &index)
+{
+    int mine = 0;
+    for (int s = threadIdx.x % G; s < *index.distinct; s += G)
+        mine += __popc(index.mask[find_word(index, index.words[s])]);
+    return mine;
+}
+
+/* Sorts the words and writes the columns, to j where it is not NULL. */
+template <int G> static __device__ __forceinline__ void write_words(const word_index &index, int32_t *j)
+{
+    const int lane = threadIdx.x % G, distinct = *index.distinct, most = most_of_groups<G>(distinct);
+    int size = 1, sum = 0;
+    while (size < distinct) size *= 2;
+    for (int s = distinct + lane; s < size; s += G) index.words[s] = NO_COLUMN;
+    __syncwarp();
+    sort_words<G>(index.words, size);
+    __syncwarp();
+    for (int s = 0; s < most; s += G) {
+        const int32_t word = s + lane < distinct ? index.words[s + lane] : 0;
+        unsigned bits = s + lane < distinct ? index.mask[find_word(index, word)] : 0;
+        int of_step;
+        int at = sum + lanes_before(__popc(bits), G, &of_step);
+        if (j)
+            for (; bits; bits &= bits - 1) j[at++] = word * 32 + __ffs(bits) - 1;
+        sum += of_step;
+    }
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------ */
+
+struct group_row {
+    int i, length;
+    int64_t start;
+};
+
+/* The group's row of the list; length 0 beyond its end, where the group goes along. */
+template <int G>
+static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
+{
+    const int64_t g = (int64_t)blockIdx.x * (GROUP_THREADS / G) + threadIdx.x / G;
+    group_row row = {-1, 0, 0};
+    if (g < count) {
+        row.i = list[g];
+        row.start = r.A.p.get(r.first + row.i);
+        row.length = (int)(r.A.p.get(r.first + row.i + 1) - row.start);
+    }
+    return row;
+}
+
+/* Room for the block's columns, `mine` of them the group's: where, or -1. */
+template <int G> static __device__ __forceinline__ int keep_columns(const gpu_rows &r, int mine)
+{
+    __shared__ int of_group[GROUP_THREADS / G];
+    __shared__ unsigned first;
+    const int group = threadIdx.x / G;
+    if (threadIdx.x % G == 0) of_group[group] = mine;
+    __syncthreads();
+    int before = 0, all = 0;
+    for (int g = 0; g < GROUP_THREADS / G; g++) {
+        if (g < group) before += of_group[g];
+        all += of_group[g];
+    }
+    if (threadIdx.x == 0) {
+        first = (unsigned)r.columns_room;
+        /* a look first: where the room is gone the counter does not go round */
+        if (*(volatile unsigned *)&r.found->columns_kept < (unsigned)r.columns_room)
+            first = atomicAdd(&r.found->columns_kept, (unsigned)all);
+    }
+    __syncthreads();
+    return (int64_t)first + all <= r.columns_room ? (int)first + before : -1;
+}
+
+/* Counts rows of the list. Cj: instead, puts the columns there of those rows whose columns have not been kept. */
+template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bounds__(GROUP_THREADS, 16)
+    count_rows(gpu_rows r, const int32_t *list, int count, int bytes, int32_t *Cj, row_offsets Cp)
+{
+    gpu_started();
+    extern __shared__ uint4 group_shared[];
+    __shared__ met_rows<float> met;
+    char *shared = (char *)group_shared + (threadIdx.x / G) * bytes;
+    group_row row = row_of_group<G>(r, list, count);
+    if (Cj && (row.i < 0 || r.kept[row.i] >= 0)) {
+        row.i = -1;
+        row.length = 0;
+    }
+    if (Cj && __syncthreads_and(row.i < 0)) {
+        gpu_finish();
+        return;
+    }
+    word_index index = {};
+    if (KIND == HASH) {
+        index.slots = row.i < 0 ? 32 : gpu_slots_for(r.products[row.i]);
+        index.mask = (unsigned *)shared;
+        index.key = (int32_t *)index.mask + index.slots;
+        index.words = index.key + index.slots;
+        index.distinct = (int *)(shared + bytes) - 1;
+        clear_table<G, false>(index);
+    } else {
+        index.low = row.i < 0 ? 0 : r.low[row.i];
+        index.slots = row.i < 0 ? 1 : r.words[row.i];
+        index.summary = (unsigned *)shared;
+        index.mask = index.summary + ((index.slots + 31) / 32 + 3) / 4 * 4;
+        clear_bytes<G>(shared, (int)((char *)(index.mask + index.slots) - shared));
+    }
+    __syncwarp();
+    if (PAIRED)
+        add_pairs<G>(r, index, row.start, row.length);
+    else
+        add_products<G, KIND, false, float>(r, index, row.start, row.length, &met, NULL);
+    __syncwarp();
+    int total;
+    const int mine = KIND == HASH ? columns_of_words<G>(index) : columns_of_lane<G>(index);
+    const int at = lanes_before(mine, G, &total) & 0xffff;
+    const int distinct = KIND == HASH ? *index.distinct : total >> 16;
+    if (KIND == SPAN) total &= 0xffff;
+    const int kept = Cj ? -1 : keep_columns<G>(r, row.i >= 0 ? total : 0);
+    int32_t *to = row.i < 0 ? NULL : Cj ? Cj + Cp.get(row.i) : kept >= 0 ? r.columns + kept : NULL;
+    if (KIND == HASH && (Cj || kept >= 0))
+        write_words<G>(index, to);
+    else if (KIND == SPAN && to)
+        write_span<G>(index, at, to);
+    if (!Cj && row.i >= 0 && threadIdx.x % G == 0) {
+        r.counts[row.i] = total;
+        r.distinct[row.i] = distinct;
+        r.kept[row.i] = kept;
+        if (kept < 0) r.found->lost = 1;
+    }
+    gpu_finish();
+}
+
+/* Positions of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
+template <int G> static __device__ __forceinline__ void place_known(const word_index &index, const int32_t *known,
+                                                                    int entries, int32_t *Cj)
+{
+    for (int e = threadIdx.x % G; e < entries; e += G) {
+        const int32_t column = known[e], word = column >> 5;
+        const int slot = add_column<HASH, true>(index, column);
+        if (e == 0 || known[e - 1] >> 5 != word) index.mask[2 * slot + 1] = (unsigned)(e - 1);
+        if (Cj) Cj[e] = column;
+    }
+}
+
+/* The same by levels: the n-th word that occurs is in the n-th pair. */
+template <int G> static __device__ __forceinline__ void place_levels(const word_index &index, const int32_t *known,
+                                                                     int entries, int32_t *Cj)
+{
+    const int lane = threadIdx.x % G, most = most_of_groups<G>(entries);
+    const unsigned others = (1u << (threadIdx.x % 32 - lane)) - 1, upto = 2u << (threadIdx.x % 32);
+    uint2 *pairs = (uint2 *)index.mask, *summary = (uint2 *)index.summary;
+    int before = -1;
+    for (int e = lane; e - lane < most; e += G) {
+        const int32_t column = e < entries ? known[e] : 0, last = e < entries && e > 0 ? known[e - 1] : -1;
+        const bool first = e < entries && column >> 5 != last >> 5; /* of its word */
+        const unsigned firsts = __ballot_sync(ALL_LANES, first) & ~others;
+        const int slot = before + __popc(firsts & (upto - 1));
+        before += __popc(G == 32 ? firsts : firsts & ((others + 1) * ((1u << (G & 31)) - 1)));
+        if (e >= entries) continue;
+        atomicOr(&pairs[slot].x, 1u << (column & 31));
+        if (first) {
+            pairs[slot].y = (unsigned)(e - 1);
+            uint2 *above = &summary[(column >> 10) - index.low];
+            atomicOr(&above->x, 1u << (column >> 5 & 31));
+            if (column >> 10 != last >> 10) above->y = (unsigned)(slot - 1);
+        }
+        if (Cj) Cj[e] = column;
+    }
+}
+
+template <int G, index_kind KIND, typename V> static __global__ void __launch_bounds__(GROUP_THREADS, 10)
+    compute_rows(gpu_rows r, const int32_t *list, int count, int bytes, int32_t *Cj, const int32_t *known, V *Cx,
+                 row_offsets Cp, V alpha)
+{
+    gpu_started();
+    extern __shared__ uint4 group_shared[];
+    __shared__ met_rows<V> met;
+    char *shared = (char *)group_shared + (threadIdx.x / G) * bytes;
+    const group_row row = row_of_group<G>(r, list, count);
+    const int lane = threadIdx.x % G, entries = row.i >= 0 ? r.counts[row.i] : 0;
+    const int distinct = row.i >= 0 ? r.distinct[row.i] : 0;
+    word_index index = {};
+    V *values;
+    if (KIND == HASH) {
+        index.slots = gpu_slots_for(distinct);
+        index.mask = (unsigned *)shared;
+        index.key = (int32_t *)(index.mask + 2 * index.slots);
+        index.words = index.key + index.slots;
+        index.distinct = (int *)(shared + bytes) - 1;
+        values = (V *)(index.words + index.slots / 2);
+        clear_table<G, true>(index);
+        for (int e = lane; e < entries; e += G) values[e] = 0;
+    } else {
+        const int low = row.i >= 0 ? r.low[row.i] : 0, words = row.i >= 0 ? r.words[row.i] : 0;
+        index.low = low >> 5;
+        index.summary = (unsigned *)shared;
+        index.mask = index.summary + 2 * gpu_summary_pairs(low, words);
+        values = (V *)(index.mask + 2 * distinct);
+        clear_bytes<G>(shared, (int)((char *)(values + entries) - shared));
+    }
+    __syncwarp();
+    const int64_t at = row.i >= 0 ? Cp.get(row.i) : 0;
+    const int kept = Cj && row.i >= 0 ? r.kept[row.i] : -1;
+    int32_t *to = kept >= 0 ? Cj + at : NULL;
+    const int32_t *columns = kept >= 0 ? r.columns + kept : (Cj ? Cj : known) + at;
+    if (KIND == LEVELS)
+        place_levels<G>(index, columns, entries, to);
+    else
+        place_known<G>(index, columns, entries, to);
+    __syncwarp();
+    add_products<G, KIND, true, V>(r, index, row.start, row.length, &met, values);
+    __syncwarp();
+    for (int e = lane; e < entries; e += G) Cx[at + e] = alpha * values[e];
+    gpu_finish();
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------- */
+
+/* bytes: of shared memory a group */
+template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, const int32_t *list, int count,
+                                                                  int bytes, const gpu_result *C, spry_error *err)
+{
+    if (count == 0) return SPRY_OK;
+    const int groups = GROUP_THREADS / G;
+    const row_offsets none = {};
+    const auto kernel = KIND == SPAN && w->rows.pairs ? count_rows<G, KIND, KIND == SPAN> : count_rows<G, KIND, 0>;
+    return gpu_launch(w, kernel, ceil_div(count, groups), GROUP_THREADS, bytes * groups, "spgemm: count rows", err,
+                      list, count, bytes, C ? C->j : NULL, C ? C->p : none);
+}
+
+/* Spans by `lanes` lanes; tables by warps, since groups of fewer would take too much of a block's shared memory. */
+spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err)
+{
+    const int32_t *list = w->rows.list;
+    for (int c = ROW_SPAN_LOW; c < ROW_SORT; c++) {
+        const int count = (int)w->found.rows[c];
+        spry_status status;
+        if (c >= ROW_HASH_LOW) {
+            const int slots = gpu_slots_for(HASH_PRODUCTS >> (ROW_HASH_HIGH - c));
+            status = launch_count<32, HASH>(w, list, count, slots * 10 + 8, C, err);
+        } else {
+            static const int words[3] = {SPAN_LOW_WORDS, SPAN_HIGH_WORDS, SPAN_WORDS};
+            const int most = words[c - ROW_SPAN_LOW], bytes = 4 * ((most / 32 + 3) / 4 * 4 + most);
+            status = w->lanes == 32 || c == ROW_SPAN_WIDE ? launch_count<32, SPAN>(w, list, count, bytes, C, err)
+                                                          : launch_count<16, SPAN>(w, list, count, bytes, C, err);
+        }
+        if (status != SPRY_OK) return status;
+        list += count;
+    }
+    return SPRY_OK;
+}
+
+template <int G, index_kind KIND, typename V> static spry_status
+launch_values(gpu_work *w, const int32_t *list, int count, int bytes, const gpu_result *C, spry_error *err)
+{
+    if (count == 0) return SPRY_OK;
+    const int groups = GROUP_THREADS / G;
+    return gpu_launch(w, compute_rows<G, KIND, V>, ceil_div(count, groups), GROUP_THREADS, bytes * groups,
+                      "spgemm: compute rows", err, list, count, bytes, C->j, C->j ? NULL : C->known, (V *)C->x, C->p,
+                      *(const V *)C->alpha);
+}
+
+template <typename V> static spry_status values_by(gpu_work *w, const gpu_result *C, spry_error *err)
+{
+    const int32_t *list = w->rows.list;
+    for (int c = LIST_LEVELS; c < LIST_BLOCK; c++) {
+        const int count = (int)w->found.list[c], bytes = gpu_list_bytes(c);
+        const int few = w->lanes < 32 && bytes <= 4096; /* lanes a row: large tables are better shared by a warp */
+        spry_status status;
+        if (c < LIST_HASH)
+            status = few ? launch_values<16, LEVELS, V>(w, list, count, bytes, C, err)
+                         : launch_values<32, LEVELS, V>(w, list, count, bytes, C, err);
+        else
+            status = few ? launch_values<16, HASH, V>(w, list, count, bytes, C, err)
+                         : launch_values<32, HASH, V>(w, list, count, bytes, C, err);
+        if (status != SPRY_OK) return status;
+        list += count;
+    }
+    return SPRY_OK;
+}
+
+spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err)
+{
+    return C->type == SPRY_F64 ? values_by<double>(w, C, err) : values_by<float>(w, C, err);
+}

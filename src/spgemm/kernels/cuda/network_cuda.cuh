@@ -1,0 +1,127 @@
+/*
+ * Rows of A with up to 4 entries that meet rows of B as short: a thread sorts its row's products.
+ *
+ * Idea: all columns are read at once, none waiting for another, and merged in registers by a bitonic network whose
+ *       inputs are sorted already; positions past a row's end hold the largest key. A key is a column above the product's
+ *       place, so that sums keep A's order.
+ * Work: a warp 32 neighbouring rows, if all of them are so short.
+ * Cost: B's columns once for each entry of A, in counting and in computing, and its values; C written once.
+ * Source: Batcher 1968; rows a thread each: this library.
+ */
+#pragma once
+
+#include "spgemm/kernels/cuda/steps_cuda.cuh"
+
+#include <cuda_pipeline.h>
+
+enum {
+    NET_MOST = 4,                            /* entries of a row, of A and of B */
+    NET_KEYS = NET_MOST * NET_MOST,          /* product e of the u-th entry has place u * NET_MOST + e */
+    NET_VALUES = 32 * (NET_KEYS + NET_MOST), /* in shared memory, of a warp */
+    NET_BITS = 4,
+    NET_COLUMNS = 1 << (31 - NET_BITS) /* at most */
+};
+static const unsigned NET_NONE = 0xffffffffu;
+
+/* The rows of B that a row of A meets: where they begin, how long they are. */
+template <int MOST> struct merge_row {
+    int64_t from[MOST];
+    int length[MOST];
+    int products;
+};
+
+/* 1: a warp's rows go through the network, those of lanes with `merged`. */
+template <int MOST>
+static __device__ __forceinline__ bool by_network(const gpu_rows &r, const merge_row<MOST> &row, int merged)
+{
+    int longest = MOST > NET_MOST || r.B.cols > NET_COLUMNS ? NET_MOST + 1 : 0;
+#pragma unroll
+    for (int u = 0; u < MOST; u++) longest = max(longest, row.length[u]);
+    return !__any_sync(ALL_LANES, merged && longest > NET_MOST);
+}
+
+static __device__ __forceinline__ void net_order(unsigned *low, unsigned *high)
+{
+    const unsigned least = min(*low, *high);
+    *high = max(*low, *high);
+    *low = least;
+}
+
+/* The row's keys, sorted. */
+static __device__ __forceinline__ void net_keys(const merge_row<NET_MOST> &row, const int32_t *Bj,
+                                                unsigned (&key)[NET_KEYS])
+{
+#pragma unroll
+    for (int i = 0; i < NET_KEYS; i++) {
+        const int u = i / NET_MOST, e = i % NET_MOST;
+        key[i] = NET_NONE;
+        if (e < row.length[u]) key[i] = (unsigned)__ldg(Bj + row.from[u] + e) << NET_BITS | (unsigned)i;
+    }
+#pragma unroll
+    for (int s = 3; s <= 4; s++) {
+#pragma unroll
+        for (int i = 0; i < NET_KEYS; i++) { /* the ends of two runs against each other */
+            const int other = i ^ ((1 << s) - 1);
+            if (other > i) net_order(&key[i], &key[other]);
+        }
+#pragma unroll
+        for (int t = s - 2; t >= 0; t--) {
+#pragma unroll
+            for (int i = 0; i < NET_KEYS; i++)
+                if (!(i & 1 << t)) net_order(&key[i], &key[i | 1 << t]);
+        }
+    }
+}
+
+static __device__ __forceinline__ int net_differ(unsigned a, unsigned b)
+{
+    return (a ^ b) >> NET_BITS != 0;
+}
+
+/* Columns of the row. */
+static __device__ __forceinline__ int net_count(const merge_row<NET_MOST> &row, const int32_t *Bj)
+{
+    unsigned key[NET_KEYS];
+    net_keys(row, Bj, key);
+    int n = 1;
+#pragma unroll
+    for (int i = 1; i < NET_KEYS; i++) n += net_differ(key[i], key[i - 1]);
+    return n - (key[NET_KEYS - 1] == NET_NONE); /* which counted as one */
+}
+
+/* Brings the values that the row's products need to shared memory: B's by place, then A's. */
+template <typename V> static __device__ __forceinline__ void net_bring(const merge_row<NET_MOST> &row, const V *Ax,
+                                                                       int length, const V *Bx, V *values)
+{
+    V *to = values + threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < NET_KEYS; i++) {
+        const int u = i / NET_MOST, e = i % NET_MOST;
+        if (e < row.length[u]) __pipeline_memcpy_async(to + 32 * i, Bx + row.from[u] + e, sizeof(V));
+    }
+#pragma unroll
+    for (int u = 0; u < NET_MOST; u++)
+        if (u < length) __pipeline_memcpy_async(to + 32 * (NET_KEYS + u), Ax + u, sizeof(V));
+    __pipeline_commit();
+}
+
+/* The row's columns and sums to out_j and out_x. */
+template <typename V> static __device__ __forceinline__ void net_sums(const unsigned (&key)[NET_KEYS], const V *values,
+                                                                      V alpha, int32_t *out_j, V *out_x)
+{
+    const V *b = values + threadIdx.x % 32, *a = b + 32 * NET_KEYS;
+    V sum = 0;
+    int n = -1;
+#pragma unroll
+    for (int i = 0; i < NET_KEYS; i++) {
+        if (key[i] != NET_NONE) {
+            const int place = (int)(key[i] & (NET_KEYS - 1)),
+                      first = i == 0 || net_differ(key[i], key[i > 0 ? i - 1 : 0]);
+            n += first;
+            sum = first ? V(0) : sum;
+            add_product(&sum, a[32 * (place / NET_MOST)], b[32 * place]);
+            out_j[n] = (int32_t)(key[i] >> NET_BITS); /* the last of a column stays */
+            out_x[n] = alpha * sum;
+        }
+    }
+}

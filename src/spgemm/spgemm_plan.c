@@ -1,0 +1,589 @@
+/*
+ * Sparse times sparse: validates, selects a device and a kernel, resolves the operands, and leaves the rest to the
+ * steps of the kind of device (spgemm_host.c, spgemm_device.c).
+ */
+#include "spgemm/spgemm_plan.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "catalogue/catalogue.h"
+#include "device/drivers.h"
+#include "spry/tools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- validation ---------------------------------------------------------------------------------- */
+
+spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
+{
+    const spry_op ops[] = {o->op_a, o->op_b};
+    for (int m = 0; m < 2; m++) {
+        const char *name = m == 0 ? "op_a" : "op_b";
+        if (ops[m] != SPRY_NO_TRANSPOSE && ops[m] != SPRY_TRANSPOSE)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ops[m], SPRY_TRANSPOSE,
+                                    "%s is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", name, (int)ops[m]);
+    }
+    return SPRY_OK;
+}
+
+static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
+    if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", o->value_type, SPRY_F64,
+                                "spgemm: value_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->value_type);
+    if (o->offset_type < SPRY_INDEX_DEFAULT || o->offset_type > SPRY_I64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", o->offset_type, SPRY_I64,
+                                "spgemm: offset_type is %d, expected SPRY_I32 or SPRY_I64", (int)o->offset_type);
+    if (o->memory_limit_bytes < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", o->memory_limit_bytes, 0,
+                                "spgemm: memory_limit_bytes is %lld, expected 0 (no limit) or more",
+                                (long long)o->memory_limit_bytes);
+    if (o->drop_zeros != 0 && o->drop_zeros != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
+                                "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
+    if (o->tell_stages != 0 && o->tell_stages != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "tell_stages", o->tell_stages, 1,
+                                "spgemm: tell_stages is %d, expected 0 or 1", o->tell_stages);
+    if (o->result_device < SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
+                                "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
+                                o->result_device);
+    return spryi_check_threads(o->threads, "spgemm", err);
+}
+
+/* Shapes that fit, and the value type of C. */
+static spry_status check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
+                                  const spry_spgemm_options *o, spry_error *err)
+{
+    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const int64_t columns = a_transposed ? A->a.rows : A->a.cols, inner = b_transposed ? B->a.cols : B->a.rows;
+    if (columns != inner)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, columns,
+                                "spgemm: %s has %lld columns, but %s has %lld rows",
+                                a_transposed ? "the transpose of A" : "A", (long long)columns,
+                                b_transposed ? "the transpose of B" : "B", (long long)inner);
+    const spry_type a = A->a.value_type, b = B->a.value_type;
+    if (a != SPRY_PATTERN && b != SPRY_PATTERN && a != b)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "B",
+                          "spgemm: A has %s values and B %s: convert one of them with spry_matrix_convert",
+                          spry_type_name(a), spry_type_name(b));
+    const spry_type stored = a != SPRY_PATTERN ? a : b;
+    if (stored != SPRY_PATTERN && spryi_value_slot(stored) < 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "A", stored, SPRY_F64,
+                                "spgemm: the values of A and B are %s, expected f32, f64 or patterns: convert them "
+                                "with spry_matrix_convert",
+                                spry_type_name(stored));
+    if (stored != SPRY_PATTERN && o->value_type != SPRY_TYPE_DEFAULT && o->value_type != stored)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "value_type",
+                          "spgemm: value_type is %s, but the values of A and B are %s: convert them first",
+                          spry_type_name(o->value_type), spry_type_name(stored));
+    *type = stored != SPRY_PATTERN ? stored : o->value_type != SPRY_TYPE_DEFAULT ? o->value_type : SPRY_F64;
+    return SPRY_OK;
+}
+
+/* ---- the route ------------------------------------------------------------------------------------------ */
+
+/* Where a product is computed, and why. */
+typedef struct route {
+    const spryi_device *device;
+    const char *why; /* NULL: the device was asked for, or A, B or C is on it */
+    bool chosen;     /* the device is a GPU that the prediction chose; if it fails, the CPU computes */
+} route;
+
+/* Sizes of a product that the prediction uses. */
+typedef struct product_sizes {
+    spry_type type;
+    int64_t rows, cols, entries; /* of C; entries: of A */
+    int64_t products, input_bytes;
+    int threads;
+    const spry_arrays *a;
+} product_sizes;
+
+/* Launches and waiting on a GPU, for any product, in microseconds. */
+static const double launch_us = 120;
+
+/* Returns whether rows of A (columns of CSC) span little, so that they read neighbouring rows of B. Samples 64 rows. */
+static bool is_local(const spry_arrays *a, int narrow)
+{
+    enum { ROWS = 64 };
+    const int64_t rows = a->layout == SPRY_CSC ? a->cols : a->rows, cols = a->layout == SPRY_CSC ? a->rows : a->cols;
+    double span = 0, seen = 0;
+    if (a->layout == SPRY_COO) return false;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const int64_t i = rows / ROWS * r + rows % ROWS * r / ROWS;
+        if (i >= rows) continue;
+        const int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
+        if (end - begin < 2) continue;
+        span += fabs((double)(spryi_index_at(a->indices, a->index_type, end - 1) -
+                              spryi_index_at(a->indices, a->index_type, begin)));
+        seen++;
+    }
+    return seen > 0 && span * narrow < seen * (double)cols;
+}
+
+/* Returns the entries of C if products meet by chance. */
+static double entries_of_result(const product_sizes *s)
+{
+    const double products = (double)s->products, positions = (double)s->rows * (double)s->cols;
+    return products > 0 ? -positions * expm1(-products / positions) : 0;
+}
+
+static double bytes_of_result(const product_sizes *s)
+{
+    return entries_of_result(s) * (4 + (double)spry_type_bytes(s->type)) + 8 * (double)s->rows;
+}
+
+/*
+ * Predicts microseconds on the CPU. The caches decide: rows of B are local, or fit in the second level, or neither; all
+ * products fit there with C; rows of C are summed in the first level, so that entries count and not products. Rates are
+ * fitted to products of random matrices and grids. Only the turning point has to be right.
+ */
+static double on_cpu(const product_sizes *s)
+{
+    const double products = (double)s->products, threads = s->threads;
+    const double row_ns = s->input_bytes < 2 << 20 ? 20 : 40; /* to read a row of B, per entry of A */
+    const bool small = (double)s->input_bytes + bytes_of_result(s) < 2 << 20;
+    const bool narrow = s->cols * (int64_t)spry_type_bytes(s->type) <= 32 << 10;
+    const double rows_ns = is_local(s->a, small ? 4 : 16) ? 0 : row_ns * (double)s->entries;
+    const double products_ns = small || rows_ns == 0 ? 4 * products
+                               : narrow              ? products + 8 * entries_of_result(s)
+                                                     : 15 * products;
+    const double work = 1e-3 * (5 * (double)s->rows + products_ns + rows_ns);
+    return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
+}
+
+/* Predicts microseconds on a GPU: the bus at 5 GB/s up to 1 MB, 10 up to 64 MB, then 14; and the kernels. */
+static double on_gpu(const product_sizes *s)
+{
+    const double bytes = (double)s->input_bytes + bytes_of_result(s);
+    const double bus = bytes / 14e3 + fmin(bytes, 64e6) / 35e3 + fmin(bytes, 1e6) / 10e3;
+    return launch_us + bus + 6e-5 * (double)s->products + 5e-4 * (double)s->rows;
+}
+
+/*
+ * Chooses the first GPU if operands and result are in host memory and the GPU, its start included, is predicted to be
+ * faster than the CPU.
+ */
+static void choose_gpu(route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
+{
+    const spryi_driver *kind = spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
+    r->why = "predicted to be the faster one";
+    /* One thread at its slowest finishes before a GPU starts. A is not sampled. */
+    if (1e-3 * (5 * (double)s->rows + 80 * (double)s->entries + 14 * (double)s->products) < launch_us) return;
+    const double cpu = on_cpu(s), gpu = on_gpu(s);
+    if (s->a->cols > INT32_MAX || s->a->rows > INT32_MAX || s->cols > INT32_MAX || gpu >= cpu) return;
+    r->why = "there is no GPU to choose";
+    if (!kind) return;
+    /* A plan is for many products, which repay the start of the GPU. */
+    r->why = "a GPU, were there one, would take longer to start than it saves";
+    if (starts_for_one_run && cpu - gpu < kind->start_us) return;
+    r->why = "there is no GPU to choose";
+    const spryi_device *first = spryi_device_of_kind(context, kind->name);
+    if (!first->ops || !first->ops->spgemm) return;
+    *r = (route){.device = first, .why = "predicted to be the faster one", .chosen = true};
+}
+
+static int is_auto(const spry_spgemm_options *o)
+{
+    return o->device == SPRY_DEVICE_AUTO;
+}
+
+static spryi_selection_request request_for(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
+{
+    return (spryi_selection_request){
+        .operation = SPRYI_OP_SPGEMM,
+        .device = is_auto(o) ? SPRY_DEVICE_DEFAULT : o->device,
+        .kernel = o->kernel,
+        .operand_device = A->a.device > 0 ? A->a.device : B->a.device,
+        .result_device = o->result_device,
+        .operand = "spgemm: a matrix",
+        .result_argument = "result_device",
+        .result = "spgemm: result_device",
+        .result_place = "the device that computes",
+    };
+}
+
+/* Finds the device: the one named, else where A, B or C is, else the kernel's. */
+static spry_status select_device(const spryi_device **device, spry_context *context, const spry_matrix *A,
+                                 const spry_matrix *B, const spry_spgemm_options *o, spry_error *err)
+{
+    const int a = A->a.device, b = B->a.device;
+    spryi_selection_request request = request_for(A, B, o);
+    if (o->result_device > 0) {
+        const spryi_device *of_result = spryi_device_at(context, o->result_device);
+        if (!of_result) return spryi_device_usable(context, NULL, o->result_device, err);
+        if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = of_result->number;
+    }
+    if (request.operand_device > 0) request.kernel = NULL;
+    spry_status status = spryi_select_device(context, device, &request, err);
+    if (status == SPRY_OK && a > 0 && b > 0 && a != b)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, (*device)->number,
+                                "spgemm: a matrix is in memory of device %d, the product was asked for on %s", b,
+                                (*device)->name);
+    return status;
+}
+
+/* Decides where the product is computed, from sizes; nothing is converted yet. */
+static spry_status find_route(route *r, spry_context *context, const spry_matrix *A, const spry_matrix *B,
+                              const spry_spgemm_options *o, spry_type type, bool single_run, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(select_device(&r->device, context, A, B, o, err));
+    if (!is_auto(o) || o->kernel || A->a.device != 0 || B->a.device != 0 || o->result_device != 0) return SPRY_OK;
+    product_sizes s = {.type = type,
+                       .rows = o->op_a == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
+                       .cols = o->op_b == SPRY_TRANSPOSE ? B->a.rows : B->a.cols,
+                       .entries = A->a.nnz,
+                       .products = spryi_spgemm_guess_products(A, B, o),
+                       .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+                       .a = &A->a};
+    s.threads = spryi_spgemm_threads(context, o->threads, s.rows, s.products);
+    choose_gpu(r, context, &s, single_run);
+    return SPRY_OK;
+}
+
+static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
+{
+    const spryi_selection_request request = request_for(plan->a.given, plan->b.given, o);
+    SPRYI_OK_OR_RETURN(
+        o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, plan->kernel_parameters, &request, err)
+                  : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
+    if (!why)
+        why = request.device != SPRY_DEVICE_DEFAULT ? "it was asked for"
+              : plan->device->number > 0            ? "A, B or C is there"
+                                                    : "A is in host memory";
+    if (o->kernel)
+        snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", o->kernel);
+    else
+        snprintf(plan->reason, sizeof plan->reason, "%s: %s", plan->device->driver->name, why);
+    return SPRY_OK;
+}
+
+/* Index types and bytes of C, and whether it fits. */
+spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    spry_index_type index_type = job->b.index_type;
+    plan->offset_type = plan->options.offset_type;
+    SPRYI_OK_OR_RETURN(
+        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err));
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
+    *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
+    return SPRY_OK;
+}
+
+/* ---- plans --------------------------------------------------------------------------------------------- */
+
+/* What a plan is made for: one product need not be counted before it is filled. */
+typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
+
+/* Creates a plan that has only the request. */
+static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                            const spry_spgemm_options *o, spry_type type, plan_use use, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
+    spry_spgemm_plan *made = *plan;
+    *made = (spry_spgemm_plan){
+        .context = spryi_context_retain(context),
+        .options = *o,
+        .single_run = use != FOR_RUNS,
+        .job = {.type = type, .alpha = &made->alpha},
+        .shown = {&A->a, &B->a},
+        .chunks = 1,
+        .stages = SPRYI_NO_STAGES,
+        .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+    };
+    spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
+    const spryi_kernel *named = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    if (named && named->spgemm) {
+        made->needs_csc = named->spgemm->needs_csc;
+        made->sequential = named->spgemm->sequential;
+    }
+    made->options.alpha = made->options.kernel = NULL;
+    made->options.info = NULL;
+    made->options.stream = NULL;
+    made->a.given = spryi_matrix_retain(A);
+    made->b.given = spryi_matrix_retain(B);
+    return SPRY_OK;
+}
+
+/* The steps that the plan is made for. */
+static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *err)
+{
+    plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
+    if (use == FOR_ONE_RUN) return plan->steps->multiply(plan, err);
+    spry_status status = plan->steps->count(plan, err);
+    return status == SPRY_OK && use == FOR_RUNS ? plan->steps->ready(plan, err) : status;
+}
+
+/* Creates a plan for the route's device. */
+static spry_status make_plan_on(const route *r, spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *o, spry_type type, plan_use use,
+                                spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *made = NULL;
+    const double start = spryi_now_us();
+    SPRYI_TRY(new_plan(context, &made, A, B, o, type, use, err));
+    made->device = r->device;
+    if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
+    SPRYI_TRY(spryi_make_operands(made, err));
+    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
+    SPRYI_TRY(select_kernel(made, o, r->why, err));
+    SPRYI_TRY(take_steps(made, use, err));
+    if (o->stream || use == FOR_RUNS)
+        SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
+    *plan = made;
+    made->shown[0] = made->shown[1] = NULL;
+    made->setup_us = spryi_now_us() - start - made->run_us;
+    made = NULL;
+done:
+    spry_spgemm_plan_destroy(made);
+    return status;
+}
+
+/* The whole sentence, or where there is no room for it what kind of failure it was. */
+static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
+{
+    const int size = (int)sizeof plan->reason;
+    if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", told->message) >= size)
+        snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(told->status));
+}
+
+/* Finds the route and creates the plan. If a chosen GPU fails, for lack of memory above all, the CPU computes. */
+static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                             const spry_spgemm_options *o, plan_use use, spry_error *err)
+{
+    spry_error told = SPRY_ERROR_INIT;
+    spry_type type = SPRY_F64;
+    route r = {0};
+    const double start = spryi_now_us();
+    SPRYI_OK_OR_RETURN(check_options(o, err));
+    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
+    SPRYI_OK_OR_RETURN(find_route(&r, context, A, B, o, type, use != FOR_RUNS, err));
+    const double routed_us = spryi_now_us() - start;
+    spry_status status = make_plan_on(&r, context, plan, A, B, o, type, use, r.chosen ? &told : err);
+    if (status != SPRY_OK && r.chosen) {
+        r = (route){.device = spryi_device_at(context, 0)};
+        status = make_plan_on(&r, context, plan, A, B, o, type, use, err);
+        if (status == SPRY_OK) tell_failure(*plan, &told);
+    }
+    if (status == SPRY_OK) (*plan)->setup_us += routed_us;
+    return status;
+}
+
+/* The arguments of a public function; *o = the options, if there are any. */
+static spry_status check_arguments(const void *context, const void *out, const char *name, const spry_matrix *A,
+                                   const spry_matrix *B, const spry_spgemm_options *options, spry_spgemm_options *o,
+                                   spry_error *err)
+{
+    const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
+    if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
+    if (o->result_device == SPRY_CPU) o->result_device = 0;
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                    const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_OK_OR_RETURN(check_arguments(context, plan, "plan", A, B, options, &o, err));
+    if (o.drop_zeros)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
+                          "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
+                          "spry_spgemm");
+    return make_plan(context, plan, A, B, &o, FOR_RUNS, err);
+}
+
+/* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
+static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *err)
+{
+    spry_matrix *C = plan->C;
+    void **values = &C->owned[3];
+    const int64_t bytes = C->a.nnz * (int64_t)spry_type_bytes(C->a.value_type);
+    const spryi_device *device = spryi_device_at(plan->context, C->a.device);
+    if (wanted && !*values) {
+        SPRYI_OK_OR_RETURN(device->ops->allocate(device, values, bytes, "values of C", err));
+    } else if (!wanted && *values && plan->runs == 0) {
+        device->ops->release(device, *values);
+        *values = NULL;
+    }
+    C->a.values = *values;
+    return SPRY_OK;
+}
+
+/* Refuses an array for C's values that overlaps what the run reads: the operands, or C's structure. */
+static spry_status check_values(const spry_spgemm_plan *plan, const void *values, spry_error *err)
+{
+    const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->C->a};
+    static const char *const names[] = {"A", "B", "C"};
+    static const char *const arrays[] = {"values", "indices", "row indices", "offsets"};
+    const int64_t number = (int64_t)spry_type_bytes(plan->job.type), bytes = plan->C->a.nnz * number;
+    if ((uintptr_t)values % (uintptr_t)number != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
+    for (int m = 0; m < 3; m++) {
+        spryi_array list[SPRYI_ARRAYS];
+        spryi_list_arrays(list, read[m]);
+        for (int n = m < 2 ? SPRYI_VALUES : SPRYI_INDICES; n < SPRYI_ARRAYS; n++) /* C's values are not read */
+            if (spryi_overlap(values, bytes, list[n].data, list[n].bytes))
+                return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
+                                  "spgemm: values overlap the %s of %s, expected an array of their own", arrays[n],
+                                  names[m]);
+    }
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options, spry_error *err)
+{
+    spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
+    spry_status status = SPRY_OK;
+    if (!plan) return spryi_fail_missing(err, "plan");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    if (o.values) SPRYI_OK_OR_RETURN(check_values(plan, o.values, err));
+    const double start = spryi_now_us();
+    SPRYI_TRY(keep_values(plan, !o.values, err));
+    if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
+    spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
+    if (o.alpha) plan->job.alpha = o.alpha;
+    plan->values = o.values;
+    status = plan->steps->fill(plan, err);
+    plan->job.alpha = &plan->alpha;
+    if (status == SPRY_OK && !o.values) plan->runs = 1;
+    plan->run_us = spryi_now_us() - start;
+done:
+    return status;
+}
+
+spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure, spry_error *err)
+{
+    if (!plan || !structure) return spryi_fail_missing(err, !plan ? "plan" : "structure");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(structure, err));
+    spry_arrays shown = plan->C->a;
+    shown.values = NULL;
+    shown.ownership = SPRY_BORROW;
+    SPRYI_GIVE(structure, &shown);
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
+{
+    if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
+    if (plan->runs == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "spgemm: the plan has no result before its first run into its own arrays");
+    *C = spryi_matrix_retain(plan->C);
+    return SPRY_OK;
+}
+
+static double compression_of(const spry_spgemm_plan *plan)
+{
+    return plan->nnz > 0 ? (double)plan->job.products / (double)plan->nnz : 0;
+}
+
+static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    spry_spgemm_info told = {
+        .struct_size = sizeof told,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
+        .kernel = plan->kernel->name,
+        .deterministic = !plan->kernel->nondeterministic,
+        .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
+        .rows = job->a.rows,
+        .cols = job->b.cols,
+        .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
+        .products = job->products,
+        .compression = compression_of(plan),
+        .chunks = plan->chunks,
+        .peak_bytes = plan->peak_bytes,
+        .workspace_bytes = plan->workspace_bytes,
+        .setup_us = plan->setup_us,
+        .upload_us = plan->upload_us,
+        .run_us = plan->run_us,
+        .download_us = plan->download_us,
+        .convert_us = plan->stages.convert_us,
+        .count_us = plan->stages.count_us,
+        .scan_us = plan->stages.scan_us,
+        .fill_us = plan->stages.fill_us,
+        .sort_us = plan->stages.sort_us,
+    };
+    snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
+    SPRYI_GIVE(info, &told);
+}
+
+spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
+{
+    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
+    spry_status status = SPRYI_CHECK_OUTPUT(info, err);
+    if (status == SPRY_OK) tell(plan, info);
+    return status;
+}
+
+void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
+{
+    if (!plan) return;
+    if (plan->steps) plan->steps->close(plan);
+    spryi_drop_operands(plan);
+    spry_matrix_destroy(plan->C);
+    spryi_release(plan->context, plan->job.pieces.rows);
+    spry_context *context = plan->context;
+    spryi_release(context, plan);
+    spryi_context_release(context);
+}
+
+/* ---- one product --------------------------------------------------------------------------------------- */
+
+spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
+                        const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o.info, "info", err));
+    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
+    if (o.info) tell(plan, o.info);
+    *C = plan->C;
+    plan->C = NULL;
+    spry_spgemm_plan_destroy(plan);
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
+                                const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+{
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    spry_status status = check_arguments(context, estimate, "estimate", A, B, options, &o, err);
+    if (status != SPRY_OK) return status;
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(estimate, err));
+    o.memory_limit_bytes = 0;
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
+    spry_spgemm_prediction found = {
+        .struct_size = sizeof found,
+        .rows = plan->job.a.rows,
+        .cols = plan->job.b.cols,
+        .products = plan->job.products,
+        .nnz = plan->nnz,
+        .nnz_bound = plan->nnz,
+        .exact = 1,
+        .compression = compression_of(plan),
+        .input_bytes = plan->input_bytes,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
+        .kernel = plan->kernel->name,
+    };
+    SPRYI_TRY(spryi_size_result(plan, &found.result_bytes, err));
+    SPRYI_TRY(plan->steps->estimate(plan, &found, err));
+    SPRYI_GIVE(estimate, &found);
+done:
+    spry_spgemm_plan_destroy(plan);
+    return status;
+}
