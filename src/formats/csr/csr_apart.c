@@ -4,7 +4,7 @@
  * Idea: an entry is multiplied with its x of up to four columns, so that the matrix is read once for all of them. That
  *       takes four lines of x where columns that lie side by side would take one: it pays where rows near each other
  *       have the same lines, as meshes do, and few entries. Else the plan brings the columns side by side (plan/run.c).
- * Work: one thread a block of rows at a time (row_blocks.h). Rows in pieces are not for this.
+ * Work: one thread a block of rows at a time. Rows in pieces are not for this.
  * Cost: bytes of CSR once for four columns, X and Y once. Source: this library.
  */
 #ifndef SPRY_FN

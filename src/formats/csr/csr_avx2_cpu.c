@@ -4,7 +4,7 @@
  * Idea: four f64 or eight f32 entries of a row a step, x gathered; there are no masks for gathers, so the entries
  * left over at the end of a row are added one by one; short rows by four, without gathers. Runs as in csr_avx512_cpu.
  * Patterns take the plain loops, compiled for this level.
- * Work: one thread a block of rows, or a piece of a long row, at a time (row_blocks.h).
+ * Work: one thread a block of rows, or a piece of a long row, at a time.
  * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
  * group). Source: this library.
  */

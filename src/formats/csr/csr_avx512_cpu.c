@@ -3,11 +3,11 @@
  *
  * Idea: a register of entries of a row a step, eight f64 or sixteen f32, the ends masked, x put together by loads
  * and inserts; short rows by as many, so that one tree adds all their sums; of very short ones the products are
- * made without regard to rows and sorted out after. Where columns follow from the row before or are shared (runs.h)
- * neither all columns are read nor all x gathered; where they lie close (spans.h) no columns are read at all, and one
+ * made without regard to rows and sorted out after. Where columns follow from the row before or are shared
+ * neither all columns are read nor all x gathered; where they lie close no columns are read at all, and one
  * load brings the x of the next entries of a row, or of a group of shared rows. The matrix is fetched ahead by
  * software, which alone gains a third.
- * Work: one thread a block of rows, or a piece of a long row, at a time (row_blocks.h).
+ * Work: one thread a block of rows, or a piece of a long row, at a time.
  * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
  * group); with spans 8 bytes each in place of columns.
  * Source: this library.

@@ -1,10 +1,19 @@
+/*
+ * CPU products with the storage of csr: y = alpha*A*x + beta*y, and y = alpha*A^T*x + beta*y.
+ *
+ * With A, threads take blocks of rows; the sums of pieces of long rows are added at the end. With A^T, row i adds
+ * a_ij x_i to y_j. Chunks of rows are scattered phase by phase into y, or all at once into windows, which are then
+ * added in order. The matrix decides between the two and the order of additions to y_j.
+ */
+#ifndef SPRYI_TEMPLATE
 #include "formats/csr/csr_driver.h"
-
 #include "formats/shared/run_blocks.h"
 
 #include <string.h>
 
-spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
+/* ---- jobs and blocks ----------------------------------------------------------------------------------- */
+
+static spryi_csr_job job_of(const spryi_run_args *args)
 {
     const spryi_csr *s = args->storage;
     const size_t size = spry_type_bytes(args->vector_type);
@@ -23,8 +32,13 @@ spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
     return job;
 }
 
-void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
-                         const spryi_csr_block *block)
+static const spryi_csr_loops *pick_loops(const spryi_csr *s, const spryi_csr_loops loops[2])
+{
+    return &loops[s->a.value_type != SPRY_PATTERN];
+}
+
+static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
+                      const spryi_csr_block *block)
 {
     if (block->piece >= 0) {
         loops->piece(job, block);
@@ -47,7 +61,9 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
     }
 }
 
-/* A product under way. */
+/* ---- y = alpha*A*x + beta*y ---------------------------------------------------------------------------- */
+
+/* A product with A. */
 typedef struct product {
     spryi_run_args args; /* first, for the driver of blocks */
     spryi_csr_job job;
@@ -59,10 +75,10 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const product *p = (const product *)args;
     const spryi_csr *s = args->storage;
-    for (int64_t b = begin; b < end; b++) spryi_csr_run_block(s, &p->job, p->loops, &s->blocks.list[b]);
+    for (int64_t b = begin; b < end; b++) run_block(s, &p->job, p->loops, &s->blocks.list[b]);
 }
 
-/* The job with x and y from that column on. */
+/* Returns the job with x and y from `column` on. */
 static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t column)
 {
     const int64_t bytes = column * (int64_t)spry_type_bytes(type);
@@ -71,7 +87,7 @@ static spryi_csr_job from_column(spryi_csr_job job, spry_type type, int64_t colu
     return job;
 }
 
-/* The same for several columns, which are multiplied row by row: a row's entries are in a cache for all of them. */
+/* Multiplies several columns row by row, so that a row's entries are in a cache for all of them. */
 static void run_blocks_of_columns(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const product *p = (const product *)args;
@@ -97,7 +113,7 @@ static void run_units(const spryi_run_args *args, int64_t begin, int64_t end)
     run_blocks(args, first_block_of(blocks, begin), first_block_of(blocks, end));
 }
 
-/* The pieces of each long row, in order; rows of y are `stride` apart. */
+/* Adds the pieces of each long row, in order. Rows of y are `stride` apart. */
 static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, int64_t stride)
 {
     const double alpha = spryi_value_at(&job->alpha, type, 0), beta = spryi_value_at(&job->beta, type, 0);
@@ -111,7 +127,7 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
     }
 }
 
-/* As many columns a pass as there are sums for; all where no row is in pieces. */
+/* Multiplies as many columns per pass as the workspace has sums for; all columns if no row is in pieces. */
 static void drive_columns(product *p)
 {
     const spryi_csr *s = p->args.storage;
@@ -141,7 +157,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
 {
     const spryi_csr *s = args->storage;
     if (args->columns > 1 && args->x_apart != 1) return run_apart(args);
-    product p = {.args = *args, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
+    product p = {.args = *args, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.job.sums = args->workspace;
     const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *
                             (args->columns > 1 ? args->columns : 1);
@@ -157,3 +173,154 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     finish_long_rows(s, &p.job, args->vector_type, 1);
     return SPRY_OK;
 }
+
+/* ---- y = alpha*A^T*x + beta*y -------------------------------------------------------------------------- */
+
+/* A product with A^T. */
+typedef struct scatter_product {
+    spryi_run_args args; /* first, for the driver of blocks */
+    const spryi_csr *s;
+    const spryi_csr_loops *loops;
+    spryi_csr_job job; /* its y is where phases scatter to */
+    double alpha, beta;
+    size_t bytes;  /* of an element */
+    int64_t phase; /* the first chunk of the phase */
+} scatter_product;
+
+static void scatter_chunk(const scatter_product *p, const spryi_csr_job *job, const spryi_csr_chunk *chunk)
+{
+    for (int64_t b = chunk->first; b < chunk->last; b++) run_block(p->s, job, p->loops, &p->s->blocks.list[b]);
+}
+
+static void set_to_zero(const scatter_product *p, void *numbers, int64_t begin, int64_t end)
+{
+    memset((char *)numbers + (size_t)begin * p->bytes, 0, (size_t)(end - begin) * p->bytes);
+}
+
+enum { SLICE = 2048 }; /* columns that a thread finishes at a time */
+
+#define SPRYI_TEMPLATE "formats/csr/csr_driver.c" /* its second half */
+#include "base/instantiate_types.h"
+
+/* Sets y = alpha*sums + beta*y from column `begin` on, where sums begins. */
+static void finish_columns(const scatter_product *p, const void *sums, int64_t begin, int64_t count)
+{
+    SPRYI_BY_TYPE(p->args.vector_type, finish, (p, sums, begin, count));
+}
+
+/* Scatters chunks begin .. end - 1, each into its window. */
+static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const scatter_product *p = (const scatter_product *)args;
+    for (int64_t c = begin; c < end; c++) {
+        const spryi_csr_chunk *chunk = &p->s->chunks.list[c];
+        spryi_csr_job job = p->job;
+        set_to_zero(p, args->workspace, chunk->at, chunk->at + chunk->window.end - chunk->window.begin);
+        /* the address of column 0, if the window had it */
+        job.y = (void *)((uintptr_t)args->workspace + (uintptr_t)(chunk->at - chunk->window.begin) * p->bytes);
+        scatter_chunk(p, &job, chunk);
+    }
+}
+
+static void add_windows(const spryi_run_args *args, int64_t first, int64_t last)
+{
+    SPRYI_BY_TYPE(args->vector_type, add_windows, ((const scatter_product *)args, first, last));
+}
+
+static void with_windows(const scatter_product *p)
+{
+    const spryi_step steps[] = {{p->s->chunks.count, fill_windows},
+                                {spryi_blocks_of(p->s->a.cols, SLICE), add_windows}};
+    spryi_run_steps(&p->args, steps, 2);
+}
+
+static void scatter_one(const scatter_product *p, const spryi_csr_chunk *chunk)
+{
+    const spryi_csr_chunks *t = &p->s->chunks;
+    for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
+        if (p->job.y == p->args.y && p->beta != 0)
+            spryi_scale(p->job.y, p->args.vector_type, t->ranges[r].begin, t->ranges[r].end, p->args.beta);
+        else
+            set_to_zero(p, p->job.y, t->ranges[r].begin, t->ranges[r].end);
+    scatter_chunk(p, &p->job, chunk);
+}
+
+/* Scatters chunks begin .. end - 1 of the phase. */
+static void scatter_in_phase(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const scatter_product *p = (const scatter_product *)args;
+    for (int64_t c = begin; c < end; c++) scatter_one(p, &p->s->chunks.list[p->phase + c]);
+}
+
+static void finish_slices(const spryi_run_args *args, int64_t first, int64_t last)
+{
+    const scatter_product *p = (const scatter_product *)args;
+    const int64_t begin = first * SLICE, end = spryi_block_end(last - 1, SLICE, p->s->a.cols);
+    finish_columns(p, (const char *)p->job.y + (size_t)begin * p->bytes, begin, end - begin);
+}
+
+static void with_phases(scatter_product *p)
+{
+    const spryi_csr_chunks *t = &p->s->chunks;
+    for (int64_t phase = 0; phase < t->phase_count; phase++) {
+        p->phase = t->phases[phase];
+        spryi_run_blocks(&p->args, t->phases[phase + 1] - p->phase, scatter_in_phase);
+    }
+    if (p->alpha != 1) spryi_run_blocks(&p->args, spryi_blocks_of(p->s->a.cols, SLICE), finish_slices);
+}
+
+spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2])
+{
+    const spryi_csr *s = args->storage;
+    if (s->a.cols == 0) return SPRY_OK; /* y may be NULL */
+    scatter_product p = {.args = *args, .s = s, .job = job_of(args), .loops = pick_loops(s, loops)};
+    p.bytes = spry_type_bytes(args->vector_type);
+    p.alpha = spryi_value_at(args->alpha, args->vector_type, 0);
+    p.beta = spryi_value_at(args->beta, args->vector_type, 0);
+    /* beta*y and the sums share y only if alpha is 1: alpha*x could over- or underflow */
+    if (p.beta != 0 && p.alpha != 1) p.job.y = args->workspace;
+    if (s->chunks.phase_count > 0)
+        with_phases(&p);
+    else
+        with_windows(&p);
+    return SPRY_OK;
+}
+
+#else /* for each type of vectors: base/instantiate_types.h */
+
+static void SPRY_FN(add)(SPRY_V *restrict sums, const SPRY_V *restrict window, int64_t count)
+{
+    for (int64_t j = 0; j < count; j++) sums[j] += window[j];
+}
+
+/* Sets y = alpha*sums + beta*y. If beta is 0, of_columns may be y from `begin` on. */
+static void SPRY_FN(finish)(const scatter_product *p, const void *of_columns, int64_t begin, int64_t count)
+{
+    const SPRY_V *sums = of_columns, alpha = SPRY_SCALAR(p->job.alpha), beta = SPRY_SCALAR(p->job.beta);
+    SPRY_V *y = (SPRY_V *)p->args.y + begin;
+    if (beta == 0)
+        for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j];
+    else
+        for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j] + beta * y[j];
+}
+
+/* Adds the windows of the columns in slices first .. last - 1. */
+static void SPRY_FN(add_windows)(const scatter_product *p, int64_t first, int64_t last)
+{
+    const spryi_csr_chunks *t = &p->s->chunks;
+    SPRY_V sums[SLICE];
+    for (int64_t slice = first; slice < last; slice++) {
+        const int64_t begin = slice * SLICE, end = spryi_block_end(slice, SLICE, p->s->a.cols);
+        memset(sums, 0, (size_t)(end - begin) * sizeof *sums);
+        for (int64_t c = 0; c < t->count; c++) {
+            const spryi_csr_range w = t->list[c].window;
+            const int64_t from = begin > w.begin ? begin : w.begin, to = end < w.end ? end : w.end;
+            if (to <= from) continue;
+            SPRY_FN(add)
+            (sums + (from - begin), (const SPRY_V *)p->args.workspace + t->list[c].at + from - w.begin, to - from);
+        }
+        SPRY_FN(finish)(p, sums, begin, end - begin);
+    }
+}
+
+#endif

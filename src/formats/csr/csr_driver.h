@@ -1,6 +1,6 @@
 /*
- * Between csr's drivers and its kernels. A kernel is a set of loops, one for each kind of run and one for a piece of a
- * long row; a driver calls them for every block of rows on the threads of a product.
+ * Between csr_driver.c and csr's kernels. A kernel is a set of loops, one for each kind of run and one for a piece of a
+ * long row. The driver calls them for every block of rows on the threads of a product.
  */
 #pragma once
 
@@ -23,15 +23,15 @@ enum { SPRYI_CSR_PANEL = 4 /* columns at once in the plain loops */ };
 /*
  * The loops of one level, value type and index pair, over rows begin .. end - 1 of one run.
  *
- *   csr_driver.c           y = alpha*A*x + beta*y. piece puts the plain sum over its entries into job->sums.
- *   csr_scatter_driver.c   y_j += a_ij x_i for each entry. alpha and beta are not looked at, there are no spans.
+ *   y = alpha*A*x + beta*y      piece writes the plain sum over its entries to job->sums.
+ *   y = alpha*A^T*x + beta*y    y_j += a_ij x_i for each entry, without alpha, beta and spans.
  */
 typedef struct spryi_csr_loops {
     void (*rows)(const spryi_csr_job *job, int64_t begin, int64_t end);
     void (*strided)(const spryi_csr_job *job, int64_t begin, int64_t end);
     void (*shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group);
     void (*piece)(const spryi_csr_job *job, const spryi_csr_block *piece);
-    /* general and shared rows by their spans (spans.h); NULL where a level does not use them */
+    /* general and shared rows by their spans; NULL where a level does not use them */
     void (*span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int least);
     void (*span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int group);
     /* several columns, row by row: rows of any run, and a piece's sums, those of columns `apart` from one another */
@@ -46,17 +46,6 @@ int spryi_csr_takes_apart(const void *storage);
 /* loops[1] are for stored values, loops[0] for patterns, whose entries are ones and have none. */
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2]);
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2]);
-
-/* Both drivers begin with a job, pick the loops and then run blocks. */
-spryi_csr_job spryi_csr_job_of(const spryi_run_args *args);
-
-static inline const spryi_csr_loops *spryi_csr_pick_loops(const spryi_csr *s, const spryi_csr_loops loops[2])
-{
-    return &loops[s->a.value_type != SPRY_PATTERN];
-}
-
-void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
-                         const spryi_csr_block *block);
 
 /* A function with one copy, for what runs once a block: a second copy inline would cost time to compile alone. */
 #define SPRYI_ONCE static __attribute__((noinline))

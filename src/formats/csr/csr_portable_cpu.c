@@ -2,7 +2,7 @@
  * csr_portable_cpu: plain C.
  *
  * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
- * Work: one thread a block at a time (row_blocks.h).
+ * Work: one thread a block at a time.
  * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
  * group). Source: this library.
  */

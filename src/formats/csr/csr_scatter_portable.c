@@ -3,7 +3,7 @@
  *
  * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read no columns; a group that shares its columns is
  * summed up before it changes y.
- * Work: chunks of rows in phases, or into windows (chunks.h).
+ * Work: chunks of rows in phases, or into windows.
  * Cost: bytes of CSR as of the plain product, and y is written and read once more.
  * Source: this library.
  */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/simd_x86.h"
-#include "formats/csr/spans.h"
+#include "formats/csr/csr.h"
 #include "matrix/assemble.h"
 
 #include <string.h>

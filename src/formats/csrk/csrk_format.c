@@ -176,17 +176,6 @@ static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error 
     return SPRY_OK;
 }
 
-static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, const spryi_build_request *request,
-                                       spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(make_blocks(context, s, err));
-    SPRYI_TRY(spryi_csr_runs_find(context, &s->csr.runs, &s->csr.blocks, &s->csr.a, err));
-    SPRYI_TRY(spryi_csr_finish_runs(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err));
-done:
-    return status;
-}
-
 /* The sizes of groups, and the bytes; those of A's own arrays are borrowed. */
 static spry_status resolve(spryi_csrk *shape, spryi_cost *cost, const spryi_build_request *request, int levels,
                            spry_error *err)
@@ -220,8 +209,9 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
         SPRYI_OK_OR_RETURN(make_groups(context, &s->sssr_ptr, found ? found->sssr_ptr : NULL, s->sssr_count,
                                        s->ssr_count, s->sssrs, "groups of super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
-    if (!request->massively_parallel) SPRYI_OK_OR_RETURN(prepare_for_threads(context, s, request, err));
-    return SPRY_OK;
+    if (request->massively_parallel) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(make_blocks(context, s, err));
+    return spryi_csr_finish(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err);
 }
 
 static int64_t auxiliary_bytes(const spryi_csrk *s)
@@ -246,7 +236,7 @@ static int64_t owned_bytes(const void *storage)
 
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
-    return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
+    return spryi_format_csr.workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
 }
 
 static int borrows_values(const void *storage, const spry_arrays *a)
@@ -269,7 +259,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
 static int device_sections(void *storage, spryi_section *sections)
 {
     spryi_csrk *s = storage;
-    int count = spryi_csr_device_sections(&s->csr, sections);
+    int count = spryi_format_csr.device_sections(&s->csr, sections);
     sections[count++] = (spryi_section){"sr_ptr", (void **)&s->sr_ptr, NULL, s->sr_count + 1, sizeof *s->sr_ptr};
     if (s->ssrs > 0)
         sections[count++] =
