@@ -164,7 +164,7 @@ static double cost_of(const spryi_format_rates *rates, const spryi_device_class 
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
     const int unlooked = rates == &device->rates[0] && calls < spryi_estimated_at(0)->estimator->setup_calls;
-    const double setup = unlooked ? rates->setup : spryi_setup_of(rates, f, 1);
+    const double setup = unlooked ? rates->setup.us : spryi_setup_of(rates, f, 1);
     return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
 }
 

@@ -68,16 +68,35 @@ const spryi_device_class *spryi_device_class_named(const char *name)
 
 /* ---- rates by name ---------------------------------------------------------------------------------------- */
 
-#define RATE(field, least)                                                                                             \
+#define RATE(name, member, least)                                                                                      \
     {                                                                                                                  \
-#field, offsetof(spryi_format_rates, field), least                                                             \
+#name, offsetof(spryi_format_rates, member), least                                                             \
     }
 
 const spryi_rate_name spryi_rate_names[] = {
-    RATE(launch, 0), RATE(sharp, 1),       RATE(cached, 1),    RATE(memory, 1),      RATE(gather, 0),   RATE(near, 0),
-    RATE(far, 0),    RATE(step, 0),        RATE(slice, 0),     RATE(block, 0),       RATE(ragged, 0),   RATE(column, 0),
-    RATE(chain, 0),  RATE(uneven, 0),      RATE(holes, 0),     RATE(longest, 0),     RATE(heaviest, 0), RATE(ahead, 0),
-    RATE(setup, 0),  RATE(setup_entry, 0), RATE(setup_row, 0), RATE(setup_value, 0), {NULL, 0, 0},
+    RATE(launch, launch, 0),
+    RATE(sharp, sharp, 1),
+    RATE(cached, cached, 1),
+    RATE(memory, memory, 1),
+    RATE(gather, gather, 0),
+    RATE(near, near, 0),
+    RATE(far, far, 0),
+    RATE(step, step, 0),
+    RATE(slice, slice, 0),
+    RATE(block, block, 0),
+    RATE(ragged, ragged, 0),
+    RATE(column, column, 0),
+    RATE(chain, chain, 0),
+    RATE(uneven, shares.uneven, 0),
+    RATE(holes, shares.holes, 0),
+    RATE(longest, shares.longest, 0),
+    RATE(heaviest, shares.heaviest, 0),
+    RATE(ahead, shares.ahead, 0),
+    RATE(setup, setup.us, 0),
+    RATE(setup_entry, setup.entry, 0),
+    RATE(setup_row, setup.row, 0),
+    RATE(setup_value, setup.value, 0),
+    {NULL, 0, 0},
 };
 
 #undef RATE

@@ -11,6 +11,20 @@
 
 #include <stdbool.h>
 
+/* Shares that are added to a time, per unit of the work of the same name. */
+typedef struct spryi_share_rates {
+    double uneven;   /* deviation of row lengths */
+    double holes;    /* blocks with holes */
+    double longest;  /* steps of the heaviest window */
+    double heaviest; /* work of the heaviest window */
+    double ahead;    /* share of the streaming that prefetching hides */
+} spryi_share_rates;
+
+/* Time of set-up: us, and us per million entries, rows and bytes of values. */
+typedef struct spryi_setup_rates {
+    double us, entry, row, value;
+} spryi_setup_rates;
+
 /* us, and bytes a us; of a CPU by one thread. */
 typedef struct spryi_format_rates {
     const char *format; /* as the catalogue names it, */
@@ -22,12 +36,8 @@ typedef struct spryi_format_rates {
     double step, slice, block; /* us of a step, of 32 rows or of one, and of a block: <family>_work.c */
     double ragged, column;     /* us of a slot that not all rows of a slice have, and of a number of x staged */
     double chain;              /* us of an entry of the longest row */
-    double uneven, holes;      /* shares added by the deviation of row lengths, and by blocks with holes */
-    double longest, heaviest;  /* shares added by the steps and the work of the heaviest window */
-    double ahead;              /* share of the streaming that prefetching spares */
-    double setup, setup_entry; /* us, and us a million: entries, */
-    double setup_row;          /* rows, */
-    double setup_value;        /* and bytes of values */
+    spryi_share_rates shares;
+    spryi_setup_rates setup;
 } spryi_format_rates;
 
 /* Rates of a format in a table of choose/rates.c, which sets rates.format. */

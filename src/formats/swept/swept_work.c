@@ -7,7 +7,7 @@ static const spryi_rates_row rates[] = {
     /*                      launch sharp  cached   memory   gather   near far step      slice    block
         ragged column chain uneven holes longest heaviest ahead setup  entry  row    value */
     {"hopper", {NULL, NULL, 9.456, 3.708, 2.535e6, 2.913e6, 6.088e6, 0,   0,  8.266e-6, 9.36e-6, 0,
-        0,     0,     0,    0,     0,    0,      0,       0,    486.8, 222.9, 109.1, 5.676}},
+        0,     0,     0,    {0,     0,    0,      0,       0},    {486.8, 222.9, 109.1, 5.676}}},
     {0},
 };
 /* clang-format on */
