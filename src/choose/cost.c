@@ -80,7 +80,8 @@ double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spr
 {
     const double faster = c->faster_memory > 0 ? c->faster_memory : 1, cache = c->cache_bytes * threads;
     const double memory = fmin(r->memory * faster * threads, c->most_memory);
-    const double cached = share_in_cache(w->bytes, cache, !spryi_class_is_cpu(c)), ahead = w->ahead ? r->shares.ahead : 0;
+    const double cached = share_in_cache(w->bytes, cache, !spryi_class_is_cpu(c)),
+                 ahead = w->ahead ? r->shares.ahead : 0;
     const double stream = w->bytes * (cached / (r->cached * threads) + (1 - cached) / memory) * (1 - ahead);
     const double gather = r->gather > 0 ? SECTOR * w->sectors / (r->gather * threads) : 0;
     const double near = r->near > 0 ? SECTOR * w->near / (r->near * threads) : 0;
@@ -89,7 +90,8 @@ double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spr
                           w->columns * r->column) *
                          (1 + w->longest * r->shares.longest) / threads;
     const double sum = pow(stream, r->sharp) + pow(gather, r->sharp) + pow(near + far, r->sharp) + pow(steps, r->sharp);
-    const double more = (1 + w->uneven * r->shares.uneven) * (1 + w->holes * r->shares.holes) * (1 + w->heaviest * r->shares.heaviest);
+    const double more = (1 + w->uneven * r->shares.uneven) * (1 + w->holes * r->shares.holes) *
+                        (1 + w->heaviest * r->shares.heaviest);
     return r->launch + pow(sum, 1 / r->sharp) * more + w->chain * r->chain;
 }
 
