@@ -24,7 +24,7 @@ struct spry_context {
     int no_caches;                     /* 1: what is given back goes to the system at once */
     spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
     int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
-    struct spryi_device_list *devices; /* device/devices.h */
+    struct spryi_device_list *devices; /* device/drivers.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     _Atomic(spryi_attached *) choose; /* choose/state.h; NULL until it is needed */
     _Atomic int64_t bytes, peak_bytes;

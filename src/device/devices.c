@@ -1,11 +1,16 @@
-/* The list of a context's devices, and what the public header tells of them and does with their memory. */
-#include "device/devices.h"
+/*
+ * A context and its devices: the list of devices, what the public header says of them, their memory, and vectors. The
+ * CPU is in the list from the start. Other devices are looked for when one is needed.
+ */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pool.h"
+#include "core/device.h"
 #include "device/drivers.h"
 #include "spry/tools.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +38,7 @@ static void put_in(spryi_hooked_memory *memory, block *made)
     pthread_mutex_unlock(&memory->lock);
 }
 
-/* NULL: no block of the hooks. */
+/* Removes a block from the chains. Returns NULL if the hooks did not allocate it. */
 static block *take_out(spryi_hooked_memory *memory, int device, const void *at)
 {
     block **link = chain_of(memory, at);
@@ -72,7 +77,7 @@ static spry_status allocate(const spryi_device *device, void **pointer, int64_t 
     return SPRY_OK;
 }
 
-/* Its work is done. */
+/* Gives a block back to the hook, after all work with it. */
 static void give_back(const spryi_device *device, block *gone)
 {
     const spryi_hooked_memory *memory = &device->context->devices->hooked_memory;
@@ -83,7 +88,7 @@ static void give_back(const spryi_device *device, block *gone)
     spryi_release(device->context, gone);
 }
 
-/* After a fault of the device there is no work that could use the memory. */
+/* A failure of finish is ignored: after a fault no work on the device uses the memory. */
 static void release(const spryi_device *device, void *pointer)
 {
     block *gone = pointer ? take_out(&device->context->devices->hooked_memory, device->number, pointer) : NULL;
@@ -100,7 +105,7 @@ static void release_in_order(const spryi_device *device, void *pointer)
     give_back(device, gone);
 }
 
-/* The functions that allocate and release are replaced. */
+/* Replaces the functions that allocate and release. */
 static void hook_memory(spryi_device_ops *ops)
 {
     ops->allocate = ops->allocate_in_order = allocate;
@@ -108,7 +113,7 @@ static void hook_memory(spryi_device_ops *ops)
     ops->release_in_order = release_in_order;
 }
 
-void spryi_open_hooked_memory(spry_context *context, const spry_context_options *options)
+static void open_hooked_memory(spry_context *context, const spry_context_options *options)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
     pthread_mutex_init(&memory->lock, NULL); /* cannot fail with default attributes where we build for */
@@ -117,7 +122,7 @@ void spryi_open_hooked_memory(spry_context *context, const spry_context_options 
     memory->user = options->device_user;
 }
 
-/* What spry_device_allocate gave and nobody gave back is the caller's still. */
+/* Frees the list of blocks. Blocks that were not given back remain the caller's. */
 static void close_hooked_memory(spry_context *context)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
@@ -132,7 +137,7 @@ static void close_hooked_memory(spry_context *context)
 
 /* ---- the list ------------------------------------------------------------------------------------------ */
 
-/* Devices of one driver, behind those that are there; an entry that cannot be used where there is none. */
+/* Appends the devices of one driver to the list. A driver without devices gets one entry that cannot be used. */
 static void ask_driver(spry_context *context, spryi_device_list *list, int d)
 {
     const spryi_driver *driver = spryi_drivers[d];
@@ -161,29 +166,21 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
     list->count += found > 0 ? found : 1;
 }
 
-int64_t spryi_trim_devices(const spry_context *context)
+/* Sums the bytes that drivers keep for reuse, and gives them back if asked. Drivers that were not asked have none. */
+static int64_t kept_bytes(const spry_context *context, bool give_back)
 {
     spryi_device_list *list = context->devices;
     int64_t bytes = 0;
     pthread_mutex_lock(&list->lock);
-    for (int d = 0; d < spryi_driver_count; d++)
-        if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->trim(list->state[d]);
+    for (int d = 0; d < spryi_driver_count; d++) {
+        const spryi_driver *driver = spryi_drivers[d];
+        if (driver->trim && list->state[d]) bytes += (give_back ? driver->trim : driver->cached_bytes)(list->state[d]);
+    }
     pthread_mutex_unlock(&list->lock);
     return bytes;
 }
 
-int64_t spryi_cached_device_bytes(const spry_context *context)
-{
-    spryi_device_list *list = context->devices;
-    int64_t bytes = 0;
-    pthread_mutex_lock(&list->lock);
-    for (int d = 0; d < spryi_driver_count; d++)
-        if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->cached_bytes(list->state[d]);
-    pthread_mutex_unlock(&list->lock);
-    return bytes;
-}
-
-/* The list is the context's one part that changes after it was made. */
+/* Returns the list after all drivers were asked. Only this part of a context changes after its creation. */
 static const spryi_device_list *known_devices(const spry_context *context)
 {
     spryi_device_list *list = context->devices;
@@ -201,7 +198,7 @@ static const spryi_device *device_at(const spry_context *context, int number)
     return number > 0 && number < list->count ? &list->device[number] : NULL;
 }
 
-void spryi_open_devices(spry_context *context, spryi_device_list *list)
+static void open_devices(spry_context *context, spryi_device_list *list)
 {
     memset(list, 0, sizeof *list);
     pthread_mutex_init(&list->lock, NULL); /* cannot fail with default attributes where we build for */
@@ -210,7 +207,7 @@ void spryi_open_devices(spry_context *context, spryi_device_list *list)
     ask_driver(context, list, 0);
 }
 
-void spryi_close_devices(spry_context *context)
+static void close_devices(spry_context *context)
 {
     spryi_device_list *list = context->devices;
     for (int d = 0; d < spryi_driver_count; d++)
@@ -219,7 +216,7 @@ void spryi_close_devices(spry_context *context)
     pthread_mutex_destroy(&list->lock);
 }
 
-/* The number behind "kind:", 0 without one; -1: `name` is not of this kind. */
+/* Returns the number behind "kind:" in a name, 0 without a number, -1 if the name is of another kind. */
 static int number_in_name(const spryi_driver *driver, const char *name)
 {
     const size_t length = strlen(driver->name);
@@ -245,7 +242,7 @@ const spryi_device *spryi_device_of_kind(const spry_context *context, const char
     return device;
 }
 
-/* "cpu, cuda or cuda:N", of all kinds. */
+/* Writes the names of all kinds: "cpu, cuda or cuda:N". */
 static void list_names(char *text, size_t size)
 {
     text[0] = '\0';
@@ -257,6 +254,127 @@ static void list_names(char *text, size_t size)
         else
             snprintf(text + used, size - used, "%s%s or %s:N", before, name, name);
     }
+}
+
+/* ---- contexts ------------------------------------------------------------------------------------ */
+
+enum { BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) + SPRYI_POOL_ROOM };
+_Static_assert(sizeof(spryi_device_list) % _Alignof(pthread_t) == 0, "room for threads follows the list");
+_Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the list follows the context");
+
+/* Reports a hook, `have`, without its counterpart. */
+static spry_status fail_alone(const char *missing, const char *have, spry_error *err)
+{
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context: %s is NULL, but %s is given: both or none",
+                      missing, have);
+}
+
+static spry_status check_options(const spry_context_options *options, spry_error *err)
+{
+    if (!options->allocate != !options->release)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
+                          "context: allocate and release must both be given or both be NULL");
+    if (!options->device_allocate && options->device_release)
+        return fail_alone("device_allocate", "device_release", err);
+    if (options->device_allocate && !options->device_release)
+        return fail_alone("device_release", "device_allocate", err);
+    if (options->no_caches != 0 && options->no_caches != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "no_caches", options->no_caches, 1,
+                                "context: no_caches is %d, expected 0 or 1", options->no_caches);
+    if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
+                          sizeof((spryi_device_list *)0)->plugin_path - 1);
+    if ((int)options->threading < SPRY_THREADING_DEFAULT || (int)options->threading > SPRY_THREADING_OPENMP)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threading", options->threading, SPRY_THREADING_OPENMP,
+                                "context: threading is %d, expected SPRY_THREADING_DEFAULT or SPRY_THREADING_POOL",
+                                (int)options->threading);
+    return spryi_check_threads(options->threads, "context", err);
+}
+
+static void close_context(spry_context *context)
+{
+    spryi_pool_close(&context->pool);
+    spryi_attached *choose = atomic_load(&context->choose);
+    if (choose) choose->close(context, choose);
+    close_devices(context);
+    (void)spryi_block_cache_release(context);
+    pthread_mutex_destroy(&context->cached_blocks.lock);
+    if (context->release) {
+        context->release(context->user, context, BLOCK);
+    } else {
+        free(context);
+    }
+}
+
+spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
+{
+    if (!context) return spryi_fail_missing(err, "context");
+    spry_context_options chosen;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&chosen, options, err));
+    SPRYI_OK_OR_RETURN(check_options(&chosen, err));
+
+    spryi_simd simd;
+    if (!spryi_allowed_simd(&simd))
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "SPRY_SIMD",
+                          "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
+                          getenv("SPRY_SIMD"));
+    /* one block: the context, then its devices, then its threads */
+    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(spry_context))
+                                         : aligned_alloc(_Alignof(spry_context), (BLOCK + 63) / 64 * 64);
+    if (!made)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
+                          (size_t)BLOCK);
+    spryi_device_list *devices = (spryi_device_list *)(made + 1);
+    *made = (spry_context){
+        .allocate = chosen.allocate,
+        .release = chosen.release,
+        .user = chosen.user,
+        .no_caches = chosen.no_caches,
+        .threads = chosen.threads > 0 ? chosen.threads : spryi_default_threads(),
+        .simd = simd,
+        .amd = spryi_cpu_is_amd(),
+    };
+    atomic_init(&made->references, 1);
+    made->close = close_context;
+    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
+    spryi_pool_open(&made->pool, &chosen, devices + 1);
+    open_devices(made, devices);
+    open_hooked_memory(made, &chosen);
+    if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
+    *context = made;
+    return SPRY_OK;
+}
+
+void spry_context_destroy(spry_context *context)
+{
+    spryi_context_release(context);
+}
+
+int spry_context_threads(const spry_context *context)
+{
+    return context ? spryi_team(context->threads) : 0;
+}
+
+int64_t spry_context_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->bytes) : 0;
+}
+
+int64_t spry_context_trim(spry_context *context)
+{
+    if (!context) return 0;
+    return spryi_block_cache_release(context) + kept_bytes(context, true);
+}
+
+int64_t spry_context_cached_bytes(const spry_context *context)
+{
+    if (!context) return 0;
+    return spryi_block_cache_bytes(context) + kept_bytes(context, false);
+}
+
+int64_t spry_context_peak_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->peak_bytes) : 0;
 }
 
 /* ---- the public view --------------------------------------------------------------------------------- */
@@ -374,4 +492,51 @@ spry_status spry_device_measure_copy(const spry_context *context, double *gbps, 
     if (!d->ops->copy_bandwidth)
         return spryi_fail(err, SPRY_UNSUPPORTED, "device", "device %s does not measure its copies", d->name);
     return d->ops->copy_bandwidth(d, 8 * d->cache_bytes, gbps, err);
+}
+
+/* ---- vectors that the library allocates ----------------------------------------------------------- */
+
+spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type, int device,
+                               spry_error *err)
+{
+    if (!context || !v)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "v", "vector: %s is NULL",
+                          !context ? "context" : "v");
+    if (spryi_value_slot(type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
+                                "vector: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
+    if (length < 0)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "length", length, 0, "vector: length is %lld, expected >= 0",
+                                (long long)length);
+    if (length > INT64_MAX / 8)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "length", length, INT64_MAX / 8,
+                                "vector: %lld entries overflow what can be addressed", (long long)length);
+    void *data = NULL;
+    device = spryi_device_number(device);
+    const spryi_device *d = spryi_device_at(context, 0);
+    const int64_t bytes = length * (int64_t)spry_type_bytes(type);
+    spry_status status = device == 0 ? SPRY_OK : spryi_device_usable(context, &d, device, err);
+    if (status == SPRY_OK) status = d->ops->allocate(d, &data, bytes, "vector", err);
+    if (status != SPRY_OK) return status;
+    status = d->ops->clear(d, data, bytes, err);
+    if (status != SPRY_OK) {
+        d->ops->release(d, data);
+        return status;
+    }
+    *v = (spry_vector){.data = data,
+                       .length = length,
+                       .columns = 1,
+                       .row_stride = 1,
+                       .column_stride = length,
+                       .type = type,
+                       .device = device};
+    return SPRY_OK;
+}
+
+void spry_vector_destroy(spry_context *context, spry_vector *v)
+{
+    if (!context || !v) return;
+    const spryi_device *d = spryi_device_at(context, spryi_device_number(v->device));
+    if (d && d->ops) d->ops->release(d, v->data);
+    *v = (spry_vector){0};
 }

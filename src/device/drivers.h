@@ -1,7 +1,12 @@
-/* The kinds of devices that there are. A new one is a folder and a line: DRIVER(NAME) stands for spryi_driver_NAME. */
+/*
+ * Kinds of devices, and the devices of a context. A new kind is a folder and a line: DRIVER(NAME) stands for
+ * spryi_driver_NAME.
+ */
 #pragma once
 
 #include "core/device.h"
+
+#include <pthread.h>
 
 /* clang-format off */
 #define SPRYI_DRIVERS(DRIVER)                                                                                          \
@@ -15,3 +20,32 @@ SPRYI_DRIVERS(SPRYI_DECLARE_DRIVER)
 
 extern const spryi_driver *const spryi_drivers[]; /* the CPU's is the first */
 extern const int spryi_driver_count;
+
+/*
+ * Device memory from the caller's hooks (spry_context_options.device_allocate). A copy of the driver's table has
+ * functions that call the hooks. Blocks are kept with their sizes, because device_release gets the size.
+ */
+enum { SPRYI_HOOKED_CHAINS = 256 };
+
+typedef struct spryi_hooked_memory {
+    void *(*allocate)(void *user, int device, int64_t bytes); /* NULL: there are no hooks */
+    void (*release)(void *user, int device, void *pointer, int64_t bytes);
+    void *user;
+    pthread_mutex_t lock; /* of the chains: blocks by address */
+    struct spryi_hooked_block *chains[SPRYI_HOOKED_CHAINS];
+} spryi_hooked_memory;
+
+enum { SPRYI_MOST_DEVICES = 20, SPRYI_MOST_DRIVERS = 8 };
+
+/* The devices of a context. The list is filled in under the lock, then constant. */
+typedef struct spryi_device_list {
+    pthread_mutex_t lock;
+    int known; /* 1: all drivers were asked; 0: only device[0] exists */
+    int count;
+    spryi_device device[SPRYI_MOST_DEVICES];
+    const void *state[SPRYI_MOST_DRIVERS]; /* of each driver */
+    char reason[SPRYI_MOST_DRIVERS][512];
+    char plugin_path[1024]; /* of the context's options, "" for the default */
+    spryi_hooked_memory hooked_memory;
+    spryi_device_ops hooked[SPRYI_MOST_DRIVERS]; /* the drivers' tables with the hooks' memory */
+} spryi_device_list;

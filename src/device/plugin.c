@@ -7,7 +7,6 @@
 #include "base/build_id.h"
 #include "base/context.h"
 #include "base/error.h"
-#include "device/devices.h"
 #include "device/drivers.h"
 
 #include <dlfcn.h>

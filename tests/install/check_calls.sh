@@ -46,7 +46,7 @@ complain 'the library must not print or end the process' \
 # Left out are the default hooks, and the context, which comes before any hook.
 complain 'library memory goes through spryi_allocate (src/base/memory.h)' \
     "$(calls 'malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline' \
-        'src/base/memory\.c|src/device/context\.c')"
+        'src/base/memory\.c|src/device/devices\.c')"
 
 # Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
 # without a decimal point, which no locale changes; src/base/error.c writes all numbers that are told, in the C locale.
