@@ -168,7 +168,7 @@ static int changes_until(const atomic_uint *word, unsigned seen, double until)
 /* Takes a task of the call under way: `own` if it can be had. -1: all are taken. */
 static int claim(spryi_pool *pool, int own)
 {
-    const int masks = atomic_load_explicit(&pool->masks, memory_order_relaxed);
+    const int masks = atomic_load_explicit(&pool->call.masks, memory_order_relaxed);
     for (int k = 0; k < masks; k++) {
         const int at = (own / SPRYI_TASKS_A_MASK + k) % masks;
         for (;;) {
@@ -188,8 +188,8 @@ static unsigned do_tasks(spryi_pool *pool, int own)
 {
     unsigned done = 0;
     for (int index; (index = claim(pool, own)) >= 0; done++) {
-        spryi_set_float_controls(pool->floats);
-        pool->task(pool->argument, index);
+        spryi_set_float_controls(pool->call.floats);
+        pool->call.task(pool->call.argument, index);
     }
     return done;
 }
@@ -229,7 +229,7 @@ static void *work(void *argument)
     for (;;) {
         const unsigned seen = atomic_load(&pool->calls); /* before it looks: no call, and no end, is missed */
         if (atomic_load(&pool->stop)) return NULL;
-        leave(atomic_load_explicit(&pool->processor, memory_order_relaxed), &pool->allowed);
+        leave(atomic_load_explicit(&pool->call.processor, memory_order_relaxed), &pool->allowed);
         const unsigned done = do_tasks(pool, own);
         if (done > 0 && atomic_fetch_sub(&pool->pending, done) == done && atomic_load(&pool->waiting))
             wake(&pool->pending, 1);
@@ -301,10 +301,10 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
 {
     const double began = spryi_now_us();
     const int masks = (tasks + SPRYI_TASKS_A_MASK - 1) / SPRYI_TASKS_A_MASK;
-    pool->task = task;
-    pool->argument = argument;
-    pool->floats = spryi_get_float_controls();
-    atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
+    pool->call.task = task;
+    pool->call.argument = argument;
+    pool->call.floats = spryi_get_float_controls();
+    atomic_store_explicit(&pool->call.processor, sched_getcpu(), memory_order_relaxed);
     atomic_store(&pool->pending, (unsigned)tasks);
     atomic_store_explicit(&pool->spin_us,
                           !pool->spins ? 0
@@ -317,7 +317,7 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
         const uint64_t all = ~(uint64_t)0 >> (SPRYI_TASKS_A_MASK - count);
         atomic_store_explicit(&pool->unclaimed[m], m > 0 ? all : all - 1, memory_order_release);
     }
-    atomic_store(&pool->masks, masks);
+    atomic_store(&pool->call.masks, masks);
     atomic_fetch_add(&pool->calls, 1);
     if (atomic_load(&pool->sleepers) > 0) wake(&pool->calls, WOKEN_AT_ONCE);
     task(argument, 0);

@@ -19,6 +19,15 @@ enum { SPRYI_MOST_THREADS = 4096, SPRYI_TASKS_A_MASK = 64 };
 typedef void (*spryi_task_fn)(void *argument, int index);
 typedef void (*spryi_execute_fn)(void *user, int tasks, spryi_task_fn task, void *argument);
 
+/* The call whose tasks are handed out. */
+typedef struct spryi_pool_call {
+    spryi_task_fn task;
+    void *argument;
+    spryi_float_controls floats; /* the caller's */
+    atomic_int masks;            /* words of unclaimed */
+    atomic_int processor;        /* the caller's */
+} spryi_pool_call;
+
 /*
  * One a context. One call at a time has its threads (`taken`); the tasks of others, and of calls within tasks, run on
  * the threads that call. What a call hands out is read by those alone who took a task of it, and it waits for these.
@@ -36,10 +45,7 @@ typedef struct spryi_pool {
     atomic_int sleepers, stop;
     atomic_int spin_us; /* that idle threads spin */
     atomic_int arrivals;
-    spryi_task_fn task; /* of the call */
-    void *argument;
-    spryi_float_controls floats;      /* the caller's */
-    atomic_int masks, processor;      /* the caller's */
+    spryi_pool_call call;
     _Alignas(64) atomic_uint pending; /* tasks that are not done; the caller sleeps on it */
     atomic_int waiting;               /* 1: it may sleep */
     _Alignas(64) atomic_ullong unclaimed[SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK]; /* a bit a task */
