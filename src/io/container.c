@@ -376,22 +376,25 @@ static int is_text(const char *text, size_t size)
 static const char *odd_field(const spryi_container_head *h)
 {
     const int64_t most = INT64_MAX / 64;
-    int has_offsets = h->offset_type != SPRY_INDEX_DEFAULT;
+    int has_offsets = h->kind.offset_type != SPRY_INDEX_DEFAULT;
     if (h->version == 0 || h->head_bytes != SPRYI_CONTAINER_HEAD) return "version or size of the head";
     if (h->chunk_bytes != SPRYI_CONTAINER_CHUNK) return "size of the chunks";
     if (!is_text(h->layout, sizeof h->layout)) return "layout";
     if (!is_text(h->parameters, sizeof h->parameters)) return "parameters";
     if (h->rows < 0 || h->rows > most || h->cols < 0 || h->cols > most || h->nnz < 0 || h->nnz > most)
         return "number of rows, columns or entries";
-    if (h->value_type != SPRY_PATTERN && spry_type_bytes((spry_type)h->value_type) == 0) return "type of the values";
-    if (spryi_index_pair(has_offsets ? (spry_index_type)h->offset_type : SPRY_I64, (spry_index_type)h->index_type) < 0)
+    if (h->kind.value_type != SPRY_PATTERN && spry_type_bytes((spry_type)h->kind.value_type) == 0)
+        return "type of the values";
+    if (spryi_index_pair(has_offsets ? (spry_index_type)h->kind.offset_type : SPRY_I64,
+                         (spry_index_type)h->kind.index_type) < 0)
         return "type of the indices";
-    if (h->index_type == SPRY_I32 && (h->rows > INT32_MAX || h->cols > INT32_MAX)) return "type of the indices";
-    if (h->sorted > SPRY_KNOWN_YES || h->unique > SPRY_KNOWN_YES) return "order of the entries";
-    if (h->symmetry > SPRY_SKEW_SYMMETRIC || (h->symmetry != SPRY_GENERAL && h->rows != h->cols)) return "symmetry";
-    if (h->field > SPRYI_FIELD_PATTERN) return "field";
+    if (h->kind.index_type == SPRY_I32 && (h->rows > INT32_MAX || h->cols > INT32_MAX)) return "type of the indices";
+    if (h->kind.sorted > SPRY_KNOWN_YES || h->kind.unique > SPRY_KNOWN_YES) return "order of the entries";
+    if (h->kind.symmetry > SPRY_SKEW_SYMMETRIC || (h->kind.symmetry != SPRY_GENERAL && h->rows != h->cols))
+        return "symmetry";
+    if (h->kind.field > SPRYI_FIELD_PATTERN) return "field";
     if (h->section_count > SPRYI_MOST_SECTIONS) return "number of sections";
-    if (h->counts_from_0 > (h->version >= SPRYI_CONTAINER_BASE_0)) return "base of the matrix";
+    if (h->kind.counts_from_0 > (h->version >= SPRYI_CONTAINER_BASE_0)) return "base of the matrix";
     if (!is_zero((const unsigned char *)h->reserved, sizeof h->reserved)) return "reserved bytes";
     return NULL;
 }
@@ -450,12 +453,14 @@ static spry_status take_section(const opened *file, int s, const char *name, int
 
 static spry_arrays arrays_of(const spryi_container_head *h, spry_layout layout)
 {
-    spry_arrays a = spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
+    spry_arrays a =
+        spryi_types_of(h->rows, h->cols, h->nnz, h->kind.value_type, h->kind.offset_type, h->kind.index_type);
     a.layout = layout;
-    a.sorted = (spry_known)h->sorted;
+    a.sorted = (spry_known)h->kind.sorted;
     /* The claim that entries are unique is verified only for sorted entries. */
-    a.unique = a.sorted == SPRY_KNOWN_YES || h->unique == SPRY_KNOWN_NO ? (spry_known)h->unique : SPRY_NOT_KNOWN;
-    a.symmetry = (spry_symmetry)h->symmetry;
+    a.unique = a.sorted == SPRY_KNOWN_YES || h->kind.unique == SPRY_KNOWN_NO ? (spry_known)h->kind.unique
+                                                                             : SPRY_NOT_KNOWN;
+    a.symmetry = (spry_symmetry)h->kind.symmetry;
     return a;
 }
 
@@ -502,7 +507,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     SPRYI_OK_OR_RETURN(verify(file->context, file->name, h, parts, count, &a, err));
     SPRYI_OK_OR_RETURN(create(file, &made, &a, err));
     if (file->block) made->a.ownership = SPRY_COPY; /* of a pipe, or of the caller's bytes */
-    made->field = (spryi_field)h->field;
+    made->field = (spryi_field)h->kind.field;
     give_bytes(file, made);
     *A = made;
     return SPRY_OK;
@@ -557,8 +562,8 @@ static spry_status verify_storage(const opened *file, spry_error *err)
 /* Returns 1 if the head's value type is the storage's, or the pattern that a storage of ones represents. */
 static int is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
-    int ones = h->version >= SPRYI_CONTAINER_ONES && h->value_type == SPRY_PATTERN;
-    return ones || a->value_type == (spry_type)h->value_type;
+    int ones = h->version >= SPRYI_CONTAINER_ONES && h->kind.value_type == SPRY_PATTERN;
+    return ones || a->value_type == (spry_type)h->kind.value_type;
 }
 
 /* Takes the parameters from the head, unless they make no sense. */
@@ -609,11 +614,11 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(BAD_FILE("head makes no sense: sizes or types differ from the storage's"));
     take_parameters(&stored, h);
-    SPRYI_TRY(
-        spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->symmetry, (spryi_field)h->field, err));
+    SPRYI_TRY(spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->kind.symmetry,
+                                      (spryi_field)h->kind.field, err));
     stored.storage = NULL;
     give_bytes(file, made);
-    if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) SPRYI_TRY(read_ones(&made, err));
+    if (h->kind.value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) SPRYI_TRY(read_ones(&made, err));
     *A = made;
     made = NULL;
 done:
@@ -651,10 +656,10 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
 static void tell_source(const spryi_container_head *h, spry_layout layout, spryi_source *source)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    const spry_known ordered = (spry_known)h->sorted;
+    const spry_known ordered = (spry_known)h->kind.sorted;
     source->kind = SPRYI_CONTAINER;
-    source->field = spry_type_name((spry_type)h->value_type);
-    source->symmetry = symmetries[h->symmetry];
+    source->field = spry_type_name((spry_type)h->kind.value_type);
+    source->symmetry = symmetries[h->kind.symmetry];
     snprintf(source->layout, sizeof source->layout, "%s%s%s", h->layout, h->parameters[0] ? ":" : "", h->parameters);
     source->rows = h->rows;
     source->cols = h->cols;
@@ -663,7 +668,8 @@ static void tell_source(const spryi_container_head *h, spry_layout layout, spryi
         source->by_column = ordered;
     else if (layout > SPRY_LAYOUT_DEFAULT)
         source->by_row = ordered;
-    source->duplicates = h->unique == SPRY_NOT_KNOWN ? SPRY_NOT_KNOWN : SPRY_KNOWN_NO + SPRY_KNOWN_YES - h->unique;
+    source->duplicates = h->kind.unique == SPRY_NOT_KNOWN ? SPRY_NOT_KNOWN
+                                                          : SPRY_KNOWN_NO + SPRY_KNOWN_YES - h->kind.unique;
 }
 
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
@@ -692,7 +698,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     }
     SPRYI_TRY(convert(&made, options, err));
     tell_source(&file.head, layout, &made->source);
-    SPRYI_TRY(spry_matrix_set_index_base(made, !file.head.counts_from_0, err));
+    SPRYI_TRY(spry_matrix_set_index_base(made, !file.head.kind.counts_from_0, err));
     *A = made;
     made = NULL;
 done:
@@ -807,18 +813,18 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
         .version = A->index_base == 0 ? SPRYI_CONTAINER_BASE_0
                    : ones             ? SPRYI_CONTAINER_ONES
                                       : SPRYI_CONTAINER_FIRST,
-        .counts_from_0 = A->index_base == 0,
+        .kind.counts_from_0 = A->index_base == 0,
         .head_bytes = SPRYI_CONTAINER_HEAD,
         .rows = A->a.rows,
         .cols = A->a.cols,
         .nnz = A->a.nnz,
-        .value_type = (uint8_t)(ones ? SPRY_PATTERN : a->value_type),
-        .offset_type = (uint8_t)a->offset_type,
-        .index_type = (uint8_t)a->index_type,
-        .sorted = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->sorted,
-        .unique = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->unique,
-        .symmetry = (uint8_t)A->a.symmetry,
-        .field = (uint8_t)A->field,
+        .kind.value_type = (uint8_t)(ones ? SPRY_PATTERN : a->value_type),
+        .kind.offset_type = (uint8_t)a->offset_type,
+        .kind.index_type = (uint8_t)a->index_type,
+        .kind.sorted = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->sorted,
+        .kind.unique = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->unique,
+        .kind.symmetry = (uint8_t)A->a.symmetry,
+        .kind.field = (uint8_t)A->field,
         .section_count = (uint32_t)count,
         .chunk_bytes = SPRYI_CONTAINER_CHUNK,
     };

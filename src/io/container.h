@@ -48,6 +48,13 @@ typedef struct spryi_container_section {
     uint64_t reserved[2];
 } spryi_container_section;
 
+/* Types and claims of the matrix. */
+typedef struct spryi_container_kind {
+    uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
+    uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
+    uint8_t counts_from_0;                       /* 1: messages about the matrix count from 0; 0: from 1 */
+} spryi_container_kind;
+
 typedef struct spryi_container_head {
     unsigned char magic[8];
     uint32_t version, head_bytes;
@@ -56,9 +63,7 @@ typedef struct spryi_container_head {
     char layout[16];
     char parameters[64]; /* of the format, as resolved */
     int64_t rows, cols, nnz;
-    uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
-    uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
-    uint8_t counts_from_0;                       /* 1: messages about the matrix count from 0; else from 1 */
+    spryi_container_kind kind;
     uint32_t section_count, chunk_bytes;
     uint64_t reserved[5];
     spryi_container_section sections[SPRYI_MOST_SECTIONS];

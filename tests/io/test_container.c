@@ -388,7 +388,7 @@ typedef struct forgery {
     const char *message;
 } forgery;
 
-#define HEAD(field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
+#define HEAD(kind.field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
 #define TABLE(s, field)                                                                                                \
     0, offsetof(spryi_container_head, sections) + 64 * (s) + offsetof(spryi_container_section, field), 8
 #define ODD "x: head makes no sense: "
@@ -408,19 +408,20 @@ static const forgery forgeries[] = {
     {SPRY_CSR, HEAD(cols), 6, "x: section indices: an index lies outside the 5 x 6 matrix"},
     {SPRY_CSR, HEAD(cols), INT64_MAX / 64, ODD "type of the indices"},
     {SPRY_CSR, HEAD(nnz), 7, "x: section 2 is 8 x 4 bytes of indices, expected 7 x 4 bytes of indices"},
-    {SPRY_CSR, HEAD(value_type), 0, ODD "type of the values"},
-    {SPRY_CSR, HEAD(value_type), 6, ODD "type of the values"},
-    {SPRY_CSR, HEAD(value_type), SPRY_PATTERN, "x: has 3 sections, expected 2"},
-    {SPRY_CSR, HEAD(value_type), SPRY_F32, "x: section 3 is 8 x 8 bytes of values, expected 8 x 4 bytes of values"},
-    {SPRY_CSR, HEAD(index_type), SPRY_I64, ODD "type of the indices"},
-    {SPRY_CSR, HEAD(index_type), 3, ODD "type of the indices"},
-    {SPRY_CSR, HEAD(offset_type), 0, ODD "type of the offsets"},
-    {SPRY_COO, HEAD(offset_type), SPRY_I64, ODD "type of the offsets"},
-    {SPRY_CSR, HEAD(sorted), 3, ODD "order of the entries"},
-    {SPRY_CSR, HEAD(unique), 3, ODD "order of the entries"},
-    {SPRY_CSR, HEAD(symmetry), 1, ODD "symmetry"},
-    {SPRY_CSR, HEAD(field), 3, ODD "field"},
-    {SPRY_CSR, HEAD(counts_from_0), 2, ODD "base of the matrix"},
+    {SPRY_CSR, HEAD(kind.value_type), 0, ODD "type of the values"},
+    {SPRY_CSR, HEAD(kind.value_type), 6, ODD "type of the values"},
+    {SPRY_CSR, HEAD(kind.value_type), SPRY_PATTERN, "x: has 3 sections, expected 2"},
+    {SPRY_CSR, HEAD(kind.value_type), SPRY_F32,
+     "x: section 3 is 8 x 8 bytes of values, expected 8 x 4 bytes of values"},
+    {SPRY_CSR, HEAD(kind.index_type), SPRY_I64, ODD "type of the indices"},
+    {SPRY_CSR, HEAD(kind.index_type), 3, ODD "type of the indices"},
+    {SPRY_CSR, HEAD(kind.offset_type), 0, ODD "type of the offsets"},
+    {SPRY_COO, HEAD(kind.offset_type), SPRY_I64, ODD "type of the offsets"},
+    {SPRY_CSR, HEAD(kind.sorted), 3, ODD "order of the entries"},
+    {SPRY_CSR, HEAD(kind.unique), 3, ODD "order of the entries"},
+    {SPRY_CSR, HEAD(kind.symmetry), 1, ODD "symmetry"},
+    {SPRY_CSR, HEAD(kind.field), 3, ODD "field"},
+    {SPRY_CSR, HEAD(kind.counts_from_0), 2, ODD "base of the matrix"},
     {SPRY_CSR, HEAD(reserved[4]), 1, ODD "reserved bytes"},
     {SPRY_CSR, HEAD(section_count), 17, ODD "number of sections"},
     {SPRY_CSR, HEAD(section_count), 0xffffffff, ODD "number of sections"},
@@ -492,7 +493,7 @@ static void test_forgeries(void **state)
 /* What is no claim is no fault: unsorted entries and duplicates are legal where the head does not deny them. */
 static void test_unsorted(void **state)
 {
-    static const forgery sorted = {SPRY_CSR, HEAD(sorted), SPRY_KNOWN_YES, NULL};
+    static const forgery sorted = {SPRY_CSR, HEAD(kind.sorted), SPRY_KNOWN_YES, NULL};
     spry_context *context = context_of(1);
     for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
         content c = container_of(context, (spry_layout)layout, 0);

@@ -151,7 +151,7 @@ static void test_ones(void **state)
             memcpy(&head, file, sizeof head);
             free(file);
             if (type != SPRY_PATTERN) assert_int_equal(SPRYI_CONTAINER_FIRST, head.version);
-            assert_int_equal(type, head.value_type);
+            assert_int_equal(type, head.kind.value_type);
             B = read_from(context, path, SPRY_TYPE_DEFAULT);
             assert_int_equal(type, arrays_of(B).value_type);
             spry_matrix_destroy(A);
