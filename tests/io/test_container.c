@@ -388,7 +388,7 @@ typedef struct forgery {
     const char *message;
 } forgery;
 
-#define HEAD(kind.field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
+#define HEAD(field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
 #define TABLE(s, field)                                                                                                \
     0, offsetof(spryi_container_head, sections) + 64 * (s) + offsetof(spryi_container_section, field), 8
 #define ODD "x: head makes no sense: "
