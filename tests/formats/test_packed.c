@@ -3,6 +3,7 @@
 
 #include "base/context.h"
 #include "catalogue/catalogue.h"
+#include "core/estimate.h"
 #include "formats/packed/packed_reader.h"
 #include "matrix/columns.h"
 #include "plan/plan.h"
@@ -327,7 +328,8 @@ static void automatic(void **state)
         assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
         spryi_column_reader reader = spryi_reader_of(&A->a);
         spryi_packed_guess guess;
-        assert_int_equal(spryi_packed_guess_of(&guess, &reader, SPRYI_FULL, &err), SPRY_OK);
+        const spryi_features features = {.effort = SPRYI_FULL};
+        assert_int_equal(spryi_packed_estimator.guess(context, &guess, &features, &reader, &err), SPRY_OK);
         const double bytes = (double)figure.bytes / (double)A->a.nnz;
         if (fabs(guess.bytes - bytes) > 0.05 * bytes) fail_msg("%s: %g bytes of %g", names[n], guess.bytes, bytes);
         assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);

@@ -43,9 +43,9 @@
  * Source: slices: Monakov, Lokhmotov, Avetisyan 2010 (SELL); super-rows: Lane and Booth 2022 (CSR-k); diagonals, masks
  * and packed slots: this library.
  *
- * Files: packed_layout.h codes a slice; packed_build.c, packed_group.c and packed_share.c make slices of CSR on the
- * host, packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane;
- * packed_format.c checks slices from a file; packed_*_cpu.c and packed_*.cuh multiply.
+ * Files: packed_layout.h codes a slice; packed_format.c builds slices on the host, group by group (packed_group.c),
+ * packed_convert.cu on a GPU; packed_reader.h reads them entry by entry, packed_lanes.h lane by lane; packed_*_cpu.c
+ * and packed_*.cuh multiply.
  */
 #pragma once
 
@@ -167,15 +167,3 @@ typedef struct spryi_packed_guess {
     double strided;  /* share of the slices of DIAGONALS */
     double slices;   /* of the whole matrix */
 } spryi_packed_guess;
-
-struct spryi_column_reader;
-spry_status spryi_packed_guess_of(spryi_packed_guess *guess, struct spryi_column_reader *reader, spryi_effort effort,
-                                  spry_error *err);
-
-/* packed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
-spry_status spryi_packed_build(spry_context *context, void *storage, const spryi_build_request *request,
-                               spry_error *err);
-spry_status spryi_packed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
-                                 spry_error *err);
-/* packed_to_csr.c */
-spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);

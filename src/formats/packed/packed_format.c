@@ -1,22 +1,299 @@
-/* The format packed: its descriptor, its arrays for containers and devices, and the check of slices from a file. */
+/*
+ * The storage of format packed: the build from CSR, the reader of slices, the way back to CSR, and what containers
+ * need.
+ *
+ * The build handles every group of rows twice (packed_group.h): it measures, and, when a scan has given the position of
+ * the group in each array, writes. No group reads another group, so both passes are parallel, and the result depends
+ * only on the matrix.
+ */
+#ifndef SPRYI_TEMPLATE
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/packed/packed_driver.h"
-#include "formats/packed/packed_layout.h"
+#include "formats/packed/packed_group.h"
 #include "formats/packed/packed_reader.h"
 #include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
+#include "formats/shared/padding_guard.h"
 
 #include <string.h>
 
-/* `bytes` from unit `at` on lie within the indices. */
+/* ---- build --------------------------------------------------------------------------------------------- */
+
+/* A group between the passes: its position in the arrays, its choices, and the values that it takes. */
+typedef struct group_plan {
+    spryi_packed_counts at;
+    int64_t taken; /* fewer than measured if slices share values */
+    spryi_packed_choices choices;
+} group_plan;
+
+static void add(spryi_packed_counts *sum, const spryi_packed_counts *more)
+{
+    sum->slices += more->slices;
+    sum->indexed += more->indexed;
+    sum->slots += more->slots;
+    sum->units += more->units;
+    sum->long_rows += more->long_rows;
+    sum->pieces += more->pieces;
+    sum->long_nnz += more->long_nnz;
+}
+
+typedef struct group_job {
+    const spry_arrays *csr;
+    spryi_packed *s;
+    group_plan *plans;
+    int stream, share;
+} group_job;
+
+static void measure_groups(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int64_t n = begin; n < end; n++) {
+        const spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, n);
+        j->plans[n + 1].at = spryi_packed_measure(&g, &j->plans[n].choices);
+    }
+}
+
+static void write_groups(void *job, int64_t begin, int64_t end)
+{
+    const group_job *j = job;
+    for (int64_t n = begin; n < end; n++) {
+        group_plan *plan = &j->plans[n];
+        const spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, n);
+        plan->taken = spryi_packed_write(&g, &plan->choices, j->s, &plan->at, j->stream, j->share);
+    }
+}
+
+/* Sets the sizes of a zeroed s, and *plans, which the caller releases. */
+static spry_status measure(spry_context *context, spryi_packed *s, group_plan **plans, const spry_arrays *csr,
+                           spry_error *err)
+{
+    s->a = spryi_shape_of(csr);
+    spryi_column_reader reader = spryi_reader_of(csr);
+    SPRYI_OK_OR_RETURN(spryi_packed_find_block(&reader, &s->block, err));
+    const int64_t groups = spryi_packed_group_count(csr, s->block);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plans, groups + 1, "groups of rows", err));
+    group_plan *p = *plans;
+    p[0].at = (spryi_packed_counts){0};
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, measure_groups,
+               &(group_job){.csr = csr, .s = s, .plans = p});
+    for (int64_t n = 0; n < groups; n++) add(&p[n + 1].at, &p[n].at);
+    return spryi_packed_set_sizes(s, &p[groups].at, err);
+}
+
+/*
+ * Moves the values of groups together, into an array of their size, if at most half of the values remain. Without
+ * memory for the array nothing changes.
+ */
+static void close_gaps(spry_context *context, spryi_packed *s, const group_plan *plans, int64_t groups)
+{
+    enum { PART = 2 }; /* 1 / the share of values that may remain */
+    const size_t size = spry_type_bytes(s->a.value_type);
+    int64_t taken = 0;
+    void *values = NULL;
+    for (int64_t n = 0; n < groups; n++) taken += plans[n].taken;
+    if (s->slots == 0 || taken > s->slots / PART ||
+        spryi_allocate(context, &values, taken, size, "values", NULL) != SPRY_OK)
+        return;
+    int64_t to = 0;
+    for (int64_t n = 0; n < groups; n++) {
+        const int64_t from = plans[n].at.slots;
+        memcpy((char *)values + (size_t)to * size, (const char *)s->values + (size_t)from * size,
+               (size_t)plans[n].taken * size);
+        for (int64_t k = plans[n].at.slices; k < plans[n + 1].at.slices; k++)
+            spryi_packed_set_values_at(&s->slices[k], spryi_packed_values_at(&s->slices[k]) - from + to);
+        to += plans[n].taken;
+    }
+    spryi_release(context, s->values);
+    s->values = values;
+    s->slots = taken;
+}
+
+/* Fills the arrays of a measured s. share: slices may share values. */
+static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, int share,
+                         spry_error *err)
+{
+    spryi_section arrays[SPRYI_PACKED_ARRAYS];
+    spry_status status = SPRY_OK;
+    for (int n = 0, count = spryi_packed_arrays(s, arrays); n < count; n++)
+        if (s->a.value_type != SPRY_PATTERN || (arrays[n].array != &s->values && arrays[n].array != &s->long_values))
+            SPRYI_TRY(spryi_allocate(context, arrays[n].array, arrays[n].count, (size_t)arrays[n].item_bytes,
+                                     arrays[n].name, err));
+    const int64_t groups = spryi_packed_group_count(csr, s->block);
+    const int stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
+                       (uintptr_t)s->values % 64 == 0;
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, write_groups,
+               &(group_job){csr, s, plans, stream, share});
+    s->most_slots = s->slots;
+    if (share && s->values) close_gaps(context, s, plans, groups);
+    s->slices[s->slice_count] = spryi_packed_end_record(s);
+    s->long_first[s->long_count] = s->piece_count;
+    s->pieces[s->piece_count] = s->long_nnz;
+done:
+    return status;
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    spryi_packed s = {0};
+    group_plan *plans = NULL;
+    const spry_status status = measure(context, &s, &plans, &request->csr->a, err);
+    if (status == SPRY_OK) spryi_packed_cost(cost, &s);
+    spryi_release(context, plans);
+    return status;
+}
+
+static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
+{
+    spryi_packed *s = storage;
+    const spry_arrays *csr = &request->csr->a;
+    group_plan *plans = NULL;
+    spryi_cost cost = {0};
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(measure(context, s, &plans, csr, err));
+    spryi_packed_cost(&cost, s);
+    SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
+    SPRYI_TRY(store(context, s, plans, csr, request->stays, err));
+    if (request->options->op == SPRY_TRANSPOSE)
+        SPRYI_TRY(spryi_windows_make(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
+done:
+    spryi_release(context, plans);
+    return status;
+}
+
+/* ---- reader of slices ---------------------------------------------------------------------------------- */
+
+uint32_t spryi_packed_row_mask(const spryi_packed_view *v)
+{
+    uint32_t lanes = v->lanes == SPRYI_PACKED_LANES ? UINT32_MAX : (1u << v->lanes) - 1;
+    for (int l = 0; v->lengths && l < v->lanes; l++)
+        if (v->lengths[l] == SPRYI_PACKED_LONG_ROW) lanes &= ~(1u << l);
+    return lanes;
+}
+
+uint32_t spryi_packed_slot_mask(const spryi_packed_view *v, int k)
+{
+    if (v->full) return UINT32_MAX;
+    const int bytes = spryi_packed_mask_bytes(v->width);
+    uint32_t mask = 0;
+    for (int l = 0; v->masks && l < SPRYI_PACKED_LANES; l++)
+        mask |= (uint32_t)(v->masks[l * bytes + k / 8] >> k % 8 & 1) << l;
+    for (int l = 0; v->lengths && l < SPRYI_PACKED_LANES; l++)
+        mask |= (uint32_t)(v->lengths[l] > k && v->lengths[l] != SPRYI_PACKED_LONG_ROW) << l;
+    return mask;
+}
+
+void spryi_packed_open(spryi_packed_reader *r, const spryi_packed *s, int64_t slice)
+{
+    r->s = s;
+    r->v = spryi_packed_view_of(s, slice);
+    r->before = r->count = 0;
+    r->slot = -1;
+}
+
+int spryi_packed_next(spryi_packed_reader *r)
+{
+    const spryi_packed_view *v = &r->v;
+    r->before += r->count;
+    if (++r->slot >= v->width) return 0;
+    const int64_t first = v->dense ? r->slot * (int64_t)SPRYI_PACKED_LANES : r->before; /* entry or block */
+    r->mask = spryi_packed_slot_mask(v, r->slot);
+    r->at = v->values + first * v->b * v->b;
+    r->count = 0;
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++) {
+        if (!(r->mask >> l & 1)) continue;
+        r->rank[l] = v->dense ? l : r->count;
+        r->count++;
+        const int64_t k = first + r->rank[l];
+        if (v->kind == SPRYI_PACKED_DIAGONALS)
+            r->column[l] = v->row / v->b + l + v->distances[r->slot];
+        else if (v->kind == SPRYI_PACKED_OFFSETS)
+            r->column[l] = v->first + ((const uint16_t *)v->columns)[k];
+        else
+            r->column[l] = spryi_index_at(v->columns, r->s->a.index_type, k);
+    }
+    r->stride = v->dense ? SPRYI_PACKED_LANES : r->count;
+    return 1;
+}
+
+/* ---- back to CSR --------------------------------------------------------------------------------------- */
+
+#define SPRYI_NO_OFFSETS
+#define SPRYI_STORED_ROWS
+#define SPRYI_TEMPLATE "formats/packed/packed_format.c" /* its second half */
+#include "base/instantiate.h"
+
+typedef void (*copy_fn)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
+                        void *values);
+static const copy_fn copy_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(copy_slot);
+
+/* Sets offsets[i + 1] to the number of entries of each row i of the slice. */
+static void count_rows(const spryi_packed *s, int64_t slice, int64_t *offsets)
+{
+    const spryi_packed_view v = spryi_packed_view_of(s, slice);
+    const uint32_t lanes = spryi_packed_row_mask(&v);
+    int32_t length[SPRYI_PACKED_LANES] = {0};
+    for (int k = 0; k < v.width; k++) {
+        const uint32_t mask = spryi_packed_slot_mask(&v, k);
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++) length[l] += (int32_t)(mask >> l & 1);
+    }
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++)
+        for (int r = 0; lanes >> l & 1 && r < v.b; r++) offsets[spryi_packed_row(&v, l) + r + 1] = length[l] * v.b;
+}
+
+typedef struct slice_job {
+    const spryi_packed *s;
+    const spryi_compressed *c;
+} slice_job;
+
+static void count_slices(void *job, int64_t begin, int64_t end)
+{
+    const slice_job *j = job;
+    for (int64_t k = begin; k < end; k++) count_rows(j->s, k, j->c->offsets);
+}
+
+static void copy_slices(void *job, int64_t begin, int64_t end)
+{
+    const slice_job *j = job;
+    for (int64_t k = begin; k < end; k++) {
+        const copy_fn copy = SPRYI_INSTANCE(copy_table, &j->s->a);
+        spryi_packed_reader reader;
+        int32_t next[SPRYI_PACKED_LANES] = {0};
+        spryi_packed_open(&reader, j->s, k);
+        while (spryi_packed_next(&reader)) copy(&reader, j->c->offsets, next, j->c->indices, j->c->values);
+    }
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_packed *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    slice_job j = {s, &c};
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
+    const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
+    spryi_loop(context, threads, s->slice_count, 0, count_slices, &j);
+    for (int64_t n = 0; n < s->long_count; n++)
+        c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
+    spryi_scan(c.offsets, s->a.rows);
+    spryi_loop(context, threads, s->slice_count, 0, copy_slices, &j);
+    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+/* ---- containers ---------------------------------------------------------------------------------------- */
+
+/* Returns 1 if `bytes` bytes from unit `at` on are within the indices. */
 static int has_bytes(const spryi_packed *s, int64_t at, int64_t bytes)
 {
     return at * SPRYI_PACKED_INDEX_UNIT + bytes <= s->units * SPRYI_PACKED_INDEX_UNIT;
 }
 
-/* Bytes of columns of the slice, whose lengths were seen to lie within the indices. */
+/* Returns the bytes of the slice's columns. Its lengths are within the indices. */
 static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
 {
     int64_t entries = 0;
@@ -25,14 +302,14 @@ static int64_t column_bytes(const spryi_packed *s, const spryi_packed_view *v)
     return entries * (v->kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)spry_index_type_bytes(s->a.index_type));
 }
 
-/* Bytes of lengths and rows before the columns. */
+/* Returns the bytes of lengths and rows before the columns. */
 static int64_t head_bytes(const spryi_packed_slice *t)
 {
     return (t->info & SPRYI_PACKED_FULL ? 0 : SPRYI_PACKED_LANES) +
            (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0) /* DIAGONALS have neither */;
 }
 
-/* NULL, or what is wrong with the record of slice k, which has to point into the arrays. */
+/* Checks that the record of slice k points into the arrays. Returns NULL or what is wrong. */
 static const char *check_record(const spryi_packed *s, int64_t k)
 {
     const spryi_packed_slice *t = &s->slices[k];
@@ -58,7 +335,7 @@ static const char *check_record(const spryi_packed *s, int64_t k)
     return NULL;
 }
 
-/* Lengths of slice k; *next_long is raised by its long rows. */
+/* Checks the lengths of slice k. Raises *next_long by its long rows. */
 static const char *check_lengths(const spryi_packed *s, const spryi_packed_view *v, int64_t *next_long)
 {
     for (int l = 0; v->lengths && l < SPRYI_PACKED_LANES; l++) {
@@ -74,7 +351,7 @@ static const char *check_lengths(const spryi_packed *s, const spryi_packed_view 
     return NULL;
 }
 
-/* NULL, or what is wrong with the entries of slice k; *nnz, *next_long and *indexed are raised by its own. */
+/* Checks the entries of slice k. Raises *nnz, *next_long and *indexed by its own. */
 static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz, int64_t *next_long, int64_t *indexed)
 {
     spryi_packed_reader r;
@@ -106,7 +383,7 @@ static int is_sorted(const spryi_packed_slice *t)
     return spryi_packed_kind_of(t) != SPRYI_PACKED_DIAGONALS && (t->info & SPRYI_PACKED_SORTED);
 }
 
-/* Where rows are sorted, each occurs once in its group; *seen: those of the slices before. */
+/* Checks that each row of a sorted group occurs once. seen: rows of the group's slices so far. */
 static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[SPRYI_PACKED_GROUP / 32])
 {
     const int64_t row = (int64_t)s->slices[k].row * SPRYI_PACKED_LANES;
@@ -124,8 +401,8 @@ static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[S
 }
 
 /*
- * Checks slices that come from a file before anything else reads them: all addresses lie within the arrays, each row is
- * there once, columns are in the matrix, and there are as many entries as the matrix has.
+ * Checks slices from a file: all addresses are within the arrays, each row occurs once, columns are in the matrix, and
+ * the number of entries is the matrix's.
  */
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {
@@ -158,9 +435,9 @@ done:
     return status;
 }
 
-/* ---- descriptor ---------------------------------------------------------------------------------- */
+/* ---- descriptor ---------------------------------------------------------------------------------------- */
 
-/* Other values may differ from slice to slice, and are not shared then. */
+/* Returns the bytes by which new values may grow: they may differ where the present values are shared. */
 static int64_t growth_bytes(const void *storage)
 {
     const spryi_packed *s = storage;
@@ -191,11 +468,11 @@ const spryi_format spryi_format_packed = {
     .title = "packed CSR-k: slices of 32 rows whose indices vanish",
     .storage = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
-    .predict = spryi_packed_predict,
-    .build = spryi_packed_build,
+    .predict = predict,
+    .build = build,
     .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
-    .to_csr = spryi_packed_to_csr,
+    .to_csr = to_csr,
     .storage_size = sizeof(spryi_packed),
     .windows_at = offsetof(spryi_packed, windows),
     .device_sections = device_sections,
@@ -204,3 +481,24 @@ const spryi_format spryi_format_packed = {
     .check = check,
     .estimator = &spryi_packed_estimator,
 };
+
+#else /* for each stored type and type of columns: base/instantiate.h */
+
+/* Copies the entries of the reader's slot. next[l]: entries of lane l copied so far. */
+static void SPRY_FN(copy_slot)(const spryi_packed_reader *r, const int64_t *offsets, int32_t *next, void *columns,
+                               void *values)
+{
+    const SPRY_B *Vx = r->s->values;
+    const int b = r->v.b;
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++) {
+        if (!(r->mask >> l & 1)) continue;
+        for (int e = 0; e < b * b; e++) {
+            const int64_t to = offsets[spryi_packed_row(&r->v, l) + e / b] + (int64_t)next[l] * b + e % b;
+            ((SPRY_J *)columns)[to] = (SPRY_J)(r->column[l] * b + e % b);
+            if (values) ((SPRY_B *)values)[to] = Vx[r->at + (int64_t)e * r->stride + r->rank[l]];
+        }
+        next[l]++;
+    }
+}
+
+#endif

@@ -1,16 +1,124 @@
 /*
- * From CSR to the slices of one group of rows (packed_group.h). What a slice becomes is decided in packed_layout.h;
- * here its lanes, distances and columns are found, and its arrays are filled.
+ * One group of rows of CSR becomes slices: measured first, then written (packed_group.h). packed_layout.h decides what
+ * a slice becomes. The code here finds lanes, distances and columns, and fills the arrays.
+ *
+ * Slices of a group may share values (packed.h). While a group is written, the values of each slice are compared with
+ * the last few that were kept. If they are found again, the next slice takes their place. Only slices with the same
+ * first entry are compared, so that values that do not repeat are not read twice.
  */
-#ifndef SPRY_FN
+#ifndef SPRYI_TEMPLATE
 #include "formats/packed/packed_group.h"
+#include "base/error.h"
+#include "matrix/columns.h"
 
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-/* Stores a cache line; stream: past the caches, for arrays that would not stay there. */
+/* What both passes know of a group while they go from slice to slice. */
+typedef struct walk {
+    const spry_arrays *csr;
+    int b;
+    int64_t begin, end;        /* rows */
+    int64_t blocks_over, over; /* entries above which block rows, and rows, are long */
+    spryi_packed_counts at;    /* of the slices so far */
+    int sorted;                /* 1: lanes are rows in this order: */
+    uint16_t order[SPRYI_PACKED_GROUP];
+    int list;        /* distances of the last list; 0: none */
+    int64_t list_at; /* in units */
+    int32_t distances[SPRYI_PACKED_LANES];
+} walk;
+
+/* Addresses of entries of the next slice, to be fetched; 0: none. */
+typedef struct next_entries {
+    uintptr_t values, columns;
+    size_t column_bytes; /* per cache line of values */
+} next_entries;
+
+/* Values of a slice that later slices may share: where they begin, how many, the bits of the slice's first entry. */
+typedef struct kept_values {
+    int64_t at, count;
+    uint64_t first;
+} kept_values;
+enum { KEPT = 8 };
+
+typedef struct writer {
+    walk w;
+    spryi_packed *s;
+    int stream; /* write values past the caches */
+    next_entries ahead;
+    int share;                               /* slices may share values */
+    kept_values kept[KEPT];                  /* the last values */
+    int kept_count;                          /* since the group began */
+    int found, missed;                       /* slices whose values were found, or sought in vain */
+    uint64_t holes[SPRYI_PACKED_MOST_WIDTH]; /* bits of the last value of each slot, for holes after it */
+} writer;
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its second part */
+#include "base/instantiate_indices.h"
+
+/* Returns the number of sampled block rows, and the row where sample n begins. */
+static int64_t samples_of(const spry_arrays *csr, int b)
+{
+    const int64_t rows = csr->rows / b;
+    return rows < SPRYI_PACKED_SAMPLES ? rows : SPRYI_PACKED_SAMPLES;
+}
+
+static int64_t sampled_row(const spry_arrays *csr, int b, int64_t n)
+{
+    return csr->rows / b * n / samples_of(csr, b) * b;
+}
+
+/* Returns 1 if b rows may be blocks by their lengths, so that their columns are needed. */
+static int may_be_blocks(const spry_arrays *csr, int64_t row, int b)
+{
+    const int64_t length = spryi_row_length(csr, row);
+    for (int r = 1; r < b; r++)
+        if (spryi_row_length(csr, row + r) != length) return 0;
+    return length > 0 && length % b == 0 && length <= (int64_t)SPRYI_PACKED_MOST_WIDTH * b;
+}
+
+static void want_samples(spryi_column_reader *reader, int b)
+{
+    for (int64_t n = 0; n < samples_of(reader->csr, b); n++) {
+        const int64_t row = sampled_row(reader->csr, b, n);
+        if (may_be_blocks(reader->csr, row, b)) (void)spryi_want_rows(reader, row, row + b);
+    }
+}
+
+/* *range: the range of the first sample that may be blocks; raised to the range after the last. */
+static int is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
+{
+    const spry_arrays *csr = reader->csr;
+    int64_t seen = 0, blocks = 0;
+    for (int64_t n = 0; n < samples_of(csr, b); n++) {
+        const int64_t row = sampled_row(csr, b, n);
+        if (spryi_offset_of(csr, row + b) == spryi_offset_of(csr, row)) continue;
+        seen++;
+        if (!may_be_blocks(csr, row, b)) continue;
+        const spry_arrays view = spryi_range_at(reader, (*range)++);
+        blocks += SPRYI_BY_PAIR(&view, has_blocks, &view, row, b, b, INT64_MAX);
+    }
+    return spryi_packed_mostly_blocks(seen, blocks);
+}
+
+spry_status spryi_packed_find_block(spryi_column_reader *reader, int64_t *block, spry_error *err)
+{
+    const int most = reader->csr->value_type == SPRY_PATTERN ? 1 : SPRYI_PACKED_MOST_BLOCK;
+    int64_t range = reader->count;
+    *block = most;
+    for (int b = most; b > 1; b--) want_samples(reader, b);
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    while (*block > 1 && !is_mostly_blocks(reader, (int)*block, &range)) --*block;
+    return SPRY_OK;
+}
+
+/* ---- cache lines, masks, lanes ------------------------------------------------------------------------- */
+
+/* Stores one cache line. stream: use non-temporal stores, for arrays larger than the cache. */
 static inline void put_line(void *to, const void *line, int stream)
 {
 #ifdef __SSE2__
@@ -30,8 +138,8 @@ static inline void after_lines(void)
 #endif
 }
 
-/* Fetches lines of b x b blocks, and the columns that go with them. */
-static inline void fetch(spryi_packed_fetch *a, int b)
+/* Prefetches cache lines of b x b blocks and their columns. */
+static inline void fetch(next_entries *a, int b)
 {
     for (int e = 0; a->values && e < b * b; e++, a->values += 64) __builtin_prefetch((const void *)a->values, 0, 2);
     if (a->columns) __builtin_prefetch((const void *)a->columns, 0, 2);
@@ -40,7 +148,7 @@ static inline void fetch(spryi_packed_fetch *a, int b)
 
 enum { FEW = 8 };
 
-/* 1 if a distance is one of the first FEW. */
+/* Returns 1 if the distance is among the first FEW. */
 static inline int is_among(const int32_t *distances, int32_t distance)
 {
 #ifdef __SSE2__
@@ -59,53 +167,144 @@ static inline uint32_t first_bits(int count)
     return count >= 32 ? UINT32_MAX : (1u << count) - 1;
 }
 
-/* Sets a bit of lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
+/* Sets a bit of lane l's mask of 1, 2 or 4 bytes. Processors are little-endian. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {
     masks[l * bytes + bit / 8] = (uint8_t)(masks[l * bytes + bit / 8] | 1u << bit % 8);
 }
 
-/* Zeros for numbers begin .. end - 1. */
+/* Returns the number of pieces of a long row. */
+static inline int64_t pieces_of(int64_t length)
+{
+    return (length + SPRYI_PACKED_PIECE - 1) / SPRYI_PACKED_PIECE;
+}
+
+/* Sets values begin .. end - 1 to zero. */
 static inline void clear_values(const spryi_packed *s, int64_t begin, int64_t end)
 {
     const size_t size = spry_type_bytes(s->a.value_type);
     if (s->values) memset((char *)s->values + (size_t)begin * size, 0, (size_t)(end - begin) * size);
 }
 
-/* Lanes of a slice of rows from i on, of rows before end. */
+/* Returns the number of lanes of a slice that begins with row i, if rows end at `end`. */
 static inline int lanes_left(int64_t i, int64_t end)
 {
     return (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES);
 }
 
+/* ---- values that slices share -------------------------------------------------------------------------- */
+
+/*
+ * Keeps the place and first entry of the slice's values, which will be stored at `at`. Returns 1 if the values may be
+ * needless: kept values have the same first entry, and earlier comparisons succeeded often enough.
+ */
+static int may_share(writer *g, const spryi_packed_draft *n, const spryi_packed_location *at)
+{
+    const size_t size = spry_type_bytes(g->s->a.value_type);
+    kept_values *now = &g->kept[g->kept_count % KEPT];
+    int l = 0, may = 0;
+    if (!g->share || !g->s->values || n->entries == 0) return 0;
+    while (n->length[l] == 0) l++;
+    *now = (kept_values){at->values, spryi_packed_room(n) * n->b * n->b, 0};
+    memcpy(&now->first, (const char *)g->w.csr->values + (size_t)n->begin[l] * size, size);
+    for (int q = 0; q < g->kept_count && q < KEPT; q++) may |= &g->kept[q] != now && g->kept[q].first == now->first;
+    g->kept_count++;
+    return may && g->missed <= g->found + KEPT;
+}
+
+/* Compares the slice's values, now stored, with kept values. If equal, sets *at to the kept values and returns 1. */
+static int share_values(writer *g, const spryi_packed_draft *n, spryi_packed_location *at)
+{
+    const size_t size = spry_type_bytes(g->s->a.value_type);
+    const int unaligned = n->full || n->padded ? SPRYI_PACKED_LANES - 1 : 0;
+    const kept_values now = g->kept[(g->kept_count - 1) % KEPT];
+    const char *values = g->s->values;
+    for (int q = 0; q < g->kept_count - 1 && q < KEPT; q++) {
+        const kept_values old = g->kept[q];
+        if (old.at == now.at || old.first != now.first || old.count < now.count || old.at & unaligned ||
+            memcmp(values + (size_t)old.at * size, values + (size_t)now.at * size, (size_t)now.count * size) != 0)
+            continue;
+        at->values = old.at;
+        g->found++;
+        g->kept_count--;
+        return 1;
+    }
+    g->missed++;
+    return 0;
+}
+
 #define SPRYI_STORED_ROWS
-#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/packed/packed_group.c" /* its third part */
 #include "base/instantiate.h"
 
-typedef void (*make_fn)(spryi_packed_group *g);
-static const make_fn make_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(make_slices);
+/* ---- the two passes ------------------------------------------------------------------------------------ */
 
-spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, spryi_packed_plan *plan, int64_t n)
+typedef void (*measure_fn)(walk *w, spryi_packed_choices *choices);
+typedef void (*write_fn)(writer *g, const spryi_packed_choices *choices);
+static const measure_fn measure_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(measure);
+static const write_fn write_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(write);
+
+spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, int64_t n)
 {
     const int64_t rows = spryi_packed_group_rows(block), end = (n + 1) * rows;
-    return (spryi_packed_group){.csr = csr,
-                                .b = (int)block,
-                                .begin = n * rows,
-                                .end = end < csr->rows ? end : csr->rows,
-                                .plan = plan};
+    return (spryi_packed_group){csr, (int)block, n * rows, end < csr->rows ? end : csr->rows};
 }
 
-void spryi_packed_make_slices(spryi_packed_group *g)
+static walk walk_of(const spryi_packed_group *g, spryi_packed_counts at)
 {
-    SPRYI_INSTANCE(make_table, g->csr)(g);
+    const int64_t entries = spryi_offset_of(g->csr, g->end) - spryi_offset_of(g->csr, g->begin);
+    walk w = {.csr = g->csr, .b = g->b, .begin = g->begin, .end = g->end, .at = at, .list_at = at.units};
+    w.blocks_over = spryi_packed_blocks_over(entries, g->end - g->begin);
+    w.over = spryi_packed_rows_over(w.blocks_over);
+    return w;
 }
 
-#else /* once for each value type and pair of index types */
+spryi_packed_counts spryi_packed_measure(const spryi_packed_group *g, spryi_packed_choices *choices)
+{
+    walk w = walk_of(g, (spryi_packed_counts){0});
+    SPRYI_INSTANCE(measure_table, g->csr)(&w, choices);
+    return w.at;
+}
 
-/* The draft's lanes: `count` rows, or block rows, from `row` on. */
-static void SPRY_FN(draft_lanes)(const spryi_packed_group *g, spryi_packed_draft *n, int64_t row, int b, int count)
+int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choices *choices, spryi_packed *s,
+                           const spryi_packed_counts *at, int stream, int share)
+{
+    writer to = {.w = walk_of(g, *at), .s = s, .stream = stream, .share = share};
+    SPRYI_INSTANCE(write_table, g->csr)(&to, choices);
+    return to.w.at.slots - at->slots;
+}
+
+#elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
+
+/* Returns 1 if the rows, from a multiple of b on, are dense blocks at multiples of b, of at most long_over entries. */
+static int SPRY_FN(has_blocks)(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
+{
+    const SPRY_P *Ap = csr->offsets;
+    for (int64_t i = row; i < row + rows; i += b) {
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
+        const int64_t length = Ap[i + 1] - Ap[i];
+        if (length % b != 0 || length > (int64_t)SPRYI_PACKED_MOST_WIDTH * b || length > long_over) return 0;
+        for (int r = 1; r < b; r++)
+            if (Ap[i + r + 1] - Ap[i + r] != length || memcmp(Aj, Aj + r * length, (size_t)length * sizeof *Aj) != 0)
+                return 0;
+        for (int64_t k = 0; k < length; k += b) {
+            if (Aj[k] % b != 0) return 0;
+            for (int c = 1; c < b; c++)
+                if (Aj[k + c] != Aj[k] + c) return 0;
+        }
+    }
+    return 1;
+}
+
+#else /* for each stored type and pair of index types: base/instantiate.h */
+
+/* ---- drafts -------------------------------------------------------------------------------------------- */
+
+/* Begins the draft of a slice of `count` rows, or block rows, from `row` on: lanes and lengths. */
+static void SPRY_FN(draft_lanes)(const walk *g, spryi_packed_draft *n, int64_t row, int b, int count)
 {
     const SPRY_P *Ap = g->csr->offsets;
+    const int64_t over = b > 1 ? g->blocks_over * b : g->over;
     SPRY_P length[SPRYI_PACKED_LANES], longest = 0, differs = 0;
     n->row = row;
     n->b = b;
@@ -125,8 +324,8 @@ static void SPRY_FN(draft_lanes)(const spryi_packed_group *g, spryi_packed_draft
         }
     }
     for (int l = 0; l < count; l++) longest = length[l] > longest ? length[l] : longest;
-    for (int l = 0; l < count && longest > g->long_over; l++) {
-        const int is_long = length[l] > g->long_over;
+    for (int l = 0; l < count && longest > over; l++) {
+        const int is_long = length[l] > over;
         n->long_lanes |= (uint32_t)is_long << l;
         if (is_long) length[l] = 0;
     }
@@ -142,14 +341,14 @@ static void SPRY_FN(draft_lanes)(const spryi_packed_group *g, spryi_packed_draft
     n->even = count == SPRYI_PACKED_LANES && !differs && !n->long_lanes;
 }
 
-static inline int64_t SPRY_FN(column)(const spryi_packed_group *g, const spryi_packed_draft *n, int l, int64_t k)
+static inline int64_t SPRY_FN(column)(const walk *g, const spryi_packed_draft *n, int l, int64_t k)
 {
     const SPRY_J *Aj = g->csr->indices;
     return n->b == 1 ? Aj[n->begin[l] + k] : Aj[n->begin[l] + k * n->b] / n->b;
 }
 
-/* 1 if all lanes, of one length, have the columns of the one before plus one. */
-static int SPRY_FN(all_continue)(const spryi_packed_group *g, const spryi_packed_draft *n)
+/* Returns 1 if each lane has the columns of the lane before plus one. All lanes have one length. */
+static int SPRY_FN(all_continue)(const walk *g, const spryi_packed_draft *n)
 {
     const int b = n->b;
     const SPRY_J *Aj = (const SPRY_J *)g->csr->indices + n->begin[0];
@@ -167,8 +366,8 @@ static int SPRY_FN(all_continue)(const spryi_packed_group *g, const spryi_packed
     return other == 0;
 }
 
-/* 1 if lane l has the columns of the lane before plus one. */
-static inline int SPRY_FN(continues)(const spryi_packed_group *g, const spryi_packed_draft *n, int l)
+/* Returns 1 if lane l has the columns of the lane before plus one. */
+static inline int SPRY_FN(continues)(const walk *g, const spryi_packed_draft *n, int l)
 {
     const SPRY_J *before = (const SPRY_J *)g->csr->indices + n->begin[l - 1];
     const SPRY_J *own = (const SPRY_J *)g->csr->indices + n->begin[l];
@@ -180,17 +379,17 @@ static inline int SPRY_FN(continues)(const spryi_packed_group *g, const spryi_pa
 }
 
 /*
- * The distances of all lanes, rising; -1 where they are more than `most` or those of a lane do not rise. The first
- * FEW are compared at once, as where in the list one is cannot be predicted; a short list repeats its first one there.
+ * Lists the distances of all lanes, rising. Returns their number, or -1 if there are more than `most` or if those of
+ * a lane do not rise. The first FEW are compared together, to avoid mispredictions; a short list repeats its first.
  */
-static int SPRY_FN(find_distances)(const spryi_packed_group *g, spryi_packed_draft *n, int most)
+static int SPRY_FN(find_distances)(const walk *g, spryi_packed_draft *n, int most)
 {
     int found = 0, same = 0;
     const int lanes = n->even && SPRY_FN(all_continue)(g, n) ? 1 : n->count;
     for (int l = 0; l < lanes; l++) {
         const int64_t own = n->row / n->b + l;
         int64_t before = INT64_MIN;
-        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* as its neighbours do, mostly */
+        same = l > 0 && (same || l % 4 == 0) && SPRY_FN(continues)(g, n, l); /* mostly like the lane before */
         if (same) continue;
         for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
             const int64_t distance = SPRY_FN(column)(g, n, l, k) - own;
@@ -209,8 +408,8 @@ static int SPRY_FN(find_distances)(const spryi_packed_group *g, spryi_packed_dra
     return found;
 }
 
-/* 1 if DIAGONALS take the fewest bytes; the draft is complete then. */
-static int SPRY_FN(choose_diagonals)(const spryi_packed_group *g, spryi_packed_draft *n)
+/* Completes the draft if DIAGONALS take the fewest bytes, and returns 1. */
+static int SPRY_FN(choose_diagonals)(const walk *g, spryi_packed_draft *n)
 {
     const int most = spryi_packed_most_diagonals(n), count = most >= 0 ? SPRY_FN(find_distances)(g, n, most) : -1;
     const int listed = count == g->list && memcmp(n->distances, g->distances, (size_t)count * 4) == 0;
@@ -219,8 +418,8 @@ static int SPRY_FN(choose_diagonals)(const spryi_packed_group *g, spryi_packed_d
     return 1;
 }
 
-/* Completes the draft with the kind of the fewest bytes. */
-static void SPRY_FN(choose_kind)(const spryi_packed_group *g, spryi_packed_draft *n)
+/* Completes the draft with the kind of fewest bytes. */
+static void SPRY_FN(choose_kind)(const walk *g, spryi_packed_draft *n)
 {
     if (SPRY_FN(choose_diagonals)(g, n)) return;
     int64_t low = INT64_MAX, high = -1;
@@ -236,8 +435,140 @@ static void SPRY_FN(choose_kind)(const spryi_packed_group *g, spryi_packed_draft
     spryi_packed_choose_indices(n, low / n->b, high < 0 ? high : high / n->b);
 }
 
-/* Completes the draft as the measuring pass chose. */
-static void SPRY_FN(recall_choice)(const spryi_packed_group *g, spryi_packed_draft *n, const spryi_packed_choice *c)
+/* Adds the slice to the counts, and returns its location. A list of distances of its own becomes the last list. */
+static spryi_packed_location SPRY_FN(locate)(walk *w, const spryi_packed_draft *n)
+{
+    const spryi_packed_location at = spryi_packed_locate(&w->at, &w->list_at, n, (int64_t)sizeof(SPRY_J));
+    if (n->kind == SPRYI_PACKED_DIAGONALS && !n->shared) {
+        w->list = n->width;
+        memcpy(w->distances, n->distances, (size_t)n->width * sizeof *n->distances);
+    }
+    return at;
+}
+
+/* ---- order of rows ------------------------------------------------------------------------------------- */
+
+/* Sets the lengths of the group's rows, 0 for long rows, and *entries. Returns the slots of slices in natural order. */
+static inline int64_t SPRY_FN(take_lengths)(const walk *w, uint8_t *length, int64_t *entries)
+{
+    const SPRY_P *Ap = (const SPRY_P *)w->csr->offsets + w->begin;
+    const int64_t over = w->over;
+    const int rows = (int)(w->end - w->begin);
+    int64_t slots = 0, sum = 0;
+    for (int i = 0; i < rows; i += SPRYI_PACKED_LANES) {
+        SPRY_P longest = 0;
+        for (int l = i; l < rows && l < i + SPRYI_PACKED_LANES; l++) {
+            const SPRY_P own = Ap[l + 1] - Ap[l], counted = own > over ? 0 : own;
+            length[l] = (uint8_t)counted;
+            sum += counted;
+            longest = longest > counted ? longest : counted;
+        }
+        slots += longest;
+    }
+    *entries = sum;
+    return slots;
+}
+
+/* Sorts rows by falling length, stably. Returns the slots of the slices of sorted rows. */
+static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int rows)
+{
+    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
+    int64_t slots = 0;
+    for (int i = 0; i < rows; i++) at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
+    for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
+    for (int i = 0; i < rows; i++) order[at[SPRYI_PACKED_MOST_WIDTH - length[i]]++] = (uint16_t)i;
+    for (int i = 0; i < rows; i += SPRYI_PACKED_LANES) slots += length[order[i]];
+    return slots;
+}
+
+/* ---- measure ------------------------------------------------------------------------------------------- */
+
+/* Returns 1 if at least half of the slices, in natural order, are of DIAGONALS. */
+static int SPRY_FN(mostly_diagonals)(const walk *g)
+{
+    spryi_packed_draft n;
+    const int64_t slices = (g->end - g->begin + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
+    int64_t found = 0, left = slices;
+    for (int64_t i = g->begin; i < g->end && 2 * found < slices; i += SPRYI_PACKED_LANES) {
+        if (2 * (found + left--) < slices) return 0;
+        SPRY_FN(draft_lanes)(g, &n, i, 1, lanes_left(i, g->end));
+        found += SPRY_FN(choose_diagonals)(g, &n);
+    }
+    return 2 * found >= slices;
+}
+
+/* Sorts the rows if that pays. Mostly the lengths suffice to tell that sorting does not pay. */
+static void SPRY_FN(sort_rows)(walk *w)
+{
+    const int rows = (int)(w->end - w->begin);
+    const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
+    uint8_t length[SPRYI_PACKED_GROUP];
+    int64_t entries;
+    const int64_t slots = SPRY_FN(take_lengths)(w, length, &entries);
+    if (!spryi_packed_sort_pays(slots, (entries + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES, slices)) return;
+    const int64_t sorted = SPRY_FN(order_rows)(length, w->order, rows);
+    w->sorted = spryi_packed_sort_pays(slots, sorted, slices) && !SPRY_FN(mostly_diagonals)(w);
+}
+
+/* Prefetches the columns of a slice of the next group, which is measured at about the same place. */
+static inline void SPRY_FN(fetch_columns)(const walk *w, const spryi_packed_draft *n)
+{
+    enum { MOST = 1 << 14 };
+    const SPRY_P *Ap = w->csr->offsets;
+    const int64_t row = n->row + SPRYI_PACKED_GROUP, end = row + (int64_t)SPRYI_PACKED_LANES * n->b;
+    if (end > w->csr->rows) return;
+    const char *columns = (const char *)((const SPRY_J *)w->csr->indices + Ap[row]);
+    const size_t bytes = (size_t)(Ap[end] - Ap[row]) * sizeof(SPRY_J);
+    for (size_t q = 0; q < bytes && q < MOST; q += 64) __builtin_prefetch(columns + q, 0, 2);
+}
+
+static void SPRY_FN(measure_slice)(walk *w, int64_t row, int b, int count, spryi_packed_choice *choice)
+{
+    spryi_packed_draft n;
+    SPRY_FN(draft_lanes)(w, &n, row, b, count);
+    SPRY_FN(choose_kind)(w, &n);
+    *choice = (spryi_packed_choice){n.low,
+                                    (uint8_t)n.kind,
+                                    (uint8_t)n.full,
+                                    (uint8_t)n.width,
+                                    (uint8_t)n.shared,
+                                    (uint8_t)n.padded,
+                                    (uint8_t)n.b};
+    SPRY_FN(fetch_columns)(w, &n);
+    SPRY_FN(locate)(w, &n);
+}
+
+static void SPRY_FN(measure)(walk *w, spryi_packed_choices *choices)
+{
+    const SPRY_P *Ap = w->csr->offsets;
+    const int64_t unit = (int64_t)SPRYI_PACKED_LANES * w->b;
+    spryi_packed_choice *choice = choices->slice;
+    if (w->b == 1) SPRY_FN(sort_rows)(w);
+    choices->sorted = w->sorted;
+    for (int64_t row = w->begin; row < w->end; row += unit) {
+        const int64_t end = row + unit < w->end ? row + unit : w->end;
+        if (w->b > 1 && (end - row) % w->b == 0 &&
+            SPRYI_BY_PAIR(w->csr, has_blocks, w->csr, row, end - row, w->b, w->blocks_over * w->b)) {
+            SPRY_FN(measure_slice)(w, row, w->b, (int)((end - row) / w->b), choice++);
+            continue;
+        }
+        for (int64_t i = row; i < end; i++) {
+            const int64_t length = Ap[i + 1] - Ap[i];
+            if (length <= w->over) continue;
+            w->at.long_rows++;
+            w->at.pieces += pieces_of(length);
+            w->at.long_nnz += length;
+        }
+        for (int64_t i = row; i < end; i += SPRYI_PACKED_LANES)
+            SPRY_FN(measure_slice)(w, i, 1, lanes_left(i, end), choice++);
+    }
+    w->at.slots = spryi_packed_align_values(w->at.slots);
+}
+
+/* ---- write --------------------------------------------------------------------------------------------- */
+
+/* Completes the draft as measured. */
+static void SPRY_FN(recall_choice)(const walk *g, spryi_packed_draft *n, const spryi_packed_choice *c)
 {
     n->kind = c->kind;
     n->full = c->full;
@@ -252,9 +583,8 @@ static void SPRY_FN(recall_choice)(const spryi_packed_group *g, spryi_packed_dra
         SPRY_FN(find_distances)(g, n, spryi_packed_most_diagonals(n));
 }
 
-/* The lanes that have slot k, in order, and how many they are; next[l]: entries of lane l that were taken. */
-static int SPRY_FN(lanes_of_slot)(const spryi_packed_group *g, const spryi_packed_draft *n, int k, const int32_t *next,
-                                  int *lane)
+/* Lists the lanes that have slot k, in order. Returns their number. next[l]: entries of lane l taken so far. */
+static int SPRY_FN(lanes_of_slot)(const walk *g, const spryi_packed_draft *n, int k, const int32_t *next, int *lane)
 {
     int count = 0;
     for (int l = 0; l < n->count; l++) {
@@ -267,9 +597,8 @@ static int SPRY_FN(lanes_of_slot)(const spryi_packed_group *g, const spryi_packe
     return count;
 }
 
-/* Values and indices of a slice that is neither FULL nor PADDED: the lanes of each slot lie side by side. */
-static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
-                                 void *indices)
+/* Fills values and indices of a slice that is neither FULL nor PADDED: each slot has only the lanes with an entry. */
+static void SPRY_FN(fill_packed)(const walk *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks, void *indices)
 {
     const SPRY_B *Ax = g->csr->values;
     const int b = n->b;
@@ -300,9 +629,8 @@ static void SPRY_FN(fill_packed)(const spryi_packed_group *g, const spryi_packed
     }
 }
 
-/* Slot d of as many lanes, from `first` on, as make a cache line. */
-SPRYI_INLINE void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_B *Vx, const SPRY_B *line, int d, int first,
-                                     const int b)
+/* Stores one cache line of slot d: the lanes from `first` on. */
+SPRYI_INLINE void SPRY_FN(put_lines)(const writer *g, SPRY_B *Vx, const SPRY_B *line, int d, int first, const int b)
 {
     enum { LINE = 64 / sizeof(SPRY_B) };
     for (int e = 0; Vx && e < b * b; e++)
@@ -310,19 +638,18 @@ SPRYI_INLINE void SPRY_FN(put_lines)(const spryi_packed_group *g, SPRY_B *Vx, co
 }
 
 /*
- * Values of a FULL or PADDED slice: number e of the block in slot d of lane l is value 32*(d*b*b + e) + l. As many
- * lanes at a time as make a cache line, which is written whole, while later slices' entries are fetched line by line.
- * Where slices may share values, a hole takes the value before it in its slot, so that holes make no difference.
- * b is a constant; masks: of the lanes, NULL where none are stored.
+ * Fills the values of a FULL or PADDED slice: element e of the block in slot d of lane l is value 32*(d*b*b + e) + l.
+ * Handles the lanes of one cache line at a time, stores whole lines, and prefetches entries of the next slice. If
+ * slices may share values, a hole takes the value before it in its slot, so that holes make no difference. b is a
+ * constant. masks: of the lanes, or NULL if none are stored.
  */
-SPRYI_INLINE void SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks,
-                                      const int b)
+SPRYI_INLINE void SPRY_FN(fill_dense)(writer *g, const spryi_packed_draft *n, SPRY_B *Vx, uint32_t *masks, const int b)
 {
     enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_B), MOST = SPRYI_PACKED_MOST_BLOCK };
-    const SPRY_J *Aj = g->csr->indices;
-    const SPRY_B *Ax = g->csr->values;
+    const SPRY_J *Aj = g->w.csr->indices;
+    const SPRY_B *Ax = g->w.csr->values;
     _Alignas(64) SPRY_B line[MOST * MOST * LINE];
-    spryi_packed_fetch ahead = g->ahead;
+    next_entries ahead = g->ahead;
     for (int first = 0; first < LANES; first += LINE) {
         int64_t next[LINE] = {0}; /* entry of each lane */
         int32_t least = n->width; /* slots that all of these lanes have, the first ones */
@@ -362,9 +689,8 @@ SPRYI_INLINE void SPRY_FN(fill_dense)(spryi_packed_group *g, const spryi_packed_
     }
 }
 
-/* Indices of a FULL or PADDED slice. kind is a constant. */
-SPRYI_INLINE void SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const spryi_packed_draft *n, void *indices,
-                                              const int kind)
+/* Fills the indices of a FULL or PADDED slice. kind is a constant. */
+SPRYI_INLINE void SPRY_FN(fill_dense_indices)(const walk *g, const spryi_packed_draft *n, void *indices, const int kind)
 {
     const int b = n->b;
     const SPRY_J low = (SPRY_J)n->low;
@@ -380,11 +706,10 @@ SPRYI_INLINE void SPRY_FN(fill_dense_indices)(const spryi_packed_group *g, const
     }
 }
 
-static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks,
-                                  void *indices)
+static void SPRY_FN(fill_entries)(writer *g, const spryi_packed_draft *n, SPRY_B *Vx, uint8_t *masks, void *indices)
 {
     if (!n->full && !n->padded) {
-        SPRY_FN(fill_packed)(g, n, Vx, masks, indices);
+        SPRY_FN(fill_packed)(&g->w, n, Vx, masks, indices);
         return;
     }
     uint32_t mask[SPRYI_PACKED_LANES] = {0}, *holes = masks ? mask : NULL;
@@ -396,7 +721,7 @@ static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draf
             SPRY_FN(fill_dense)(g, n, Vx, NULL, 1);
         break;
 #if SPRY_J_IS_64 || SPRY_IS_MIXED
-    default: SPRY_FN(fill_dense)(g, n, Vx, holes, n->b); break; /* seldom used: once for all blocks */
+    default: SPRY_FN(fill_dense)(g, n, Vx, holes, n->b); break; /* rarely used: one instance for all blocks */
 #else
     case 2: SPRY_FN(fill_dense)(g, n, Vx, holes, 2); break;
     case 3: SPRY_FN(fill_dense)(g, n, Vx, holes, 3); break;
@@ -407,19 +732,17 @@ static void SPRY_FN(fill_entries)(spryi_packed_group *g, const spryi_packed_draf
     const int bytes = spryi_packed_mask_bytes(n->width);
     for (int l = 0; holes && l < n->count; l++) memcpy(masks + l * bytes, &mask[l], (size_t)bytes);
     if (n->kind == SPRYI_PACKED_OFFSETS)
-        SPRY_FN(fill_dense_indices)(g, n, indices, SPRYI_PACKED_OFFSETS);
+        SPRY_FN(fill_dense_indices)(&g->w, n, indices, SPRYI_PACKED_OFFSETS);
     else if (n->kind == SPRYI_PACKED_COLUMNS)
-        SPRY_FN(fill_dense_indices)(g, n, indices, SPRYI_PACKED_COLUMNS);
+        SPRY_FN(fill_dense_indices)(&g->w, n, indices, SPRYI_PACKED_COLUMNS);
 }
 
-/* Writes slice k to where it belongs; 1: its values are those of one before. */
-static int SPRY_FN(store_slice)(spryi_packed_group *g, const spryi_packed_draft *n, int64_t k,
-                                spryi_packed_location *at)
+/* Stores the arrays of the slice, except its record. */
+static void SPRY_FN(store_entries)(writer *g, const spryi_packed_draft *n, const spryi_packed_location *at)
 {
     spryi_packed *s = g->s;
     uint8_t *indices = s->indices + at->indices * SPRYI_PACKED_INDEX_UNIT;
     const int diagonals = n->kind == SPRYI_PACKED_DIAGONALS;
-    s->extras[k] = spryi_packed_extra(n, at);
     if (diagonals && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
     if (!diagonals && !n->full) {
         for (int l = 0; l < SPRYI_PACKED_LANES; l++)
@@ -427,179 +750,87 @@ static int SPRY_FN(store_slice)(spryi_packed_group *g, const spryi_packed_draft 
         indices += SPRYI_PACKED_LANES;
     }
     if (n->sorted) {
-        memcpy(indices, g->order + (n->row - g->begin), (size_t)n->count * sizeof *g->order);
-        indices += SPRYI_PACKED_LANES * sizeof *g->order;
+        memcpy(indices, g->w.order + (n->row - g->w.begin), (size_t)n->count * sizeof *g->w.order);
+        indices += SPRYI_PACKED_LANES * sizeof *g->w.order;
     }
     uint8_t *masks = diagonals && !n->full ? s->indices + at->masks * SPRYI_PACKED_INDEX_UNIT : NULL;
-    const int stream = g->stream, may_share = s->values && spryi_packed_may_share(g, n, at);
-    g->stream = stream && !may_share; /* the next slice may be stored in the same place */
     SPRY_FN(fill_entries)(g, n, s->values ? (SPRY_B *)s->values + at->values : NULL, masks, indices);
-    g->stream = stream;
-    const int shares = may_share && spryi_packed_share_values(g, n, at);
-    s->slices[k] = spryi_packed_record(n, at);
-    return shares;
 }
 
-/*
- * Fetches the columns of the slice after this one, or of a group later where rows are sorted; or, where slices are
- * stored, tells fill_dense where its values and columns begin.
- */
-static inline void SPRY_FN(fetch_next)(spryi_packed_group *g, const spryi_packed_draft *n)
+/* Sets the entries that fill_dense prefetches: of the next slice, or of the next group if rows are sorted. */
+static inline void SPRY_FN(set_ahead)(writer *g, const spryi_packed_draft *n)
 {
-    enum { MOST = 1 << 14 };
-    const SPRY_P *Ap = g->csr->offsets;
-    const int64_t rows = (int64_t)SPRYI_PACKED_LANES * n->b;
-    const int64_t row = n->row + (n->sorted || !g->s ? SPRYI_PACKED_GROUP : rows);
-    g->ahead = (spryi_packed_fetch){0};
-    if (row + rows > g->csr->rows) return;
-    const uintptr_t columns = (uintptr_t)((const SPRY_J *)g->csr->indices + Ap[row]);
-    if (g->s) {
-        if (g->s->values) g->ahead.values = (uintptr_t)((const SPRY_B *)g->csr->values + Ap[row]);
-        if (n->b == 1 && !(n->kind == SPRYI_PACKED_DIAGONALS && n->full)) g->ahead.columns = columns;
-        g->ahead.column_bytes = 64 / sizeof(SPRY_B) * sizeof(SPRY_J);
-        return;
-    }
-    const size_t bytes = (size_t)(Ap[row + rows] - Ap[row]) * sizeof(SPRY_J);
-    for (size_t q = 0; q < bytes && q < MOST; q += 64) __builtin_prefetch((const void *)(columns + q), 0, 2);
+    const spry_arrays *csr = g->w.csr;
+    const int64_t rows = (int64_t)SPRYI_PACKED_LANES * n->b, row = n->row + (n->sorted ? SPRYI_PACKED_GROUP : rows);
+    g->ahead = (next_entries){.column_bytes = 64 / sizeof(SPRY_B) * sizeof(SPRY_J)};
+    if (row + rows > csr->rows) return;
+    const SPRY_P at = ((const SPRY_P *)csr->offsets)[row];
+    if (g->s->values) g->ahead.values = (uintptr_t)((const SPRY_B *)csr->values + at);
+    if (n->b == 1 && !(n->kind == SPRYI_PACKED_DIAGONALS && n->full))
+        g->ahead.columns = (uintptr_t)((const SPRY_J *)csr->indices + at);
 }
 
-/* Counts the slice, whose list, if it has one of its own, becomes the last, and stores it in the second pass. */
-static void SPRY_FN(add_slice)(spryi_packed_group *g, int64_t row, int b, int count)
+/* Writes one slice. If its values are shared, the next slice takes their place. */
+static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_packed_choice *choice)
 {
     spryi_packed *s = g->s;
     spryi_packed_draft n;
-    spryi_packed_choice *choice = &g->plan->choice[g->taken++];
-    SPRY_FN(draft_lanes)(g, &n, row, b, count);
-    if (s) {
-        SPRY_FN(recall_choice)(g, &n, choice);
-    } else {
-        SPRY_FN(choose_kind)(g, &n);
-        *choice = (spryi_packed_choice){n.low,
-                                        (uint8_t)n.kind,
-                                        (uint8_t)n.full,
-                                        (uint8_t)n.width,
-                                        (uint8_t)n.shared,
-                                        (uint8_t)n.padded,
-                                        (uint8_t)n.b};
-    }
-    SPRY_FN(fetch_next)(g, &n);
-    const spryi_packed_counts before = g->at;
-    spryi_packed_location at = spryi_packed_locate(&g->at, &g->list_at, &n, (int64_t)sizeof(SPRY_J));
-    if (n.kind == SPRYI_PACKED_DIAGONALS && !n.shared) {
-        g->list = n.width;
-        memcpy(g->distances, n.distances, (size_t)n.width * sizeof *n.distances);
-    }
-    if (!s) return;
+    SPRY_FN(draft_lanes)(&g->w, &n, row, choice->b, count);
+    SPRY_FN(recall_choice)(&g->w, &n, choice);
+    SPRY_FN(set_ahead)(g, &n);
+    const spryi_packed_counts before = g->w.at;
+    spryi_packed_location at = SPRY_FN(locate)(&g->w, &n);
+    const int64_t k = before.slices;
     clear_values(s, before.slots, at.values);
     memset(s->indices + before.units * SPRYI_PACKED_INDEX_UNIT, 0,
-           (size_t)(g->at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
-    if (SPRY_FN(store_slice)(g, &n, g->at.slices - 1, &at)) g->at.slots = before.slots;
+           (size_t)(g->w.at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
+    s->extras[k] = spryi_packed_extra(&n, &at);
+    const int stream = g->stream, compare = may_share(g, &n, &at);
+    g->stream = stream && !compare; /* the next slice may be stored in the same place */
+    SPRY_FN(store_entries)(g, &n, &at);
+    g->stream = stream;
+    if (compare && share_values(g, &n, &at)) g->w.at.slots = before.slots;
+    s->slices[k] = spryi_packed_record(&n, &at);
 }
 
-static __attribute__((noinline, cold)) void SPRY_FN(add_long_row)(spryi_packed_group *g, int64_t row, int64_t from,
-                                                                  int64_t length)
+static __attribute__((noinline, cold)) void SPRY_FN(write_long_row)(writer *g, int64_t row, int64_t from,
+                                                                    int64_t length)
 {
     spryi_packed *s = g->s;
-    const int64_t pieces = (length + SPRYI_PACKED_PIECE - 1) / SPRYI_PACKED_PIECE, to = g->at.long_nnz;
-    if (s) {
-        s->long_rows[g->at.long_rows] = row;
-        s->long_first[g->at.long_rows] = g->at.pieces;
-        for (int64_t p = 0; p < pieces; p++) s->pieces[g->at.pieces + p] = to + p * SPRYI_PACKED_PIECE;
-        memcpy((SPRY_J *)s->long_columns + to, (const SPRY_J *)g->csr->indices + from, (size_t)length * sizeof(SPRY_J));
-        if (s->long_values)
-            memcpy((SPRY_B *)s->long_values + to, (const SPRY_B *)g->csr->values + from,
-                   (size_t)length * sizeof(SPRY_B));
-    }
-    g->at.long_rows++;
-    g->at.pieces += pieces;
-    g->at.long_nnz += length;
+    spryi_packed_counts *at = &g->w.at;
+    const spry_arrays *csr = g->w.csr;
+    const int64_t to = at->long_nnz;
+    s->long_rows[at->long_rows] = row;
+    s->long_first[at->long_rows++] = at->pieces;
+    for (int64_t p = 0; p < pieces_of(length); p++) s->pieces[at->pieces++] = to + p * SPRYI_PACKED_PIECE;
+    memcpy((SPRY_J *)s->long_columns + to, (const SPRY_J *)csr->indices + from, (size_t)length * sizeof(SPRY_J));
+    if (s->long_values)
+        memcpy((SPRY_B *)s->long_values + to, (const SPRY_B *)csr->values + from, (size_t)length * sizeof(SPRY_B));
+    at->long_nnz += length;
 }
 
-/* 1 if at least half of the slices, rows in their order, are of DIAGONALS. */
-static int SPRY_FN(mostly_diagonals)(const spryi_packed_group *g)
+static void SPRY_FN(write)(writer *g, const spryi_packed_choices *choices)
 {
-    spryi_packed_draft n;
-    const int64_t slices = (g->end - g->begin + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
-    int64_t found = 0, left = slices;
-    for (int64_t i = g->begin; i < g->end && 2 * found < slices; i += SPRYI_PACKED_LANES) {
-        if (2 * (found + left--) < slices) return 0;
-        SPRY_FN(draft_lanes)(g, &n, i, 1, lanes_left(i, g->end));
-        found += SPRY_FN(choose_diagonals)(g, &n);
+    walk *w = &g->w;
+    const SPRY_P *Ap = w->csr->offsets;
+    const spryi_packed_choice *choice = choices->slice;
+    if (choices->sorted) {
+        uint8_t length[SPRYI_PACKED_GROUP];
+        int64_t entries;
+        SPRY_FN(take_lengths)(w, length, &entries);
+        SPRY_FN(order_rows)(length, w->order, (int)(w->end - w->begin));
+        w->sorted = 1;
     }
-    return 2 * found >= slices;
-}
-
-/* order = rows by falling length, stably; returns the slots of the slices that they make. */
-static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int rows)
-{
-    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
-    int64_t slots = 0;
-    for (int i = 0; i < rows; i++) at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
-    for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
-    for (int i = 0; i < rows; i++) order[at[SPRYI_PACKED_MOST_WIDTH - length[i]]++] = (uint16_t)i;
-    for (int i = 0; i < rows; i += SPRYI_PACKED_LANES) slots += length[order[i]];
-    return slots;
-}
-
-/* Sorts the rows where that pays; mostly the lengths alone tell that it cannot. */
-static void SPRY_FN(sort_rows)(spryi_packed_group *g)
-{
-    enum { LANES = SPRYI_PACKED_LANES };
-    const SPRY_P *Ap = (const SPRY_P *)g->csr->offsets + g->begin;
-    const int rows = (int)(g->end - g->begin);
-    const int64_t slices = (rows + LANES - 1) / LANES;
-    uint8_t length[SPRYI_PACKED_GROUP];
-    int64_t unsorted = 0, entries = 0;
-    if (g->s && !g->plan->sorted) return;
-    for (int i = 0; i < rows; i += LANES) {
-        SPRY_P longest = 0;
-        for (int l = i; l < rows && l < i + LANES; l++) {
-            const SPRY_P own = Ap[l + 1] - Ap[l], counted = own > g->long_over ? 0 : own;
-            length[l] = (uint8_t)counted;
-            entries += counted;
-            longest = longest > counted ? longest : counted;
-        }
-        unsorted += longest;
+    for (int64_t row = w->begin, next; row < w->end; row = next, choice++) {
+        const int count = lanes_left(0, (w->end - row) / choice->b);
+        next = row + (int64_t)count * choice->b;
+        for (int64_t i = row; i < next && choice->b == 1; i++)
+            if (Ap[i + 1] - Ap[i] > w->over) SPRY_FN(write_long_row)(g, i, Ap[i], Ap[i + 1] - Ap[i]);
+        SPRY_FN(write_slice)(g, row, count, choice);
     }
-    if (!g->s && !spryi_packed_sort_pays(unsorted, (entries + LANES - 1) / LANES, slices)) {
-        g->plan->sorted = 0;
-        return;
-    }
-    const int64_t sorted = SPRY_FN(order_rows)(length, g->order, rows);
-    if (g->s)
-        g->sorted = 1;
-    else
-        g->plan->sorted = g->sorted = spryi_packed_sort_pays(unsorted, sorted, slices) && !SPRY_FN(mostly_diagonals)(g);
-}
-
-/* All slices and long rows of the group. */
-static void SPRY_FN(make_slices)(spryi_packed_group *g)
-{
-    const SPRY_P *Ap = g->csr->offsets;
-    const int64_t unit = (int64_t)SPRYI_PACKED_LANES * g->b;
-    const int64_t over = spryi_packed_blocks_over(Ap[g->end] - Ap[g->begin], g->end - g->begin);
-    const int64_t row_over = spryi_packed_rows_over(over);
-    g->list = 0;
-    g->list_at = g->at.units;
-    g->long_over = row_over;
-    if (g->b == 1) SPRY_FN(sort_rows)(g);
-    for (int64_t row = g->begin; row < g->end; row += unit) {
-        const int64_t end = row + unit < g->end ? row + unit : g->end;
-        if (g->b > 1 &&
-            (g->s ? g->plan->choice[g->taken].b > 1
-                  : (end - row) % g->b == 0 && spryi_packed_has_blocks(g->csr, row, end - row, g->b, over * g->b))) {
-            g->long_over = over * g->b;
-            SPRY_FN(add_slice)(g, row, g->b, (int)((end - row) / g->b));
-            g->long_over = row_over;
-            continue;
-        }
-        for (int64_t i = row; i < end; i++)
-            if (Ap[i + 1] - Ap[i] > g->long_over) SPRY_FN(add_long_row)(g, i, Ap[i], Ap[i + 1] - Ap[i]);
-        for (int64_t i = row; i < end; i += SPRYI_PACKED_LANES) SPRY_FN(add_slice)(g, i, 1, lanes_left(i, end));
-    }
-    const int64_t slots = g->at.slots;
-    g->at.slots = spryi_packed_align_values(slots);
-    if (g->s) clear_values(g->s, slots, g->at.slots);
+    const int64_t slots = w->at.slots;
+    w->at.slots = spryi_packed_align_values(slots);
+    clear_values(g->s, slots, w->at.slots);
     if (g->stream) after_lines();
 }
 

@@ -1,5 +1,5 @@
 /*
- * How a slice of packed is coded: every decision about it, for the host's build (packed_build.c) and the device's
+ * How a slice of packed is coded: every decision about it, for the host's build (packed_group.c) and the device's
  * (packed_convert.cu). Both give the same bits because this code is the same.
  *
  * A slice is drafted: its lanes with their lengths, then the kind of the fewest bytes (choose_diagonals, or else

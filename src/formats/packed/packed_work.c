@@ -1,8 +1,124 @@
-/* The work of packed's products and their rates. */
+/* What "auto" knows of packed: a guess from a sample of groups, the work of its products, and their rates. */
+#include "base/error.h"
 #include "core/estimate.h"
-#include "formats/packed/packed.h"
+#include "formats/packed/packed_group.h"
+#include "matrix/columns.h"
 
 #include <math.h>
+#include <string.h>
+
+_Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds it");
+
+/* ---- guess --------------------------------------------------------------------------------------------- */
+
+/* Returns group n of `samples` groups, with the rows to measure: for a quick guess, whole slices of enough entries. */
+static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, int64_t n, int64_t samples,
+                                        spryi_effort effort)
+{
+    enum { ENOUGH = 1 << 14, SLICES = 4 /* at least */ };
+    spryi_packed_group g = spryi_packed_group_of(csr, block, spryi_packed_group_count(csr, block) * n / samples);
+    const int64_t slice = (int64_t)SPRYI_PACKED_LANES * g.b, rows = g.end - g.begin;
+    const int64_t entries = spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
+    if (effort == SPRYI_FULL || entries <= ENOUGH) return g;
+    const int64_t slices = ENOUGH * rows / (entries * slice), taken = (slices > SLICES ? slices : SLICES) * slice;
+    if (taken < rows) g.end = g.begin + taken;
+    return g;
+}
+
+/* Counts of a sample. */
+typedef struct sample_sums {
+    int64_t rows, entries;
+    int64_t slices, slots, units, long_nnz;
+    int64_t marked, diagonals; /* slices with an index per entry; slices of DIAGONALS */
+    int64_t pairs, pairs_same; /* neighbouring rows, of one length or with the same values; with the same values */
+} sample_sums;
+
+/* Counts pairs of neighbouring rows whose values, in host memory, agree as far as the shorter row goes. */
+static void count_pairs(const spry_arrays *csr, const spryi_packed_group *g, sample_sums *sums)
+{
+    const size_t size = spry_type_bytes(csr->value_type);
+    const char *values = csr->values;
+    for (int64_t i = g->begin; i + 1 < g->end; i++) {
+        const int64_t at = spryi_offset_of(csr, i), next = spryi_offset_of(csr, i + 1);
+        const int64_t length = next - at, other = spryi_offset_of(csr, i + 2) - next;
+        if (length == 0 || other == 0) continue;
+        const int same = memcmp(values + (size_t)at * size, values + (size_t)next * size,
+                                (size_t)(length < other ? length : other) * size) == 0;
+        sums->pairs += same || length == other;
+        sums->pairs_same += same;
+    }
+}
+
+static void add_group(sample_sums *sums, const spryi_packed_group *g)
+{
+    spryi_packed_choices choices;
+    const spryi_packed_counts counts = spryi_packed_measure(g, &choices);
+    sums->rows += g->end - g->begin;
+    sums->entries += spryi_offset_of(g->csr, g->end) - spryi_offset_of(g->csr, g->begin);
+    sums->slices += counts.slices;
+    sums->slots += counts.slots;
+    sums->units += counts.units;
+    sums->long_nnz += counts.long_nnz;
+    for (int64_t n = 0; n < counts.slices; n++) {
+        const int is_diagonals = choices.slice[n].kind == SPRYI_PACKED_DIAGONALS;
+        sums->marked += choices.slice[n].b == 1 && !is_diagonals;
+        sums->diagonals += is_diagonals;
+    }
+}
+
+/* Returns the share of slices that have another slice's values: all of their rows have the same values. */
+static double shared_slices(const sample_sums *sums)
+{
+    if (sums->pairs == 0) return 0;
+    return pow((double)sums->pairs_same / (double)sums->pairs, SPRYI_PACKED_LANES - 1);
+}
+
+static spryi_packed_guess guess_of(const sample_sums *sums, const spry_arrays *csr, int64_t block)
+{
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(csr->value_type);
+    const int64_t bytes = (sums->slots + sums->long_nnz) * value_bytes + sums->units * SPRYI_PACKED_INDEX_UNIT +
+                          sums->long_nnz * index_bytes +
+                          sums->slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
+    const double entries = (double)sums->entries;
+    const double slices = sums->slices > 0 ? (double)sums->slices : 1; /* none if all rows are long */
+    return (spryi_packed_guess){.bytes = (double)bytes / entries,
+                                .shared = shared_slices(sums) * (double)(sums->slots * value_bytes) / entries,
+                                .block = block,
+                                .unmarked = 1 - (double)sums->marked / slices,
+                                .strided = (double)sums->diagonals / slices,
+                                .slices = (double)sums->slices * (double)csr->rows / (double)sums->rows};
+}
+
+static spry_status guess_slices(spry_context *context, void *guess, const spryi_features *f,
+                                spryi_column_reader *reader, spry_error *err)
+{
+    (void)context;
+    const spry_arrays *csr = reader->csr;
+    const int64_t most = f->effort == SPRYI_QUICK ? 2 : 32;
+    const int has_values = !reader->device && csr->values && csr->value_type != SPRY_PATTERN;
+    sample_sums sums = {0};
+    int64_t block;
+    *(spryi_packed_guess *)guess = (spryi_packed_guess){0};
+    SPRYI_OK_OR_RETURN(spryi_packed_find_block(reader, &block, err));
+    const int64_t groups = spryi_packed_group_count(csr, block), samples = groups < most ? groups : most;
+    const int64_t range = reader->count;
+    for (int64_t p = 0; p < samples; p++) {
+        const spryi_packed_group g = sampled_group(csr, block, p, samples, f->effort);
+        (void)spryi_want_rows(reader, g.begin, g.end);
+    }
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    for (int64_t p = 0; p < samples; p++) {
+        const spry_arrays view = spryi_range_at(reader, range + p);
+        const spryi_packed_group g = sampled_group(&view, block, p, samples, f->effort);
+        add_group(&sums, &g);
+        if (has_values && block == 1) count_pairs(csr, &g, &sums); /* holes of blocks are zeros, which seldom repeat */
+    }
+    if (sums.entries > 0) *(spryi_packed_guess *)guess = guess_of(&sums, csr, block);
+    return SPRY_OK;
+}
+
+/* ---- work and rates ------------------------------------------------------------------------------------ */
 
 /* The launch of avx512_amd is csr's. The fit found 3.9 us, but products of small matrices take 2.4 us in all. */
 /* clang-format off */
@@ -22,15 +138,6 @@ static const spryi_rates_row rates[] = {
     {0},
 };
 /* clang-format on */
-
-_Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds it");
-
-static spry_status guess_slices(spry_context *context, void *guess, const spryi_features *f,
-                                spryi_column_reader *reader, spry_error *err)
-{
-    (void)context;
-    return spryi_packed_guess_of(guess, reader, f->effort, err);
-}
 
 static int report(spryi_feature_value *list, const spryi_features *f, const void *guess)
 {
