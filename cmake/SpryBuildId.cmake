@@ -3,7 +3,7 @@
 #   cmake -DROOT=... -DVERSION=... -DOUTPUT=... -P SpryBuildId.cmake
 
 # Sources, under src/, of which libspry and the plug-in have a copy each.
-set(spry_cuda_shared base/error.c base/status.c formats/bsr/bsr_cost.c formats/packed/packed_cost.c
+set(spry_cuda_shared base/error.c formats/bsr/bsr_cost.c formats/packed/packed_cost.c
                      formats/sell/sell_cost.c formats/swept/swept_cost.c formats/windowed/windowed_cost.c)
 
 # spry_build_id_files(LIST ROOT [CONFIGURE_DEPENDS]): all headers, since any may come to be of the plug-in's interface,

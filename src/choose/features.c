@@ -10,7 +10,6 @@
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
 #include "matrix/row_lengths.h"
-#include "matrix/row_relations.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * Generated matrices. A generator is a name, the defaults of its keys, and a kind; a kind says row by row, or as a list
- * of entries, what is stored. io/generate.c reads a specification, generate_build.c builds the matrix, the other
- * files are the kinds.
+ * Generated matrices. A generator is a name, the defaults of its keys, and a kind. A kind says row by row, or as a list
+ * of entries, what is stored. io/generate.c reads a specification and builds the matrix; kinds.c has the kinds.
  *
  * The same specification gives the same bits on every machine: random numbers are those of base/random.h, floating
  * point is restricted to + - * / and sqrt, which IEEE 754 fixes, and these files are compiled without fused
@@ -105,9 +104,3 @@ extern const spryi_kind spryi_kind_grid_star, spryi_kind_grid_full, spryi_kind_l
 extern const spryi_kind spryi_kind_road, spryi_kind_rgg, spryi_kind_rmat, spryi_kind_uniform, spryi_kind_circuit;
 extern const spryi_kind spryi_kind_debruijn, spryi_kind_diagonal, spryi_kind_banded, spryi_kind_arrow;
 extern const spryi_kind spryi_kind_dense, spryi_kind_random, spryi_kind_empty;
-
-/* Makes the matrix of g, whose keys are set. */
-spry_status spryi_generate(spryi_generation *g, spry_matrix **A, const spry_read_options *options, spry_error *err);
-
-/* rows = cols = a*b*c*d: SPRY_OUT_OF_MEMORY where that overflows. */
-spry_status spryi_square_shape(spryi_generation *g, int64_t a, int64_t b, int64_t c, int64_t d, spry_error *err);

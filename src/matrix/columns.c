@@ -1,6 +1,6 @@
 /*
- * Ranges are fetched by pieces of the array: the device gathers those that they touch side by side, and one copy brings
- * them. A range's pieces follow one another there as they do in the array.
+ * Ranges are fetched by pieces of the array: the device gathers the pieces that ranges touch, and one copy brings them.
+ * A range's pieces follow one another in the copy as in the array.
  */
 #include "matrix/columns.h"
 

@@ -105,28 +105,22 @@ spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_
 /* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
 spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, const spry_matrix *A, spry_error *err);
 
-/* A^T, where A is CSR or CSC: the same arrays as CSC or CSR, which it keeps alive. */
-spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err);
-
 #ifndef __cplusplus
 /*
- * matrix_entries.c: the matrix whose arrays are all entries, retained: A itself where its arrays are that. Of a
- * container's storage the CSR, which A keeps once it is made; of one triangle CSR of both, sorted by column, made anew
- * in each call, since values may have changed. Every public function that reads arrays goes through it once.
+ * Returns a matrix whose arrays hold all entries, retained: A itself if its arrays do. A container's storage becomes
+ * CSR, which A keeps. One triangle becomes CSR of both, sorted by column. Each call builds it, as values may change.
+ * Every public function that reads arrays calls this function once.
  */
 spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
 
 /* A matrix of a copy of *stored, whose format, storage, parameters and text are set, and which it owns on success. */
 spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
                                     spry_symmetry symmetry, spryi_field field, spry_error *err);
-void spryi_stored_release(spry_context *context, spryi_stored *stored);
 
 /* SPRY_INVALID_MATRIX, with row and column in `base`, if an entry of *a, one triangle, lies in the other. */
 spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
-#endif
 
-#ifndef __cplusplus
-/* ---- matrix_symmetry.c ---- */
+/* ---- symmetry ---- */
 
 /* How an entry a_ij is compared with its mirror image a_ji. Entries at one position count as their sum. */
 typedef struct spryi_symmetry_test {
@@ -194,3 +188,26 @@ int64_t spryi_arrays_bytes(const spry_arrays *a);
 /* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
 spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
                                    int64_t cols, int64_t nnz, spry_error *err);
+
+#ifndef __cplusplus
+/* ---- orderings ---- */
+
+/* The public handle, which reorder/reorder.c creates. */
+struct spry_ordering {
+    spry_context *context;
+    const char *method;
+    int64_t rows, cols, components;
+    int64_t *perm; /* new row -> old row; also of columns if the matrix is square */
+    int64_t sr_count, ssr_count, sssr_count, srs, ssrs, sssrs;
+    int64_t *sr_ptr, *ssr_ptr, *sssr_ptr; /* NULL: none */
+    double setup_us;
+    atomic_int others; /* holders in addition to its creator; the last spry_ordering_destroy frees the ordering */
+};
+
+static inline spry_ordering *spryi_ordering_retain(const spry_ordering *ordering)
+{
+    spry_ordering *kept = (spry_ordering *)(uintptr_t)ordering;
+    if (kept) atomic_fetch_add(&kept->others, 1);
+    return kept;
+}
+#endif

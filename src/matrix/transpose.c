@@ -138,22 +138,3 @@ done:
     spryi_release(context, j.sums);
     return status;
 }
-
-spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    spry_matrix *entries = NULL, *csr = NULL, *csc = NULL;
-    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
-    if (entries->a.layout == SPRY_CSC) {
-        status = spryi_matrix_flip(T, entries, err);
-    } else {
-        SPRYI_TRY(spryi_matrix_as_csr(context, &csr, entries, A->a.value_type, err));
-        SPRYI_TRY(spryi_csc_from_csr(context, &csc, csr, err));
-        status = spryi_matrix_flip(T, csc, err);
-    }
-done:
-    spryi_matrix_release(entries);
-    spryi_matrix_release(csr);
-    spryi_matrix_release(csc);
-    return status;
-}

@@ -10,7 +10,7 @@
 #include "choose/choose.h"
 #include "formats/shared/padding_guard.h"
 #include "matrix/assemble.h"
-#include "matrix/ordering.h"
+#include "matrix/matrix.h"
 
 #include <stdio.h>
 #include <string.h>

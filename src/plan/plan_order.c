@@ -12,7 +12,7 @@
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
 #include "formats/csrk/csrk.h"
-#include "matrix/ordering.h"
+#include "matrix/matrix.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
 

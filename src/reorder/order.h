@@ -1,7 +1,7 @@
 /* Orderings of a graph: position -> node. All are the same for any number of threads. */
 #pragma once
 
-#include "matrix/ordering.h"
+#include "matrix/matrix.h"
 #include "reorder/graph.h"
 
 /* A Cuthill-McKee ordering and the levels it went by. */

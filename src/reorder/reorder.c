@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "choose/state.h"
 #include "matrix/assemble.h"
-#include "matrix/ordering.h"
+#include "matrix/matrix.h"
 #include "reorder/graph.h"
 #include "reorder/order.h"
 #include "spry/io.h"

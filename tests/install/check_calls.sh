@@ -48,10 +48,10 @@ complain 'library memory goes through spryi_allocate (src/base/memory.h)' \
     "$(calls 'malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline' \
         'src/base/memory\.c|src/device/devices\.c')"
 
-# Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
+# Numbers must be read the same way whatever the locale. src/io/decimal.c hands strtod digits and an exponent
 # without a decimal point, which no locale changes; src/base/error.c writes all numbers that are told, in the C locale.
 complain 'these depend on the locale' \
-    "$(calls 'setlocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
+    "$(calls 'setlocale|strtod|strtof|strtold|atof' 'src/io/decimal\.c')"
 complain 'only src/base/error.c may change the locale' "$(calls 'uselocale|newlocale' 'src/base/error\.c')"
 
 # OpenMP ends the process when the system starts no thread.

@@ -13,7 +13,7 @@
 #include "formats/shared/padding_guard.h"
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
-#include "matrix/row_relations.h"
+#include "matrix/row_lengths.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "formats/csrk/csrk.h"
 #include "formats/shared/padding_guard.h"
-#include "matrix/ordering.h"
+#include "matrix/matrix.h"
 
 #include <stdio.h>
 #include <string.h>
