@@ -63,15 +63,10 @@ int64_t spryi_storage_workspace(const spryi_format *format, const void *storage,
     return format->windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
 }
 
-int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_arrays *a)
+int spryi_storage_borrows_values(const void *storage, const spry_arrays *a)
 {
-    if (format->borrows_values) return format->borrows_values(storage, a);
-    return a->value_type == SPRY_PATTERN && spryi_storage_arrays(format, storage)->value_type == SPRY_PATTERN;
-}
-
-const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage)
-{
-    return format->arrays ? format->arrays(storage) : storage;
+    const spry_arrays *s = storage;
+    return s->value_type == SPRY_PATTERN ? a->value_type == SPRY_PATTERN : s->values == a->values;
 }
 
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list)

@@ -179,16 +179,14 @@ typedef struct spryi_format {
                            spry_error *err);
     spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);
     /*
-     * The next six may be NULL and are called by the spryi_storage_ functions. NULL stands for a storage that begins
-     * with a spry_arrays of its sizes and types, owns the arrays of its sections and its windows, keeps no values of a
-     * pattern, and whose runs need only the windows' workspace.
+     * The next five may be NULL and are called by the spryi_storage_ functions. NULL stands for a storage that owns the
+     * arrays of its sections and its windows, keeps no values of a pattern, and whose runs need only the windows'
+     * workspace. Every storage begins with a spry_arrays: sizes and types, and borrowed arrays if there are any.
      */
     void (*destroy)(spry_context *context, void *storage);
     int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
     int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it; NULL: storage_bytes */
     int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
-    int (*borrows_values)(const void *storage, const spry_arrays *a); /* 1: a change of A's values is seen at once */
-    const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
     /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
     int64_t (*growth_bytes)(const void *storage);
     /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
@@ -221,8 +219,13 @@ void spryi_storage_destroy(spry_context *context, const spryi_format *format, vo
 int64_t spryi_storage_bytes(const spryi_format *format, const void *storage);
 int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage);
 int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type);
-int spryi_storage_borrows_values(const spryi_format *format, const void *storage, const spry_arrays *a);
-const spry_arrays *spryi_storage_arrays(const spryi_format *format, const void *storage);
+int spryi_storage_borrows_values(const void *storage, const spry_arrays *a); /* 1: the storage reads A's values */
+
+/* Returns the sizes, types and borrowed arrays of any storage. */
+static inline const spry_arrays *spryi_storage_arrays(const void *storage)
+{
+    return storage;
+}
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
 
 /* Returns the bytes of the arrays in a list of sections. */

@@ -536,7 +536,7 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
     (void)format->sections(storage, sections);
-    const int pattern = spryi_storage_arrays(format, storage)->value_type == SPRY_PATTERN;
+    const int pattern = spryi_storage_arrays(storage)->value_type == SPRY_PATTERN;
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         SPRYI_OK_OR_RETURN(
@@ -610,7 +610,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     memset(stored.storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, stored.storage, err));
     if (format->check(file->context, stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
-    const spry_arrays *a = spryi_storage_arrays(format, stored.storage);
+    const spry_arrays *a = spryi_storage_arrays(stored.storage);
     if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(BAD_FILE("head makes no sense: sizes or types differ from the storage's"));
     take_parameters(&stored, h);
@@ -805,7 +805,7 @@ static int list_parts(const content *c, const spry_matrix *A, spryi_container_pa
 static spry_status make_head(spryi_container_head *head, const content *c, const spry_matrix *A,
                              const spryi_container_part *parts, int count, spry_error *err)
 {
-    const spry_arrays *a = c->storage     ? spryi_storage_arrays(c->format, c->storage)
+    const spry_arrays *a = c->storage     ? spryi_storage_arrays(c->storage)
                            : c->converted ? &c->converted->a
                                           : &A->a;
     int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;

@@ -565,7 +565,7 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
 spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
                                     spry_symmetry symmetry, spryi_field field, spry_error *err)
 {
-    const spry_arrays *s = spryi_storage_arrays(stored->format, stored->storage);
+    const spry_arrays *s = spryi_storage_arrays(stored->storage);
     spry_arrays a = spryi_types_of(s->rows, s->cols, s->nnz, s->value_type, s->offset_type, s->index_type);
     spryi_stored *kept = NULL;
     spry_matrix *made = NULL;

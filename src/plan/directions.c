@@ -37,7 +37,7 @@ spry_status spryi_share_copy(spryi_plan *plan, spryi_pairing *pairing, spry_erro
 /* Returns whether the storage reads arrays of the copy. */
 static bool reads_copy(const spryi_plan *plan, const spry_matrix *copy)
 {
-    const spry_arrays *s = spryi_storage_arrays(plan->target.format, plan->stored.storage), *a = &copy->a;
+    const spry_arrays *s = spryi_storage_arrays(plan->stored.storage), *a = &copy->a;
     return (s->offsets && s->offsets == a->offsets) || (s->indices && s->indices == a->indices) ||
            (s->values && s->values == a->values);
 }

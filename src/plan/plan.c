@@ -311,7 +311,7 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     const spryi_kernel_functions *f = &target->functions;
     const spry_spmv_options *o = &plan->request.options;
     const unsigned op = o->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
-    product->run = run_of(plan, spryi_storage_arrays(target->format, plan->stored.storage));
+    product->run = run_of(plan, spryi_storage_arrays(plan->stored.storage));
     product->joins_rows = (f->several & op) != 0;
     product->joins_columns = (f->several_apart & op) != 0;
     if (product->joins_columns && f->takes_apart) /* inspects the columns, only for plans of multiple vectors */

@@ -262,7 +262,7 @@ void spryi_discard_map(spryi_plan *plan)
 static bool borrows(const spryi_plan *plan)
 {
     if (plan->stored.on_device) return plan->A->a.device > 0 && plan->stored.borrowed > 0;
-    const spry_arrays *s = spryi_storage_arrays(plan->target.format, plan->stored.storage), *a = &plan->A->a;
+    const spry_arrays *s = spryi_storage_arrays(plan->stored.storage), *a = &plan->A->a;
     return s->offsets == a->offsets || s->indices == a->indices || (a->values && s->values == a->values) ||
            atomic_load(&plan->A->references) > 1;
 }

@@ -299,7 +299,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
     if (status != SPRY_OK) return SPRY_OK;
     SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
     if (!done) return SPRY_OK;
-    spry_arrays a = *spryi_storage_arrays(in_columns.target.format, made.storage);
+    spry_arrays a = *spryi_storage_arrays(made.storage);
     a.device = plan->request.device->number;
     made.array_count = 0; /* the matrix has them, whatever adopt returns */
     *upload_us += made.upload_us;
@@ -355,7 +355,7 @@ spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *store
     SPRYI_TRY(build(plan, stored, err));
     const bool there = plan->request.device->driver->host_memory ||
                        (plan->A->a.device > 0 &&
-                        spryi_storage_arrays(plan->target.format, stored->storage)->offsets == plan->A->a.offsets);
+                        spryi_storage_arrays(stored->storage)->offsets == plan->A->a.offsets);
     if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
 done:
     if (status != SPRY_OK) spryi_discard_storage(plan, stored);
@@ -392,7 +392,7 @@ static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kin
 static bool borrows_values(const spryi_plan *plan)
 {
     return plan->A->a.device == plan->request.device->number &&
-           spryi_storage_borrows_values(plan->target.format, plan->stored.storage, &plan->A->a);
+           spryi_storage_borrows_values(plan->stored.storage, &plan->A->a);
 }
 
 bool spryi_values_in_place(const spryi_plan *plan)
@@ -406,7 +406,7 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
 {
     spry_matrix *from = plan->A;
     if (borrows_values(plan))
-        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->target.format, plan->stored.storage))->values =
+        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->stored.storage))->values =
             to->a.values;
     plan->A = spryi_matrix_retain(to);
     spryi_matrix_release(from);

@@ -377,7 +377,7 @@ static void run_product(void *args)
     const product_task *p = args;
     spry_matrix *csr = NULL;
     product_task as_stored = *p;
-    spry_arrays a = *spryi_storage_arrays(p->format, p->storage);
+    spry_arrays a = *spryi_storage_arrays(p->storage);
     if (!a.offsets && !a.row_indices) {
         if (p->format->to_csr(context_of_device, &csr, p->storage, NULL) != SPRY_OK) abort();
         a = csr->a;

@@ -46,7 +46,7 @@ typedef struct spryi_bsr_head {
 } spryi_bsr_head;
 
 typedef struct spryi_bsr {
-    spry_arrays types; /* of the head; first: spryi_storage_arrays */
+    spry_arrays types; /* of the head; first, as in every storage */
     spryi_bsr_head head;
     void *offsets; /* block_rows + 1, of offset_type */
     void *columns; /* blocks, of index_type */

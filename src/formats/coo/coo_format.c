@@ -104,16 +104,6 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return s->block_count * (int64_t)sizeof(double);
 }
 
-static int borrows_values(const void *storage, const spry_arrays *a)
-{
-    return ((const spryi_coo *)storage)->a.values == a->values;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_coo *)storage)->a;
-}
-
 /* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */
 static int device_sections(void *storage, spryi_section *sections)
 {
@@ -138,8 +128,6 @@ const spryi_format spryi_format_coo = {
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
     .storage_size = sizeof(spryi_coo),
     .device_sections = device_sections,
     .estimator = &spryi_coo_estimator,

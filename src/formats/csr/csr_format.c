@@ -625,16 +625,6 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
-static int borrows_values(const void *storage, const spry_arrays *a)
-{
-    return ((const spryi_csr *)storage)->a.values == a->values;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_csr *)storage)->a;
-}
-
 static int device_sections(void *storage, spryi_section *sections)
 {
     spryi_csr *s = storage;
@@ -730,8 +720,6 @@ const spryi_format spryi_format_csr = {
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
     .estimator = &spryi_csr_estimator,
     .tree_answers = SPRYI_TREE_MEMORY | SPRYI_TREE_OTHER,
 };
@@ -806,8 +794,6 @@ const spryi_format spryi_format_csc = {
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
     .storage_size = sizeof(spryi_csr),
     .device_sections = device_sections,
     .tree_answers = SPRYI_TREE_COLUMNS,

@@ -33,10 +33,8 @@ spry_status spryi_csrk_find_case(spryi_group_case *which, int64_t by, const spry
         return spryi_fail(err, SPRY_UNSUPPORTED, "format",
                           "csr3: by=longest looks at the rows of CSR in host memory, and the matrix is not there");
     int64_t longest = 0;
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
-        if (length > longest) longest = length;
-    }
+    for (int64_t i = 0; i < a->rows; i++)
+        if (spryi_row_length(a, i) > longest) longest = spryi_row_length(a, i);
     *which = spryi_group_case_of_length((double)longest);
     return SPRY_OK;
 }
@@ -239,16 +237,6 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return spryi_format_csr.workspace_bytes(&((const spryi_csrk *)storage)->csr, vector_type);
 }
 
-static int borrows_values(const void *storage, const spry_arrays *a)
-{
-    return ((const spryi_csrk *)storage)->csr.a.values == a->values;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_csrk *)storage)->csr.a;
-}
-
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     (void)context, (void)err;
@@ -289,12 +277,20 @@ LEVELS(4)
 
 #define SHARED                                                                                                         \
     .destroy = destroy, .storage_bytes = storage_bytes, .owned_bytes = owned_bytes,                                    \
-    .workspace_bytes = workspace_bytes, .borrows_values = borrows_values, .arrays = arrays, .to_csr = to_csr,          \
-    .storage_size = sizeof(spryi_csrk), .device_sections = device_sections
+    .workspace_bytes = workspace_bytes, .to_csr = to_csr, .storage_size = sizeof(spryi_csrk),                          \
+    .device_sections = device_sections
 
-static const spryi_parameter sizes[] = {
-    {"srs", 1, SPRYI_MOST_GROUP, "rows a super-row"},
-    {"ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"},
+/* clang-format off */
+#define SRS {"srs", 1, SPRYI_MOST_GROUP, "rows a super-row"}
+#define SSRS {"ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"}
+#define SSSRS {"sssrs", 1, SPRYI_MOST_GROUP, "super-super-rows a group of them"}
+/* clang-format on */
+const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
+const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
+const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
+static const spryi_parameter parameters_of_csr3[] = {
+    SRS,
+    SSRS,
     {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
     {"by", 0, 0, "by which row a GPU's kernel and blocks are chosen: mean or longest"},
     {0},
@@ -302,22 +298,6 @@ static const spryi_parameter sizes[] = {
 /* As spryi_group_rule and spryi_csrk_by count them. */
 static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", "volta-ssrs", "ampere-ssrs", NULL};
 static const char *const lengths[] = {"mean", "longest", NULL};
-
-#define SRS                                                                                                            \
-    {                                                                                                                  \
-        "srs", 1, SPRYI_MOST_GROUP, "rows a super-row"                                                                 \
-    }
-#define SSRS                                                                                                           \
-    {                                                                                                                  \
-        "ssrs", 1, SPRYI_MOST_GROUP, "super-rows a super-super-row"                                                    \
-    }
-#define SSSRS                                                                                                          \
-    {                                                                                                                  \
-        "sssrs", 1, SPRYI_MOST_GROUP, "super-super-rows a group of them"                                               \
-    }
-const spryi_parameter spryi_csrk_sizes_2[] = {SRS, {0}};
-const spryi_parameter spryi_csrk_sizes_3[] = {SRS, SSRS, {0}};
-const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
 
 /*
  * Returns the kernel that the paper's rule chooses: GPUSpMV-3 for up to 8 entries a row on average, else GPUSpMV-3.5.
@@ -347,7 +327,7 @@ const spryi_format spryi_format_csr3 = {
     .title = "CSR-3: super-super-rows over CSR",
     .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
     .best_for = "the same with one level more, which GPUs use",
-    .parameters = sizes,
+    .parameters = parameters_of_csr3,
     .parameter_words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
     .parameter_text =
         "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); "

@@ -36,7 +36,7 @@ typedef struct spryi_scoo_head {
 } spryi_scoo_head;
 
 typedef struct spryi_scoo {
-    spry_arrays types; /* of the head; first: spryi_storage_arrays */
+    spry_arrays types; /* of the head; first, as in every storage */
     spryi_scoo_head head;
     void *offsets; /* slices + 1, of offset_type */
     void *columns; /* nnz, of index_type */

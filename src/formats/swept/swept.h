@@ -84,7 +84,7 @@ typedef struct spryi_swept_sizes {
 } spryi_swept_sizes;
 
 typedef struct spryi_swept {
-    spry_arrays types; /* first: spryi_storage_arrays */
+    spry_arrays types; /* first, as in every storage */
     spryi_swept_sizes sizes;
     spryi_swept_block *blocks;
     spryi_swept_bitmap *bitmaps;
