@@ -231,27 +231,7 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
                     record *told, int *number);
 
-/* ---- with regret (spmv_regret.c) -------------------------------------------------------------------- */
-
-/* Formats with sizes that were published, one after another; NULL behind the last. */
-const char *regret_published(int index);
-
-/* The choices of auto on each device. */
-typedef struct spmv_choices {
-    bench_choice *items;
-    int count;
-} spmv_choices;
-
-/* Plans what auto takes for each number of calls, as cases where they are none yet. 0: out of memory. */
-int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject);
-/* Hands the choices on, with the times of their cases. */
-spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err);
-void spmv_release_choices(spmv_choices *choices);
-
 /* ---- timing ------------------------------------------------------------------------------------------ */
-
-/* Times all cases that passed their checks, in turn. 0: out of memory. */
-int spmv_measure(spmv_group *group);
 
 /* y = alpha*op(A)*x + beta*y on the group's vectors. 0: failed, and the record says why. */
 int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);

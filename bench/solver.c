@@ -1,10 +1,494 @@
-/* CG and PageRank: which formats, kernels and peers solve, and what they are given. */
-#include "bench/solver.h"
+/*
+ * Ops cg and pagerank: whole solves, of which the time of an iteration is told.
+ *
+ * All cases of a matrix and type run the same method by the same rule. CG has no preconditioner, begins at x = 0 with
+ * b = 1 and stops at ||r|| <= 1e-8 ||b|| (f32: 1e-3), after MOST_CG_ITERATIONS at the latest. PageRank has alpha 0.85,
+ * links from rows to columns, nodes without links that count as linking everywhere, and stops at
+ * ||x_k - x_(k-1)||_1 <= 1e-8 (f32: 1e-6), after MOST_RANK_ITERATIONS at the latest.
+ *
+ * What is checked is x alone, in f64, with the matrix as it was read. Of CG it is the true residual
+ * ||b - A*x|| / ||b||; of PageRank the distance ||F(x) - x||_1 that one more step F would go, which is at least
+ * (1 - alpha) times the distance from the ranks that are sought. Neither may pass the larger of the tolerance and the
+ * residual that the method tells, with what rounding in x's type adds; max_error is the share of that. A method that
+ * ends at the limit is right where its x is as good as it says.
+ *
+ * A matrix that the method cannot take is skipped. The first solve is checked and not timed; then the cases take turns.
+ */
+#include "bench/internal.h"
+#include "spry/solve.h"
 #include "spry/tools.h"
 
+#include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SOLVER_TURNS = 5, SOLVES_A_TURN = 10, MOST_CG_ITERATIONS = 2000, MOST_RANK_ITERATIONS = 200 };
+
+/* How a solve went. */
+typedef struct solver_outcome {
+    int64_t iterations;
+    double residual; /* by which the method stops */
+    double us;       /* of the iterations */
+} solver_outcome;
+
+typedef struct solver_case {
+    record record;
+    const char *format, *kernel; /* of ours, as they were asked for; NULL: the library's choice */
+    const spry_peer_solver *peer;
+    void *peer_state;
+    int device;    /* where it runs: 0 the CPU, 1 the first GPU */
+    uint64_t hash; /* of the first x: a deterministic case must repeat it */
+    double *samples;
+    int sample_count;
+} solver_case;
+
+typedef struct solver_group {
+    bench_session *session;
+    const char *wanted; /* device: "cpu", "cuda", "all" */
+    bench_factor method;
+    const spry_matrix *A; /* in host memory */
+    spry_matrix *pattern; /* A where values are left out; NULL: they are not */
+    spry_arrays arrays;   /* with values, for peers and the check; of a pattern ones, */
+    void *ones;           /* these; NULL else */
+    spry_type type;       /* of vectors */
+    void *x, *b;          /* b: of CG */
+    double tolerance;
+    int64_t limit;
+    record common;
+    char unsuited[512]; /* why the method cannot take the matrix; "": it can, as far as is known */
+    solver_case *cases;
+    int case_count;
+    double children; /* seconds of peers that tell their times, which may be processes of their own */
+    double others;
+} solver_group;
+
+/* ---- the library's own methods --------------------------------------------------------------- */
+
+/* What both methods tell of a solve. */
+typedef struct told {
+    spry_status status;
+    spry_error err;
+    spry_verdict verdict;
+    const char *format, *kernel;
+    double setup_us;
+} told;
+
+static spry_vector vector(const solver_group *group, void *data)
+{
+    return (spry_vector){.data = data,
+                         .length = group->arrays.rows,
+                         .type = group->type,
+                         .columns = 1,
+                         .row_stride = 1,
+                         .column_stride = group->arrays.rows,
+                         .device = SPRY_CPU};
+}
+
+static void run_cg(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, told *t)
+{
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result result = SPRY_INIT(spry_cg_result);
+    o.tolerance = group->tolerance;
+    o.max_iterations = group->limit;
+    o.device = device;
+    o.format = c->format;
+    o.kernel = c->kernel;
+    t->status = spry_cg(group->session->context, vector(group, group->x), &result, group->A,
+                        spry_vector_as_const(vector(group, group->b)), &o, &t->err);
+    *outcome = (solver_outcome){result.iterations, result.residual, result.solve_us};
+    /* After stagnation the residual that was carried along says less than the true one. */
+    if (result.verdict == SPRY_VERDICT_STAGNATION) outcome->residual = result.true_residual;
+    t->verdict = result.verdict;
+    t->format = result.format;
+    t->kernel = result.kernel;
+    t->setup_us = result.setup_us;
+}
+
+static void run_pagerank(solver_group *group, const solver_case *c, int device, solver_outcome *outcome, told *t)
+{
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
+    o.tolerance = group->tolerance;
+    o.max_iterations = group->limit;
+    o.device = device;
+    o.format = c->format;
+    o.kernel = c->kernel;
+    t->status = spry_pagerank(group->session->context, vector(group, group->x), &result, group->A, &o, &t->err);
+    *outcome = (solver_outcome){result.iterations, result.residual, result.solve_us};
+    t->verdict = result.verdict;
+    t->format = result.format;
+    t->kernel = result.kernel;
+    t->setup_us = result.setup_us;
+}
+
+/* The format keeps the name by which it was asked for, as in records of products. */
+static void fill_choice(const solver_group *group, solver_case *c, const told *t)
+{
+    record *r = &c->record;
+    if (!c->kernel) RECORD_TEXT(r->method.kernel, t->kernel);
+    r->cost.setup_us = t->setup_us;
+    r->method.threads = c->device > 0 ? 0 : spry_context_threads(group->session->context);
+    r->method.deterministic = 1;
+    if (c->device == 0) r->cost.upload_us = 0;
+    if (!c->format && t->format) snprintf(r->reason, sizeof r->reason, "auto took %s", t->format);
+}
+
+static int answer(solver_group *group, solver_case *c, const solver_outcome *outcome, const told *t)
+{
+    const char *message = t->err.message;
+    if (t->status == SPRY_OK) return 1;
+    if (t->status == SPRY_INVALID_MATRIX) { /* entries that PageRank cannot take */
+        RECORD_TEXT(group->unsuited, message);
+        return record_fail(&c->record, RECORD_SKIPPED, "%s", message);
+    }
+    if (t->status != SPRY_NOT_CONVERGED) return record_fail(&c->record, bench_status_of(t->status), "%s", message);
+    if (t->verdict == SPRY_VERDICT_NOT_SYMMETRIC || t->verdict == SPRY_VERDICT_NEGATIVE_CURVATURE) {
+        RECORD_TEXT(group->unsuited, message);
+        return record_fail(&c->record, RECORD_SKIPPED, "%s", message);
+    }
+    if (t->verdict != SPRY_VERDICT_ITERATION_LIMIT && t->verdict != SPRY_VERDICT_STAGNATION)
+        return record_fail(&c->record, RECORD_FAILED, "%s", message);
+    const size_t used = strlen(c->record.reason);
+    if (!c->samples) /* the first solve */
+        snprintf(c->record.reason + used, sizeof c->record.reason - used, "%s%s after %lld iterations, residual %.2g",
+                 used ? "; " : "", spry_verdict_text(t->verdict), (long long)outcome->iterations, outcome->residual);
+    return 1;
+}
+
+/* Solves with the library. The first solve of a case fills in what the library reports of itself. */
+static int run_ours(solver_group *group, solver_case *c, solver_outcome *outcome)
+{
+    told t = {.status = SPRY_OK};
+    int device = SPRY_CPU;
+    t.status = number_of_device(group->session->context, &device, c->device > 0 ? "cuda" : "cpu", &t.err);
+    if (t.status == SPRY_OK) (group->method == IN_CG ? run_cg : run_pagerank)(group, c, device, outcome, &t);
+    if (t.status == SPRY_OK || t.status == SPRY_NOT_CONVERGED)
+        if (isnan(c->record.cost.setup_us)) fill_choice(group, c, &t);
+    return answer(group, c, outcome, &t);
+}
+
+/* Solves into group->x. Returns 0 after a failure; the record has the reason. */
+static int run_solver(solver_group *group, solver_case *c, solver_outcome *outcome)
+{
+    *outcome = (solver_outcome){0};
+    if (!c->peer) return run_ours(group, c, outcome);
+    const processor_time before = read_processor_time();
+    spry_peer_solution solution = {.us = -1};
+    spry_peer_error error = {"no reason given"};
+    const double start = now_us();
+    const int result =
+        c->peer->solve(c->peer_state, group->x, group->method == IN_CG ? group->b : NULL, &solution, &error);
+    const double took = now_us() - start;
+    if (result != SPRY_PEER_OK) return record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
+    /* What this process did not work meanwhile, the peer's process may have. */
+    if (solution.us >= 0) group->children += fmax(0, 1e-6 * took - (read_processor_time().own - before.own));
+    *outcome = (solver_outcome){solution.iterations, solution.residual, solution.us >= 0 ? solution.us : took};
+    return 1;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static const double alpha = 0.85;
+
+static double value_at(spry_type type, const void *array, int64_t k)
+{
+    return type == SPRY_F32 ? (double)((const float *)array)[k] : ((const double *)array)[k];
+}
+
+/* ---- the matrix --------------------------------------------------------------------------------- */
+
+static spry_status look_at_system(solver_group *group, const spry_peer_matrix *a, spry_error *err)
+{
+    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+    const spry_status status = spry_matrix_get_stats(group->A, &stats, err);
+    if (status != SPRY_OK) return status;
+    if (stats.value_symmetric == SPRY_KNOWN_NO) {
+        snprintf(group->unsuited, sizeof group->unsuited, "the matrix is not symmetric");
+        return SPRY_OK;
+    }
+    for (int64_t i = 0; i < a->rows; i++) {
+        double entry = 0;
+        for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++)
+            if (spry_peer_index(a->index_bytes, a->columns, k) == i) entry += value_at(group->type, a->values, k);
+        if (entry > 0) continue;
+        snprintf(group->unsuited, sizeof group->unsuited,
+                 "the matrix is not positive definite: entry %lld of its diagonal (counted from %d) is %.3g",
+                 (long long)i + spry_matrix_index_base(group->A), spry_matrix_index_base(group->A), entry);
+        break;
+    }
+    return SPRY_OK;
+}
+
+static void look_at_graph(solver_group *group, const spry_peer_matrix *a)
+{
+    const int base = spry_matrix_index_base(group->A);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++) {
+            const double value = value_at(group->type, a->values, k);
+            if (value >= 0 && isfinite(value)) continue;
+            snprintf(group->unsuited, sizeof group->unsuited,
+                     "PageRank takes no negative entries, Inf or NaN: entry (%lld, %lld) (counted from %d) is %.3g; "
+                     "--pattern leaves values out",
+                     (long long)i + base, (long long)spry_peer_index(a->index_bytes, a->columns, k) + base, base,
+                     value);
+            return;
+        }
+}
+
+/* Checks what the method relies on. The reason against it goes to group->unsuited. */
+static spry_status inspect_matrix(solver_group *group, spry_error *err)
+{
+    const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
+    group->unsuited[0] = '\0';
+    if (a.rows != a.cols)
+        snprintf(group->unsuited, sizeof group->unsuited, "the matrix is %lld x %lld, expected as many rows as columns",
+                 (long long)a.rows, (long long)a.cols);
+    else if (a.rows == 0)
+        snprintf(group->unsuited, sizeof group->unsuited, "the matrix has no rows");
+    else if (group->method == IN_CG)
+        return look_at_system(group, &a, err);
+    else
+        look_at_graph(group, &a);
+    return SPRY_OK;
+}
+
+/* ---- x ------------------------------------------------------------------------------------------ */
+
+/* What is left of x, and what rounding in its type may leave. */
+typedef struct rest {
+    double residual, rounding;
+} rest;
+
+static double eps_of(const solver_group *group)
+{
+    return group->type == SPRY_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+typedef struct residual_job {
+    const solver_group *group;
+    spry_peer_matrix a;
+    pthread_mutex_t adding;
+    double squares, sizes, b_squares;
+} residual_job;
+
+static void add_residuals(void *job, int64_t begin, int64_t end)
+{
+    residual_job *j = job;
+    const solver_group *group = j->group;
+    const spry_peer_matrix a = j->a;
+    double squares = 0, sizes = 0, b_squares = 0;
+    for (int64_t i = begin; i < end; i++) {
+        const double b = value_at(group->type, group->b, i);
+        double r = b, size = fabs(b);
+        for (int64_t k = spry_peer_offset(&a, i); k < spry_peer_offset(&a, i + 1); k++) {
+            const int64_t column = spry_peer_index(a.index_bytes, a.columns, k);
+            const double product = value_at(group->type, a.values, k) * value_at(group->type, group->x, column);
+            r -= product;
+            size += fabs(product);
+        }
+        squares += r * r;
+        sizes += size * size;
+        b_squares += b * b;
+    }
+    pthread_mutex_lock(&j->adding);
+    j->squares += squares;
+    j->sizes += sizes;
+    j->b_squares += b_squares;
+    pthread_mutex_unlock(&j->adding);
+}
+
+/*
+ * The residual that CG carries along drifts from the true one by rounding: by about eps || |A| |x| + |b| || an
+ * iteration, with either sign (A. Greenbaum, Estimating the attainable accuracy of recursively computed residual
+ * methods, 1997). A bound above half of ||b|| would let x = 0 pass.
+ */
+static rest rest_of_system(const solver_group *group, int64_t iterations)
+{
+    residual_job j = {.group = group, .a = bench_peer_matrix(&group->arrays), .adding = PTHREAD_MUTEX_INITIALIZER};
+    run_shares(spry_context_threads(group->session->context), j.a.rows, add_residuals, &j);
+    const double rounding = 4 * eps_of(group) * sqrt((double)iterations) * sqrt(j.sizes / j.b_squares);
+    return (rest){sqrt(j.squares / j.b_squares), fmin(rounding, 0.5)};
+}
+
+/* y = B*x before alpha, the links into each node, and the rank of nodes without links out. */
+static double push(const solver_group *group, double *y, int64_t *links)
+{
+    const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
+    double lost = 0;
+    for (int64_t i = 0; i < a.rows; i++) {
+        const int64_t begin = spry_peer_offset(&a, i), end = spry_peer_offset(&a, i + 1);
+        const double x = value_at(group->type, group->x, i);
+        double sum = 0;
+        for (int64_t k = begin; k < end; k++) sum += value_at(group->type, a.values, k);
+        if (!(sum > 0)) lost += x;
+        for (int64_t k = begin; k < end; k++) {
+            const int64_t j = spry_peer_index(a.index_bytes, a.columns, k);
+            if (sum > 0) y[j] += value_at(group->type, a.values, k) / sum * x;
+            links[j]++;
+        }
+    }
+    return lost;
+}
+
+/* One step F(x) from x. A row's rounding is at most (links + some) eps of it. 0: out of memory. */
+static int rest_of_ranks(const solver_group *group, rest *found)
+{
+    const int64_t n = group->arrays.rows;
+    const double eps = eps_of(group), others = 8 + log2((double)n);
+    double *y = calloc((size_t)n, sizeof *y);
+    int64_t *links = calloc((size_t)n, sizeof *links);
+    *found = (rest){0};
+    if (y && links) {
+        const double shift = (alpha * push(group, y, links) + 1 - alpha) / (double)n;
+        for (int64_t i = 0; i < n; i++) {
+            const double next = alpha * y[i] + shift;
+            found->residual += fabs(next - value_at(group->type, group->x, i));
+            found->rounding += ((double)links[i] + others) * eps * next;
+        }
+    }
+    const int good = y && links;
+    free(y);
+    free(links);
+    return good;
+}
+
+static void judge(solver_group *group, solver_case *c, const solver_outcome *outcome, const char *when)
+{
+    record *r = &c->record;
+    rest found;
+    if (outcome->iterations < 1) {
+        record_fail(r, RECORD_FAILED, "it told no iterations");
+        return;
+    }
+    if (c->peer && !(outcome->residual <= group->tolerance) && outcome->iterations < group->limit) {
+        record_fail(r, RECORD_FAILED, "it ended after %lld iterations with residual %.3g, expected at most %.0e",
+                    (long long)outcome->iterations, outcome->residual, group->tolerance);
+        return;
+    }
+    if (group->method == IN_CG)
+        found = rest_of_system(group, outcome->iterations);
+    else if (!rest_of_ranks(group, &found)) {
+        record_fail(r, RECORD_FAILED, "out of memory for the check of the ranks");
+        return;
+    }
+    const double bound = fmax(group->tolerance, outcome->residual) + found.rounding, share = found.residual / bound;
+    if (isnan(r->max_error) || !(share <= r->max_error)) r->max_error = share;
+    if (!(share <= 1)) /* NaN too */
+        record_fail(r, RECORD_WRONG, "%s: the residual of x is %.3g, expected at most %.3g after a residual of %.3g",
+                    when, found.residual, bound, outcome->residual);
+}
+
+static uint64_t hash_of_x(const solver_group *group)
+{
+    return bench_hash_bytes(group->x, (size_t)group->arrays.rows * spry_type_bytes(group->type),
+                            spry_context_threads(group->session->context));
+}
+
+/* That a peer ended at the limit stands behind its title. */
+static void tell_limit(const solver_group *group, solver_case *c, const solver_outcome *outcome)
+{
+    const size_t used = strlen(c->record.reason);
+    if (c->peer && is_live(&c->record) && !(outcome->residual <= group->tolerance))
+        snprintf(c->record.reason + used, sizeof c->record.reason - used,
+                 "; iteration limit after %lld iterations, residual %.2g", (long long)outcome->iterations,
+                 outcome->residual);
+}
+
+/* Runs the first solve and checks its x. */
+static void check_first(solver_group *group, solver_case *c)
+{
+    solver_outcome outcome;
+    fill_constant(group->x, group->arrays.rows, group->type, NAN, spry_context_threads(group->session->context));
+    if (!run_solver(group, c, &outcome)) return;
+    c->record.time.first_us = outcome.us;
+    c->record.time.iterations = outcome.iterations;
+    c->hash = hash_of_x(group);
+    judge(group, c, &outcome, "first solve");
+    tell_limit(group, c, &outcome);
+}
+
+/* Checks the last x: it has the same bits, or is still right. */
+static void recheck(solver_group *group, solver_case *c, const solver_outcome *last)
+{
+    if (hash_of_x(group) == c->hash) return;
+    if (c->record.method.deterministic == 1)
+        record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between solves");
+    else
+        judge(group, c, last, "after timing");
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+enum { FEWEST_TURNS = 3 }; /* of solves that take long */
+static const double turn_us = 200000, most_us = 20e6;
+
+static int solves_of(const solver_group *group)
+{
+    return group->session->options->protocol.runs > 0 ? (int)group->session->options->protocol.runs
+                                                      : SOLVER_TURNS * SOLVES_A_TURN;
+}
+
+/* Some solves; *total holds what all of them took. */
+static void take_turn(solver_group *group, solver_case *c, int most, solver_outcome *last, double *total)
+{
+    double spent = 0;
+    for (int s = 0; s < most && (s == 0 || spent < turn_us) && c->sample_count < solves_of(group); s++) {
+        const double start = now_us();
+        if (!run_solver(group, c, last)) return;
+        if (last->iterations < 1) {
+            record_fail(&c->record, RECORD_FAILED, "it told no iterations");
+            return;
+        }
+        c->samples[c->sample_count++] = last->us / (double)last->iterations;
+        spent += now_us() - start;
+    }
+    *total += spent;
+}
+
+/* Of an iteration: the operations of the product, its bytes as in other records, and those of the method's vectors. */
+static void fill_times(const solver_group *group, solver_case *c)
+{
+    const spry_arrays *a = &group->arrays;
+    const double row_numbers = group->method == IN_CG ? 9 : 4;
+    double bytes = (2 + row_numbers) * (double)a->rows * (double)spry_type_bytes(group->type);
+    for (int part = 0; part < (group->pattern ? 2 : 3); part++) bytes += (double)csr_part_bytes(a, part);
+    c->record.time.runs = c->sample_count;
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)a->nnz, bytes);
+}
+
+/* Times all cases that passed, in turn. 0: out of memory. */
+static int measure(solver_group *group)
+{
+    double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
+    if (!totals) return 0;
+    const processor_time before = read_processor_time();
+    const int one_by_one = group->session->options->protocol.runs > 0;
+    const int turns = one_by_one ? solves_of(group) : SOLVER_TURNS;
+    int good = 1;
+    group->children = 0;
+    for (int i = 0; i < group->case_count && good; i++) {
+        if (!is_live(&group->cases[i].record)) continue;
+        group->cases[i].samples = malloc((size_t)solves_of(group) * sizeof(double));
+        good = group->cases[i].samples != NULL;
+    }
+    for (int turn = 0; turn < turns && good; turn++)
+        for (int i = 0; i < group->case_count; i++) {
+            solver_case *c = &group->cases[i];
+            solver_outcome last;
+            if (!is_live(&c->record) || (turn >= FEWEST_TURNS && totals[i] > most_us)) continue;
+            take_turn(group, c, one_by_one ? 1 : SOLVES_A_TURN, &last, &totals[i]);
+            if (is_live(&c->record)) recheck(group, c, &last);
+        }
+    for (int i = 0; i < group->case_count && good; i++)
+        if (is_live(&group->cases[i].record)) fill_times(group, &group->cases[i]);
+    group->others = others_since(before, group->children);
+    free(totals);
+    return good;
+}
+
+/* ---- groups of cases ------------------------------------------------------------------------- */
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
@@ -42,7 +526,7 @@ static spry_status open_group(solver_group *group, bench_session *session, const
         group->A = group->pattern;
     }
     if (status == SPRY_OK) status = make_vectors(group, err);
-    return status == SPRY_OK ? solver_look_at_matrix(group, err) : status;
+    return status == SPRY_OK ? inspect_matrix(group, err) : status;
 }
 
 static void close_group(solver_group *group)
@@ -98,7 +582,7 @@ static int add_ours(solver_group *group, const char *format, const char *kernel,
         return 1;
     }
     if (c->device > 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
-    solver_check(group, c);
+    check_first(group, c);
     return 1;
 }
 
@@ -116,7 +600,7 @@ static void prepare_peer(solver_group *group, solver_case *c, const bench_peer *
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
     if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
     if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
-    solver_check(group, c);
+    check_first(group, c);
 }
 
 static int add_peer(solver_group *group, const bench_peer *peer)
@@ -200,7 +684,7 @@ spry_status bench_solvers(bench_session *session, const bench_subject *subject, 
         const int good = add_cases(&group);
         snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
         options->receiver.progress(text);
-        if (good && solver_measure(&group))
+        if (good && measure(&group))
             status =
                 bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
         else

@@ -1,10 +1,511 @@
-/* C = A*A: which kernels and peers run on a matrix, and what they are given. */
-#include "bench/spgemm_cases.h"
+/*
+ * Op spgemm: C = A*A, one whole product a run, from the arrays of A on the device to C there, allocations included.
+ *
+ * A case's first run is checked: the number of entries against the library's exact count, and with up to
+ * EXACT_PRODUCTS products the structure and every value, else C*x against A*(A*x) (spry_spgemm_verify). After the
+ * timing a deterministic kernel must give the same bits once more. Set-up is what is done once: uploads and handles;
+ * first is the first run; time the median of later ones, with memory that allocators keep: C of one run is given back,
+ * untimed, before the next. With --calls above 1 our kernels also run as plans (format "plan"): set-up is then the
+ * symbolic phase and time the numeric one alone. With a GPU, --device all adds the library's choice there with
+ * A and C in host memory (format "host": the bus, both ways, is in its time), and with the device left to the library
+ * (format "auto").
+ *
+ * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
+ * bench_options.runs: so many single runs in all, after five that are not timed, shared among the turns.
+ *
+ * Stages are those of a turn's last run on the CPU, and on a GPU of one more run, which measures them and is not timed.
+ */
+#include "bench/internal.h"
 #include "spry/tools.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { EXACT_PRODUCTS = 16000000, SPGEMM_TURNS = 5 };
+
+typedef struct spgemm_case {
+    record record;
+    spry_spgemm_options options;  /* of ours, */
+    spry_spgemm_plan *plan;       /* where it is one; */
+    const spry_peer_spgemm *peer; /* or a peer's */
+    void *peer_state;
+    int device;     /* where A and C are: 0 the host, 1 the first GPU */
+    spry_matrix *C; /* of our last run */
+    uint64_t hash;  /* of the first C: a deterministic kernel must repeat it */
+    int64_t batch_runs;
+    double *samples;
+    int sample_count;
+    double stages[RECORD_STAGES][SPGEMM_TURNS]; /* of a run in each turn, those that are known */
+    int stage_counts[RECORD_STAGES];
+} spgemm_case;
+
+typedef struct spgemm_group {
+    bench_session *session;
+    const char *wanted;   /* device: "cpu", "cuda", "all" */
+    const spry_matrix *A; /* in host memory */
+    spry_arrays arrays;
+    device_matrix on_gpu; /* when a case needs it */
+    record common;
+    spry_spgemm_prediction estimate;
+    spgemm_case *cases;
+    int case_count;
+    double children; /* seconds that peers in processes of their own took */
+    double others;
+} spgemm_group;
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+/* ---- running ------------------------------------------------------------------------------------ */
+
+static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
+{
+    spry_peer_error error = {"no reason given"};
+    spry_peer_product product = {.us = -1, .peak_bytes = -1};
+    const double start = now_us();
+    int result = c->peer->run(c->peer_state, &product, &error);
+    *us = now_us() - start;
+    if (result != SPRY_PEER_OK)
+        return record_fail(&c->record, bench_status_of_peer(result), "%s: %s", c->peer->title, error.text);
+    if (product.us >= 0) {
+        group->children += 1e-6 * *us;
+        *us = product.us;
+    }
+    if (product.peak_bytes >= 0) c->record.product.peak_bytes = product.peak_bytes;
+    return 1;
+}
+
+static spry_status run_ours(spgemm_group *group, spgemm_case *c, spry_error *err)
+{
+    spry_context *context = group->session->context;
+    const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
+    spry_status status = c->plan ? spry_spgemm_plan_run(c->plan, NULL, err)
+                                 : spry_spgemm(context, &c->C, A, A, &c->options, err);
+    if (status == SPRY_OK && c->device > 0) status = spry_device_synchronize(context, c->device, NULL, err);
+    return status;
+}
+
+/* Computes one product; *us is its time. Returns 0 after a failure; the record has the reason. */
+static int run_product(spgemm_group *group, spgemm_case *c, double *us)
+{
+    if (c->peer) return run_peer(group, c, us);
+    spry_error err = {0};
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    c->options.info = &info;
+    const double start = now_us();
+    spry_status status = run_ours(group, c, &err);
+    *us = now_us() - start;
+    c->options.info = NULL;
+    if (status != SPRY_OK)
+        return record_fail(&c->record,
+                           status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED,
+                           "%s", err.message);
+    if (c->plan) status = spry_spgemm_plan_get_info(c->plan, &info, &err);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+    record *r = &c->record;
+    r->product.peak_bytes = info.peak_bytes;
+    r->method.deterministic = info.deterministic;
+    r->method.threads = info.threads;
+    record_take_stages(r, &info);
+    if (r->reason[0]) return 1;
+    snprintf(r->method.kernel, sizeof r->method.kernel, "%s", c->options.kernel ? c->options.kernel : info.kernel);
+    snprintf(r->method.device, sizeof r->method.device, "%s", info.device_name);
+    snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "the numeric phase of a plan alone; " : "", info.reason);
+    return 1;
+}
+
+/* Gives the last C back. */
+static void release_product(spgemm_case *c)
+{
+    if (c->peer) c->peer->release(c->peer_state);
+    spry_matrix_destroy(c->C);
+    c->C = NULL;
+}
+
+/* ---- C in host memory --------------------------------------------------------------------------- */
+
+typedef struct host_result {
+    spry_arrays arrays;
+    void *owned[3]; /* copies of what is on a GPU */
+} host_result;
+
+static void forget(host_result *r)
+{
+    for (int i = 0; i < 3; i++) free(r->owned[i]);
+    *r = (host_result){0};
+}
+
+static spry_index_type index_type(int bytes)
+{
+    return bytes == 8 ? SPRY_I64 : SPRY_I32;
+}
+
+static int fetch_from_peer(spgemm_case *c, host_result *r)
+{
+    spry_peer_error error = {"no reason given"};
+    spry_peer_matrix m = {0};
+    if (c->peer->fetch(c->peer_state, &m, &error) != SPRY_PEER_OK)
+        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error.text);
+    spry_arrays *a = &r->arrays;
+    a->layout = SPRY_CSR;
+    a->rows = m.rows;
+    a->cols = m.cols;
+    a->nnz = m.nnz;
+    a->offset_type = index_type(m.offset_bytes);
+    a->index_type = index_type(m.index_bytes);
+    a->value_type = m.value_bytes == 8 ? SPRY_F64 : SPRY_F32;
+    a->offsets = m.offsets;
+    a->indices = m.columns;
+    a->values = m.values;
+    return 1;
+}
+
+static void touch_pages(void *room, int64_t begin, int64_t end)
+{
+    for (int64_t page = begin; page < end; page++) ((volatile char *)room)[page * 4096] = 0;
+}
+
+/*
+ * Room for a copy, its pages taken by all threads: of some GB, one thread alone would spend longer on that than the
+ * copy takes. NULL: out of memory.
+ */
+static void *new_copy(size_t bytes, int threads)
+{
+    char *room = allocate_pages(bytes);
+    if (!room) return NULL;
+    run_shares(threads, (int64_t)((bytes + 4095) / 4096), touch_pages, room);
+    return room;
+}
+
+static spry_status download(spgemm_group *group, host_result *r, spry_error *err)
+{
+    spry_arrays *a = &r->arrays;
+    const void *from[3] = {a->offsets, a->indices, a->values};
+    spry_status status = SPRY_OK;
+    for (int i = 0; i < 3 && status == SPRY_OK; i++) {
+        const size_t bytes = (size_t)csr_part_bytes(a, i);
+        r->owned[i] = new_copy(bytes, spry_context_threads(group->session->context));
+        if (!r->owned[i]) return bench_out_of_memory(err);
+        if (bytes > 0)
+            status = spry_device_copy(group->session->context, r->owned[i], 0, from[i], a->device, (int64_t)bytes, NULL,
+                                      err);
+    }
+    if (status == SPRY_OK) status = spry_device_synchronize(group->session->context, a->device, NULL, err);
+    a->offsets = r->owned[0];
+    a->indices = r->owned[1];
+    a->values = r->owned[2];
+    a->device = 0;
+    return status;
+}
+
+/* The arrays live until release_product, those downloaded until forget. */
+static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
+{
+    spry_error err = {0};
+    *r = (host_result){.arrays = SPRY_INIT(spry_arrays)};
+    if (c->peer) return fetch_from_peer(c, r);
+    spry_status status = SPRY_OK;
+    if (c->plan && !c->C) status = spry_spgemm_plan_get_result(c->plan, &c->C, &err);
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(c->C, &r->arrays, &err);
+    if (status == SPRY_OK && r->arrays.device > 0) status = download(group, r, &err);
+    r->arrays.ownership = 0;
+    if (status == SPRY_OK) return 1;
+    forget(r);
+    return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", err.message);
+}
+
+static uint64_t hash(const spry_arrays *a, int threads)
+{
+    const void *parts[3] = {a->offsets, a->indices, a->values};
+    uint64_t all = 0;
+    for (int i = 0; i < 3; i++)
+        all = all * UINT64_C(0x9E3779B97F4A7C15) +
+              (parts[i] ? bench_hash_bytes(parts[i], (size_t)csr_part_bytes(a, i), threads) : 0);
+    return all;
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------- */
+
+static int64_t at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
+enum { BATCH = 1024 };
+
+typedef struct column_job {
+    const spry_arrays *a;
+    atomic_llong next; /* row; those that come first may have most of the entries, and do in matrices of powers */
+    atomic_llong wrong, unsorted;
+} column_job;
+
+/* Runs on each thread, which takes the rows that are next. */
+static void check_columns(void *job, int64_t begin, int64_t end)
+{
+    column_job *j = job;
+    const spry_arrays *a = j->a;
+    int64_t wrong = 0, unsorted = 0;
+    (void)begin, (void)end;
+    for (int64_t first; (first = atomic_fetch_add(&j->next, BATCH)) < a->rows;)
+        for (int64_t i = first; i < first + BATCH && i < a->rows; i++) {
+            const int64_t last = at(a->offsets, a->offset_type, i + 1);
+            int64_t before = -1;
+            for (int64_t k = at(a->offsets, a->offset_type, i); k < last; k++) {
+                const int64_t column = at(a->indices, a->index_type, k);
+                wrong += column < 0 || column >= a->cols;
+                unsorted += column <= before;
+                before = column;
+            }
+        }
+    j->wrong += wrong;
+    j->unsorted += unsorted;
+}
+
+/* Offsets that never fall and columns in range, which the comparison relies on; notes rows that are not sorted. */
+static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
+{
+    const record *r = &c->record;
+    const int threads = spry_context_threads(group->session->context);
+    int64_t wrong = 0;
+    if (a->rows != r->input.rows || a->cols != r->input.cols)
+        return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
+                           (long long)a->cols, (long long)r->input.rows, (long long)r->input.cols);
+    if (a->nnz != group->estimate.nnz)
+        return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
+                           (long long)group->estimate.nnz);
+    wrong += at(a->offsets, a->offset_type, 0) != 0 || at(a->offsets, a->offset_type, a->rows) != a->nnz;
+    for (int64_t i = 0; i < a->rows && wrong == 0; i++)
+        wrong += at(a->offsets, a->offset_type, i + 1) < at(a->offsets, a->offset_type, i);
+    if (wrong > 0)
+        return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not rise from 0 to its entries");
+    column_job j = {.a = a};
+    run_shares(threads, threads, check_columns, &j);
+    wrong = j.wrong;
+    if (wrong > 0) return record_fail(&c->record, RECORD_WRONG, "%lld columns of C are out of range", (long long)wrong);
+    c->record.product.unsorted = j.unsorted > 0;
+    return 1;
+}
+
+/* C as a matrix for the comparison: its rows sorted, where they are not and the structure is compared. */
+static spry_status as_matrix(spgemm_group *group, const spgemm_case *c, const spry_arrays *a, int exact,
+                             spry_matrix **C, spry_error *err)
+{
+    spry_matrix *as_is = NULL;
+    spry_arrays given = *a;
+    given.symmetry = SPRY_GENERAL;
+    given.sorted = c->record.product.unsorted ? SPRY_KNOWN_NO : SPRY_KNOWN_YES;
+    given.unique = SPRY_NOT_KNOWN;
+    spry_status status = spry_matrix_create(group->session->context, &as_is, &given, err);
+    if (status != SPRY_OK || !c->record.product.unsorted || !exact) {
+        *C = as_is;
+        return status;
+    }
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.keep_duplicates = 1;
+    status = spry_matrix_convert(group->session->context, C, as_is, &options, err);
+    spry_matrix_destroy(as_is);
+    return status;
+}
+
+static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
+{
+    const int exact = group->estimate.products <= EXACT_PRODUCTS;
+    spry_error err = {0};
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
+    spry_matrix *C = NULL;
+    spry_status status = as_matrix(group, c, a, exact, &C, &err);
+    if (status == SPRY_OK)
+        status = spry_spgemm_verify(group->session->context, &v, C, group->A, group->A, &options,
+                                    exact ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, &err);
+    spry_matrix_destroy(C);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
+    c->record.max_error = v.max_error;
+    if (v.wrong_rows == 0) return 1;
+    const int base = spry_matrix_index_base(group->A);
+    if (exact && v.first_misshapen >= 0)
+        return record_fail(&c->record, RECORD_WRONG,
+                           "%lld rows of C are wrong, row %lld (counted from %d) in its positions",
+                           (long long)v.wrong_rows, (long long)v.first_misshapen + base, base);
+    return record_fail(&c->record, RECORD_WRONG,
+                       "%lld rows of C are past the error bound, worst at row %lld (counted from %d) with %.3g times "
+                       "it",
+                       (long long)v.wrong_rows, (long long)v.worst_row + base, base, v.max_error);
+}
+
+/* bytes, and what a reader must know of a result whose rows were left as they came. */
+static void describe(spgemm_case *c, const spry_arrays *a)
+{
+    record *r = &c->record;
+    r->rates.bytes = csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
+    size_t used = strlen(r->reason);
+    if (r->product.unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
+}
+
+/* Computes the first product, with its time, and compares it with what it must be. */
+static void check_first(spgemm_group *group, spgemm_case *c)
+{
+    host_result result;
+    double us = 0;
+    const int on_cpu = c->options.device == SPRY_CPU;
+    if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
+    if (!run_product(group, c, &us)) return;
+    c->record.time.first_us = us;
+    if (fetch(group, c, &result)) {
+        if (is_sound(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
+            c->hash = hash(&result.arrays, spry_context_threads(group->session->context));
+            describe(c, &result.arrays);
+        }
+        forget(&result);
+    }
+    release_product(c);
+}
+
+/* Checks that a product has the bits of the first. */
+static void recheck(spgemm_group *group, spgemm_case *c)
+{
+    host_result result;
+    double us = 0;
+    if (!run_product(group, c, &us)) return;
+    if (fetch(group, c, &result)) {
+        const int same = hash(&result.arrays, spry_context_threads(group->session->context)) == c->hash;
+        if (!same && c->record.method.deterministic == 1)
+            record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
+        else if (!same && is_sound(group, c, &result.arrays))
+            compare(group, c, &result.arrays);
+        forget(&result);
+    }
+    release_product(c);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+enum { TURNS = SPGEMM_TURNS, BATCHES = 5, UNTIMED_RUNS = 5 };
+static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
+
+/* Some runs, each timed by itself, so that giving C back is no part of it. */
+static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
+{
+    *us = 0;
+    for (int64_t r = 0; r < runs; r++) {
+        double one = 0;
+        if (group->session->options->protocol.cold) bench_flush_caches(group->session);
+        if (!run_product(group, c, &one)) return 0;
+        release_product(c);
+        *us += one;
+    }
+    return 1;
+}
+
+/* With session->runs single runs, in no more turns than these are. */
+static int64_t turns_of(const spgemm_group *group)
+{
+    const int64_t runs = group->session->options->protocol.runs;
+    return runs > 0 && runs < TURNS ? runs : TURNS;
+}
+
+/* A turn has so many batches, or single runs. */
+static int64_t samples_a_turn(const spgemm_group *group)
+{
+    return group->session->options->protocol.runs > 0 ? (group->session->options->protocol.runs + TURNS - 1) / TURNS
+                                                      : BATCHES;
+}
+
+/* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
+static void warm_up(spgemm_group *group, spgemm_case *c)
+{
+    double fastest = c->record.time.first_us, spent = 0, us = 0;
+    const int most = group->session->options->protocol.runs > 0 ? UNTIMED_RUNS : 100;
+    for (int r = 0; r < most && spent < warm_us && fastest < 10 * warm_us; r++) {
+        if (!run_many(group, c, 1, &us)) return;
+        if (us < fastest) fastest = us;
+        spent += us;
+    }
+    double least = c->device > 0 ? gpu_batch_us : batch_us;
+    const int single = group->session->options->protocol.cold || group->session->options->protocol.runs > 0;
+    c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
+}
+
+/* The stages of one run of ours. */
+static void sample_stages(spgemm_group *group, spgemm_case *c)
+{
+    double us;
+    if (c->peer || !is_live(&c->record)) return;
+    if (c->options.device != SPRY_CPU && !c->plan) { /* a plan's runs tell them anyhow */
+        c->options.tell_stages = 1;
+        const int good = run_many(group, c, 1, &us);
+        c->options.tell_stages = 0;
+        if (!good) return;
+    }
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
+        if (!isnan(c->record.product.stages[s])) c->stages[s][c->stage_counts[s]++] = c->record.product.stages[s];
+}
+
+/* Short products first run untimed: the case before left its own data in the caches. */
+static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
+{
+    double us = 0, spent = 0;
+    for (int r = 0; !group->session->options->protocol.cold && r < 8 && spent < warm_us / 10; r++) {
+        if (c->record.time.first_us > warm_us) break;
+        if (!run_many(group, c, 1, &us)) return;
+        spent += us;
+    }
+    spent = 0;
+    for (int b = 0; b < samples_a_turn(group) && spent < turn_us; b++) {
+        if (!run_many(group, c, c->batch_runs, &us)) return;
+        c->samples[c->sample_count++] = us / (double)c->batch_runs;
+        c->record.time.runs = (c->record.time.runs < 0 ? 0 : c->record.time.runs) + c->batch_runs;
+        spent += us;
+    }
+    sample_stages(group, c);
+    *total += spent;
+}
+
+static void fill_record(const spgemm_group *group, spgemm_case *c)
+{
+    const record *r = &c->record;
+    spry_arrays result = group->arrays; /* C has as many rows as A, and its types */
+    result.nnz = r->product.nnz_c;
+    int64_t bytes = 0;
+    for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
+    for (int s = STAGE_CONVERT; s < RECORD_STAGES; s++)
+        if (c->stage_counts[s] > 0)
+            c->record.product.stages[s] = bench_summarise(c->stages[s], c->stage_counts[s]).median;
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->product.products, (double)bytes);
+}
+
+/* Times all cases that passed, in turn. 0: out of memory. */
+static int measure(spgemm_group *group)
+{
+    double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
+    if (!totals) return 0;
+    processor_time before = read_processor_time();
+    group->children = 0;
+    int good = 1;
+    for (int i = 0; i < group->case_count && good; i++) {
+        spgemm_case *c = &group->cases[i];
+        if (!is_live(&c->record)) continue;
+        c->samples = malloc((size_t)(TURNS * samples_a_turn(group)) * sizeof *c->samples);
+        if (c->samples)
+            warm_up(group, c);
+        else
+            good = 0;
+    }
+    const int64_t turns = turns_of(group);
+    for (int turn = 0; turn < turns && good; turn++)
+        for (int i = 0; i < group->case_count; i++) {
+            spgemm_case *c = &group->cases[i];
+            if (is_live(&c->record) && totals[i] < most_us) take_turn(group, c, &totals[i]);
+            if (is_live(&c->record) && turn == turns - 1) recheck(group, c);
+        }
+    for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
+    group->others = others_since(before, group->children);
+    free(totals);
+    return good;
+}
+
+/* ---- groups of cases ------------------------------------------------------------------------- */
 
 /*
  * Seconds that a run of a seed's kernel may take, and what those take that form every dot product: 5 ns for each of
@@ -157,7 +658,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (status != SPRY_OK)
         record_fail(&c->record, bench_status_of(status), "%s", err.message);
     else
-        spgemm_check(group, c);
+        check_first(group, c);
     return 1;
 }
 
@@ -178,7 +679,7 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
     p.result = c->peer->prepare(&c->peer_state, &request, &p.cost, &p.error);
     if (!bench_end_preparing(&p, &c->record, peer, c->peer->title, &c->peer_state, c->peer->destroy)) return;
     if (c->device > 0 && group->session->gpu_copy_gbps != 0) c->record.rates.copy_gbps = group->session->gpu_copy_gbps;
-    spgemm_check(group, c);
+    check_first(group, c);
 }
 
 static int add_peer(spgemm_group *group, const bench_peer *peer)
@@ -283,7 +784,7 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
     const int good = add_cases(&group);
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.input.type, group.case_count);
     options->receiver.progress(text);
-    if (good && spgemm_measure(&group))
+    if (good && measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
     else
         status = bench_out_of_memory(err);

@@ -1,9 +1,304 @@
-/* Which kernels and peers multiply a matrix with a vector, and their records. */
+/* Which kernels and peers multiply a matrix with a vector, their times in turn, and what auto chooses. */
 #include "bench/internal.h"
 #include "spry/tools.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- regret of automatic choices ------------------------------------------------------------- */
+
+/*
+ * Sizes that were published, beside the defaults. SELL-C-sigma: chunks and windows (Kreutzer and others 2014). CSR-k:
+ * the formulas for each machine, and super-rows of the set that was searched on CPUs (Lane and Booth 2022). HYB: the
+ * width that a third of the rows reach (Bell and Garland 2009). Blocks: two to four unknowns.
+ */
+static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=512",   "sell:c=16:sigma=1",
+                                        "sell:c=16:sigma=512", "sell:c=16:sigma=4096", "sell:c=32:sigma=1",
+                                        "sell:c=32:sigma=512", "sell:c=32:sigma=4096", "csr2:srs=32",
+                                        "csr2:srs=96",         "csr2:srs=384",         "csr2:srs=1536",
+                                        "csr3:tuning=cpu",     "csr3:tuning=volta",    "csr3:tuning=ampere",
+                                        "csr3:tuning=hopper",  "hyb:share=67",         "bsr:block=2",
+                                        "bsr:block=3",         "bsr:block=4"};
+
+/* Returns a format with sizes that were published, by index from 0; NULL behind the last. */
+static const char *published_format(int index)
+{
+    return index < (int)(sizeof published / sizeof *published) ? published[index] : NULL;
+}
+
+/* The choices of auto on each device. */
+typedef struct spmv_choices {
+    bench_choice *items;
+    int count;
+} spmv_choices;
+
+/* What is planned for: a device, a policy and a number of calls. */
+typedef struct request {
+    spmv_group *group;
+    const bench_subject *subject;
+    const char *device, *policy;
+    int64_t calls;
+} request;
+
+static int plan(const request *r, const char *format, record *told, int *number)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.op = r->group->op;
+    options.format = format;
+    options.expected_calls = r->calls;
+    options.policy = strcmp(format, "auto") == 0 ? r->policy : NULL;
+    (void)!number_of_device(r->group->session->context, &options.device, r->device, NULL);
+    return spmv_add_choice(r->group, &options, format, r->device, told, number);
+}
+
+/* Plans csr and "auto". If planning fails, there are no times and the record has the reason. 0: out of memory. */
+static int add_choice(spmv_choices *choices, const request *r)
+{
+    bench_choice *items = realloc(choices->items, ((size_t)choices->count + 1) * sizeof *items);
+    if (!items) return 0;
+    choices->items = items;
+    bench_choice *c = &items[choices->count++];
+    c->calls = r->calls;
+    return plan(r, "csr", &c->csr, &c->csr_case) && plan(r, "auto", &c->taken, &c->taken_case);
+}
+
+/* Plans what auto chooses for each number of calls, as cases unless they are cases already. 0: out of memory. */
+static int add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
+{
+    static const char *const kinds[] = {"cpu", "cuda"};
+    static const int64_t calls[] = {1, 10, 100, 1000, 0};
+    const char *policy = group->session->options->candidates.policy;
+    int good = 1;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        request r = {group, subject, kinds[k], policy, 0};
+        if (!bench_device_fits(group->session, subject->device, kinds[k], 0)) continue;
+        if (!bench_device_is_there(group->session, kinds[k])) continue;
+        for (size_t n = 0; good && n < sizeof calls / sizeof *calls; n++) {
+            r.calls = calls[n];
+            good = add_choice(choices, &r);
+        }
+        r.policy = "tree";
+        if (good && (!policy || strcmp(policy, "tree") != 0)) good = add_choice(choices, &r);
+    }
+    return good;
+}
+
+/* ---- handing on ----------------------------------------------------------------------------------- */
+
+/* Copies the times of a case to the record of a plan that runs the same. */
+static void take_times(record *told, const record *timed)
+{
+    told->time.median_us = is_live(timed) ? timed->time.median_us : NAN;
+    told->time.spread_us = is_live(timed) ? timed->time.spread_us : NAN;
+}
+
+/* Hands the choices on, with the times of their cases. */
+static spry_status emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err)
+{
+    bench_session *session = group->session;
+    for (int c = 0; c < choices->count; c++) {
+        bench_choice *choice = &choices->items[c];
+        take_times(&choice->taken, &group->cases[choice->taken_case].record);
+        take_times(&choice->csr, &group->cases[choice->csr_case].record);
+    }
+    if (session->options->receiver.emit_choices(session->options->receiver.user, choices->items, choices->count) == 0)
+        return SPRY_OK;
+    session->stopped = 1;
+    return bench_fail(err, SPRY_FILE_ERROR, "what auto took cannot be written");
+}
+
+static void release_choices(spmv_choices *choices)
+{
+    free(choices->items);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
+enum { STUDY_WARM_RUNS = 5, FEWEST_RUNS = 3 };
+static const double longest_warm_us = 250000, longest_runs_us = 500000; /* of the study's protocol */
+static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000,
+                    most_turn_warm_us = 60000, longest_batch_us = 10000;
+
+static void change_lines(void *job, int64_t begin, int64_t end)
+{
+    volatile char *bytes = job;
+    for (int64_t l = begin; l < end; l++) bytes[l * 64] = (char)(bytes[l * 64] + 1);
+}
+
+void bench_flush_caches(const bench_session *session)
+{
+    run_shares(spry_context_threads(session->context), session->flush_bytes / 64, change_lines, session->flush);
+}
+
+static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
+{
+    const processor_time before = c->told_us ? read_processor_time() : (processor_time){0};
+    double start = now_us(), told = 0;
+    for (int64_t r = 0; r < runs; r++) {
+        if (!spmv_run(group, c, 1, 0)) return 0;
+        if (c->told_us) told += *c->told_us;
+    }
+    if (!spmv_wait(group, c)) return 0;
+    *us = now_us() - start;
+    if (!c->told_us) return 1;
+    /* What this process did not work meanwhile, the peer's process may have. */
+    group->children += fmax(0, 1e-6 * *us - (read_processor_time().own - before.own));
+    *us = told;
+    return 1;
+}
+
+/* A GPU's batches are longer: waiting for the last run costs some microseconds. */
+static double least_batch_us(const spmv_case *c)
+{
+    return c->device > 0 ? gpu_batch_us : batch_us;
+}
+
+/* A few runs: caches and threads wake up, and the fastest run tells how many make a batch. */
+static void warm_up(spmv_group *group, spmv_case *c)
+{
+    double fastest = INFINITY, spent = 0, us = 0;
+    for (int r = 0; r < MOST_WARM_RUNS && (r < 2 || spent < warm_us); r++) {
+        if (!run_many(group, c, 1, &us)) return;
+        if (us < fastest) fastest = us;
+        spent += us;
+    }
+    if (!(fastest > 0.01)) fastest = 0.01;
+    c->batch_runs = group->session->options->protocol.cold ? 1 : (int64_t)ceil(1.1 * least_batch_us(c) / fastest);
+}
+
+/*
+ * Runs of one batch, in pieces: a machine busy with other work can make a run a hundred times as long as
+ * the one that resolved the number of runs, and then the batch may end early.
+ */
+static int run_pieces(spmv_group *group, spmv_case *c, int64_t *runs, double *us)
+{
+    int64_t piece = c->device > 0 ? c->batch_runs : c->batch_runs > 8 ? c->batch_runs / 8 : 1;
+    double piece_us = 0;
+    *runs = 0;
+    for (*us = 0; *runs < c->batch_runs && *us < longest_batch_us; *us += piece_us, *runs += piece)
+        if (!run_many(group, c, piece, &piece_us)) return 0;
+    return 1;
+}
+
+/* One batch; one that turns out too short is made longer and repeated. */
+static double run_batch(spmv_group *group, spmv_case *c)
+{
+    double us = 0;
+    int64_t runs = 0;
+    for (;;) {
+        if (group->session->options->protocol.cold) bench_flush_caches(group->session);
+        if (!run_pieces(group, c, &runs, &us)) return us;
+        if (group->session->options->protocol.cold || us >= least_batch_us(c)) break;
+        c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
+    }
+    c->samples[c->sample_count++] = us / (double)runs;
+    c->record.time.runs = (c->record.time.runs < 0 ? 0 : c->record.time.runs) + runs;
+    return us;
+}
+
+/*
+ * A case's turn: some batches. Warm: untimed runs first, since the case before left its own data in the
+ * caches, and a last-level cache takes in a matrix over several passes, not one.
+ */
+static void take_turn(spmv_group *group, spmv_case *c, int batches)
+{
+    double us = 0, spent = 0;
+    if (!group->session->options->protocol.cold)
+        for (int r = 0; spent < turn_warm_us || (r < TURN_WARM_RUNS && spent < most_turn_warm_us); r++) {
+            if (!run_many(group, c, 1, &us)) return;
+            spent += us;
+        }
+    spent = 0;
+    for (int b = 0; b < batches && c->record.status == RECORD_OK; b++) {
+        if (b >= FEWEST_BATCHES && spent > 4 * turn_us) break;
+        spent += run_batch(group, c);
+    }
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------- */
+
+/*
+ * The study's protocol, cut short where products take tenths of a second. A GPU's run is a batch of a fifth of its
+ * least time, since waiting for one alone takes about as long as a short product.
+ */
+static int measure_runs(spmv_group *group, spmv_case *c)
+{
+    const int64_t runs = group->session->options->protocol.runs;
+    const int cold = group->session->options->protocol.cold;
+    double us = 0, spent = 0, fastest = INFINITY;
+    c->samples = malloc((size_t)runs * sizeof *c->samples);
+    if (!c->samples) return 0;
+    for (int r = 0; r < STUDY_WARM_RUNS && spent < longest_warm_us; r++, spent += us) {
+        if (!run_many(group, c, 1, &us)) return 1;
+        if (us < fastest) fastest = us;
+    }
+    const int64_t batch = c->device > 0 && !cold ? (int64_t)ceil(0.2 * gpu_batch_us / fmax(fastest, 0.01)) : 1;
+    spent = 0;
+    for (int r = 0; r < runs && (r < FEWEST_RUNS || spent < longest_runs_us); r++, spent += us) {
+        if (cold) bench_flush_caches(group->session);
+        if (!run_many(group, c, batch, &us)) return 1;
+        c->samples[c->sample_count++] = us / (double)batch;
+    }
+    c->record.time.runs = c->sample_count * batch;
+    spmv_recheck(group, c);
+    return 1;
+}
+
+static void measure_turns(spmv_group *group, int batches)
+{
+    const bench_options *options = group->session->options;
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < group->case_count; i++) {
+            spmv_case *c = &group->cases[i];
+            if (is_live(&c->record)) take_turn(group, c, batches);
+            if (is_live(&c->record) && turn == TURNS - 1) spmv_recheck(group, c);
+        }
+        if (options->receiver.turns) options->receiver.turns(options->receiver.user, (turn + 1.0) / TURNS);
+    }
+}
+
+/* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */
+static int batches_of(double fastest_batch)
+{
+    int batches = FEWEST_BATCHES;
+    if (isfinite(fastest_batch) && turn_us / fastest_batch > batches) batches = (int)(turn_us / fastest_batch);
+    return batches > MOST_BATCHES ? MOST_BATCHES : batches;
+}
+
+/* Times all cases that passed their checks, in turn. 0: out of memory. */
+static int measure(spmv_group *group)
+{
+    const int one_by_one = group->session->options->protocol.runs > 0;
+    double fastest_batch = INFINITY;
+    processor_time before = read_processor_time();
+    for (int i = 0; i < group->case_count; i++) {
+        spmv_case *c = &group->cases[i];
+        if (!is_live(&c->record)) continue;
+        if (one_by_one) {
+            if (!measure_runs(group, c)) return 0;
+            continue;
+        }
+        c->samples = malloc(TURNS * MOST_BATCHES * sizeof *c->samples);
+        if (!c->samples) return 0;
+        warm_up(group, c);
+        double us = 0;
+        if (is_live(&c->record) && !group->session->options->protocol.cold && run_many(group, c, c->batch_runs, &us) &&
+            us < fastest_batch)
+            fastest_batch = us;
+    }
+    if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
+    for (int i = 0; i < group->case_count; i++)
+        bench_fill_times(&group->cases[i].record, group->cases[i].samples, group->cases[i].sample_count,
+                         2 * (double)group->matrices.arrays.nnz * (double)group->vectors.columns,
+                         group->matrices.csr_bytes);
+    group->others = others_since(before, group->children);
+    return 1;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 /* The cases of a group that are being listed: of one device, or of "all". */
 typedef struct choice {
@@ -143,8 +438,8 @@ static int add_cases(const choice *c)
 {
     const text_list *formats = &c->options->candidates.formats;
     int good = c->options->candidates.all_kernels ? add_kernels(c, 1) : 1;
-    for (int p = 0; good && c->options->protocol.regret && regret_published(p); p++)
-        good = add_format(c, regret_published(p));
+    for (int p = 0; good && c->options->protocol.regret && published_format(p); p++)
+        good = add_format(c, published_format(p));
     for (int f = 0; good && f < formats->count; f++)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
     if (good && c->options->candidates.kernels.count > 0 && !c->options->candidates.all_kernels)
@@ -179,16 +474,16 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
     snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.input.type);
     options->receiver.progress(text);
     int good = add_cases(&c) && add_fewer(&c);
-    if (good && options->protocol.regret) good = spmv_add_choices(&choices, &group, subject);
+    if (good && options->protocol.regret) good = add_choices(&choices, &group, subject);
     snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.input.type,
              group.case_count);
     options->receiver.progress(text);
-    if (good && spmv_measure(&group))
+    if (good && measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
     else
         status = bench_out_of_memory(err);
-    if (status == SPRY_OK && options->protocol.regret) status = spmv_emit_choices(&choices, &group, err);
-    spmv_release_choices(&choices);
+    if (status == SPRY_OK && options->protocol.regret) status = emit_choices(&choices, &group, err);
+    release_choices(&choices);
     spmv_group_close(&group);
     return status;
 }

@@ -144,9 +144,6 @@ int cli_parse(const cli_command *command, int *count, char **argv, void *argumen
 void cli_print_help(FILE *out, const cli_command *command);
 int cli_command_has(const char *option); /* 1: the command that runs has the option: advice names no other */
 
-/* option_texts.c: a man page (of one command, or name NULL: of the program) or completion, printed. An exit status. */
-int cli_generate(const char *what, const char *name, const cli_command *const *commands, int count);
-
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
@@ -340,12 +337,6 @@ struct cJSON;
 /* One line, flushed; deletes the object. good is 0 when building it failed. */
 int cli_json_line(cli_json *json, struct cJSON *object, int good);
 
-/*
- * spy_png.c: both matrices side by side, 1024 pixels wide, dark on white. CLI_GO_ON, or an exit status after a message:
- * also where the program was built without libpng.
- */
-int cli_write_spy_png(const char *path, const spry_matrix *before, const spry_matrix *after);
-
 /* ---- choices.c: the policy of "auto", and choices that were measured -------------------------------------------- */
 
 typedef struct cli_policy {
@@ -368,7 +359,3 @@ int cli_manage_choices(const char *file, int clear, cli_json *json);
  * 0: none is known, or its name is too long.
  */
 int cli_folder_of_matrices(const char *given, char *folder, size_t size);
-
-/* storage_table.c: what each format would take for A, and what "auto" picks. */
-void cli_print_storage(spry_context *context, const spry_matrix *A);
-int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *A); /* 0: out of memory */

@@ -1,4 +1,4 @@
-# Conjugate Gradient by CuPy; process_solvers.c sends commands, answers are lines of standard output.
+# Conjugate Gradient by CuPy; process.c sends commands, answers are lines of standard output.
 import inspect
 import sys
 import time

@@ -1,4 +1,4 @@
-# PageRank by power iteration with SciPy; process_solvers.c sends commands, answers are lines of standard output.
+# PageRank by power iteration with SciPy; process.c sends commands, answers are lines of standard output.
 import sys
 import time
 

@@ -41,6 +41,3 @@ typedef struct fetch_module {
 
 typedef const fetch_module *(*fetch_module_fn)(void);
 #define FETCH_ENTRY "spry_fetch_module"
-
-fetch_result fetch_download(const fetch_source *source, const fetch_hook *hook, char *reason, size_t size);
-fetch_result fetch_unpack(int fd, const char *name, int out, const fetch_hook *hook, char *reason, size_t size);

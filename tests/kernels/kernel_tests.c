@@ -2,7 +2,6 @@
 #include "kernel_tests.h"
 
 #include "catalogue/catalogue.h"
-#include "columns.h"
 #include "formats/csr/csr_driver.h"
 #include "formats/packed/packed.h"
 #include "trials.h"

@@ -30,9 +30,7 @@ extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
-extern const struct spryi_links_passes mock_links_passes;
 struct spryi_vector_ops;
-void mock_record_rounds(struct spryi_vector_ops *ops);
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 /* The device's kernel of a format; NULL: it has none. */

@@ -1,9 +1,181 @@
-/* Vector work of the mock device: the CPU's, later. */
+/* Vector work of the mock device. */
+#include "base/element.h"
+#include "device/vector_ops.h"
 #include "mock/mock.h"
 
-#include "device/vector_ops.h"
-
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- set-up of PageRank: plain loops, at once ------------------------------------------------ */
+
+static void open_all(void)
+{
+    mock_finish();
+    mock_open_memory();
+    mock.looks++;
+}
+
+static double value_of(const spry_arrays *a, int64_t k)
+{
+    return a->value_type == SPRY_PATTERN ? 1 : spryi_value_at(a->values, a->value_type, k);
+}
+
+static spry_status look(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err)
+{
+    (void)device, (void)err;
+    *facts = (spryi_entry_facts){.bad = -1, .all_ones = 1};
+    open_all();
+    for (int64_t k = csr->nnz - 1; k >= 0; k--) {
+        const double value = value_of(csr, k);
+        if (value != 1) facts->all_ones = 0;
+        if (value >= 0 && isfinite(value)) continue;
+        facts->bad = k;
+        facts->bad_value = value;
+    }
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status add(const spryi_device *device, double *sums, const spry_arrays *csr, spry_error *err)
+{
+    (void)device, (void)err;
+    open_all();
+    for (int64_t i = 0; i < csr->rows; i++) {
+        sums[i] = 0;
+        for (int64_t k = spryi_offset_of(csr, i); k < spryi_offset_of(csr, i + 1); k++) sums[i] += value_of(csr, k);
+    }
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status invert(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,
+                          const double *sums, int64_t n, spry_error *err)
+{
+    (void)device, (void)err;
+    facts->as_they_stand = 1;
+    facts->zeros = 0;
+    facts->first_zero = facts->bad = -1;
+    open_all();
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const double factor = sums[j] == 0 ? 0 : 1 / sums[j];
+        if (!(fabs(sums[j] - 1) <= facts->slack)) facts->as_they_stand = 0;
+        spryi_set_value(factors, type, j, factor);
+        if (sums[j] == 0) {
+            facts->zeros++;
+            facts->first_zero = j;
+        } else if (!(factor >= facts->least && factor <= facts->largest)) {
+            facts->bad = j;
+            facts->bad_sum = sums[j];
+        }
+    }
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static void set_index(void *array, spry_index_type type, int64_t k, int64_t value)
+{
+    if (type == SPRY_I64)
+        ((int64_t *)array)[k] = value;
+    else
+        ((int32_t *)array)[k] = (int32_t)value;
+}
+
+static spry_status transpose(const spryi_device *device, void *offsets, void *indices, void *values,
+                             const spry_arrays *csr, spry_error *err)
+{
+    (void)device, (void)err;
+    int64_t *next = calloc((size_t)csr->cols + 1, sizeof *next), begin = 0;
+    if (!next) abort();
+    open_all();
+    for (int64_t k = 0; k < csr->nnz; k++) next[spryi_index_at(csr->indices, csr->index_type, k)]++;
+    for (int64_t j = 0; j <= csr->cols; j++) {
+        const int64_t count = next[j];
+        set_index(offsets, csr->offset_type, j, begin);
+        next[j] = begin;
+        begin += count;
+    }
+    for (int64_t i = 0; i < csr->rows; i++)
+        for (int64_t k = spryi_offset_of(csr, i); k < spryi_offset_of(csr, i + 1); k++) {
+            const int64_t p = next[spryi_index_at(csr->indices, csr->index_type, k)]++;
+            set_index(indices, csr->index_type, p, i);
+            if (values) spryi_set_value(values, csr->value_type, p, value_of(csr, k));
+        }
+    mock_close_memory();
+    free(next);
+    return SPRY_OK;
+}
+
+static const spryi_links_passes links_passes = {.look = look, .add = add, .invert = invert, .transpose = transpose};
+
+/* ---- recorded rounds: what a method starts is started again, and the state copied ------------ */
+
+enum { LOOKS = 2 };
+
+typedef struct recorded {
+    spryi_start_fn start;
+    void *user;
+    int64_t started, seen;
+    char copies[LOOKS][SPRYI_STATE_BYTES];
+} recorded;
+
+typedef struct look_task {
+    const void *state;
+    char *copy;
+} look_task;
+
+static void run_look(void *args)
+{
+    const look_task *t = args;
+    memcpy(t->copy, t->state, SPRYI_STATE_BYTES);
+}
+
+static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void *user, void **rounds, spry_error *err)
+{
+    (void)w, (void)err;
+    recorded *r = calloc(1, sizeof *r);
+    if (!r) abort();
+    r->start = start;
+    r->user = user;
+    *rounds = r;
+    return SPRY_OK;
+}
+
+static spry_status replay(const spryi_vector_work *w, void *rounds, spry_error *err)
+{
+    recorded *r = rounds;
+    if (r->started - r->seen == LOOKS) abort(); /* a copy that nobody has seen would be lost */
+    const look_task look = {w->state.data, r->copies[r->started++ % LOOKS]};
+    const spry_status status = r->start(r->user, w->stream, err);
+    mock_enqueue(run_look, &look, sizeof look);
+    return status;
+}
+
+static spry_status see(void *rounds, void *state, size_t bytes, spry_error *err)
+{
+    (void)err;
+    recorded *r = rounds;
+    if (r->started == r->seen) abort();
+    mock_finish();
+    memcpy(state, r->copies[r->seen++ % LOOKS], bytes);
+    return SPRY_OK;
+}
+
+static void forget(void *rounds)
+{
+    mock_finish();
+    free(rounds);
+}
+
+static void record_rounds(spryi_vector_ops *ops)
+{
+    ops->record = record;
+    ops->replay = replay;
+    ops->see = see;
+    ops->forget = forget;
+}
+
+/* ---- passes: the CPU's, later ---------------------------------------------------------------- */
 
 typedef struct pass_task {
     spry_status (*run)(const struct pass_task *p);
@@ -202,12 +374,12 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                            .start = rank_start,
                                            .step = rank_step,
                                            .finish = rank_finish};
-    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank, .links = &mock_links_passes};
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD, .cg = &cg, .rank = &rank, .links = &links_passes};
     static spryi_vector_ops recording;
     (void)device;
     ahead.block = spryi_vector_ops_cpu.block;
     ahead.most_blocks = spryi_vector_ops_cpu.most_blocks;
     recording = ahead;
-    mock_record_rounds(&recording);
+    record_rounds(&recording);
     return mock.records ? &recording : &ahead;
 }
