@@ -224,7 +224,7 @@ int spryi_storage_borrows_values(const void *storage, const spry_arrays *a); /* 
 /* Returns the sizes, types and borrowed arrays of any storage. */
 static inline const spry_arrays *spryi_storage_arrays(const void *storage)
 {
-    return storage;
+    return (const spry_arrays *)storage; /* the cast is for C++ */
 }
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
 

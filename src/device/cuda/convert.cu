@@ -13,6 +13,16 @@ spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, con
     return SPRY_OK;
 }
 
+spry_status spry_cuda_make_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
+                                  spry_error *err)
+{
+    spryi_section list[SPRYI_MOST_SECTIONS];
+    for (int n = 0, count = sections(c->storage, list); n < count; n++)
+        if (list[n].array && !*list[n].array)
+            SPRY_CUDA_TRY(spry_cuda_make(c, list[n].array, list[n].count * list[n].item_bytes, list[n].name, err));
+    return SPRY_OK;
+}
+
 template <typename P> static __global__ void longest_row(const P *__restrict__ Ap, int64_t m, unsigned long long *most)
 {
     unsigned long long own = 0;

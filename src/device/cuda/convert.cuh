@@ -73,6 +73,9 @@ static inline spry_arrays shape_of(const spry_arrays *a)
 
 /* An array of the storage, which is the caller's from now on. */
 spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err);
+/* Makes the listed arrays of the storage that are NULL. */
+spry_status spry_cuda_make_arrays(spryi_conversion *c, int (*sections)(void *storage, spryi_section *list),
+                                  spry_error *err);
 
 /* Entries of the longest row. */
 spry_status spry_cuda_longest(const spryi_device *device, const spry_arrays *csr, int64_t *longest, spry_error *err);

@@ -434,9 +434,8 @@ static int sections(void *storage, spryi_section *list)
     const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
     const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
-    const int64_t offsets = h->block_rows < INT64_MAX ? h->block_rows + 1 : -1;
     list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
-    list[1] = (spryi_section){"offsets", &s->offsets, NULL, offsets, offset_bytes};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, spryi_size_plus_one(h->block_rows), offset_bytes};
     list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
     list[3] = (spryi_section){"values", &s->values, NULL, spryi_bsr_value_count(h), value_bytes};
     list[4] = (spryi_section){"masks", &s->masks, NULL, spryi_bsr_bytes_of_masks(h), 1};

@@ -249,16 +249,6 @@ template <typename P> static spry_status count(const spryi_device *device, const
     return spryi_packed_set_sizes(s, &sum, err);
 }
 
-static spry_status allocate(spryi_conversion *c, spryi_packed *s, spry_error *err)
-{
-    spryi_section arrays[SPRYI_PACKED_ARRAYS];
-    for (int n = 0, count = spryi_packed_arrays(s, arrays); n < count; n++)
-        if (s->a.value_type != SPRY_PATTERN || (arrays[n].array != &s->values && arrays[n].array != &s->long_values))
-            SPRY_CUDA_TRY(
-                spry_cuda_make(c, arrays[n].array, arrays[n].count * arrays[n].item_bytes, arrays[n].name, err));
-    return SPRY_OK;
-}
-
 /* Bits of the values are copied: V is an unsigned number of their size. */
 template <typename V, typename P> static spry_status fill(const spry_arrays *a, const spryi_packed *s,
                                                           const packed_rows<P> &rows, int64_t groups,
@@ -291,7 +281,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     SPRY_CUDA_TRY(count(c->device, a, s, rows, groups, &counts, err));
     spryi_packed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
-    SPRY_CUDA_TRY(allocate(c, s, err));
+    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_packed_arrays, err));
     const int64_t *numbers = (const int64_t *)counts.at;
     SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, numbers, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before the scratch goes */

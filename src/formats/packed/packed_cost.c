@@ -1,6 +1,7 @@
 /* The arrays of packed and how large they are. The CUDA plug-in compiles this file too. */
 #include "base/error.h"
 #include "formats/packed/packed_layout.h"
+#include "formats/shared/owned_arrays.h"
 
 int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b)
 {
@@ -23,28 +24,22 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
                             (long long)s->a.rows, (long long)s->units);
 }
 
-/* -1: the count that was read from a file is none. */
-static int64_t one_more(int64_t count)
+int spryi_packed_arrays(void *storage, spryi_section *list)
 {
-    return count < 0 || count == INT64_MAX ? -1 : count + 1;
-}
-
-int spryi_packed_arrays(spryi_packed *s, spryi_section *list)
-{
+    spryi_packed *s = storage;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
-    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type), unit = SPRYI_PACKED_INDEX_UNIT;
-    const int64_t bytes = s->units < 0 || s->units > INT64_MAX / unit ? -1 : s->units * unit;
-    const int values = value_bytes > 0;
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    const int values = value_bytes > 0, pattern = s->a.value_type == SPRY_PATTERN;
     const spryi_section arrays[] = {
-        {"slices", (void **)&s->slices, NULL, one_more(s->slice_count), sizeof *s->slices},
+        {"slices", (void **)&s->slices, NULL, spryi_size_plus_one(s->slice_count), sizeof *s->slices},
         {"extras", (void **)&s->extras, NULL, s->slice_count, sizeof *s->extras},
-        {"indices", (void **)&s->indices, NULL, bytes, 1},
-        {"values", &s->values, NULL, values ? s->slots : 0, values ? value_bytes : 1},
+        {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_PACKED_INDEX_UNIT), 1},
+        {"values", pattern ? NULL : &s->values, s, values ? s->slots : 0, values ? value_bytes : 1},
         {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
-        {"long_first", (void **)&s->long_first, NULL, one_more(s->long_count), sizeof *s->long_first},
-        {"pieces", (void **)&s->pieces, NULL, one_more(s->piece_count), sizeof *s->pieces},
+        {"long_first", (void **)&s->long_first, NULL, spryi_size_plus_one(s->long_count), sizeof *s->long_first},
+        {"pieces", (void **)&s->pieces, NULL, spryi_size_plus_one(s->piece_count), sizeof *s->pieces},
         {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
-        {"long_values", &s->long_values, NULL, values ? s->long_nnz : 0, values ? value_bytes : 1},
+        {"long_values", pattern ? NULL : &s->long_values, s, values ? s->long_nnz : 0, values ? value_bytes : 1},
     };
     for (int n = 0; n < SPRYI_PACKED_ARRAYS; n++) list[n] = arrays[n];
     return SPRYI_PACKED_ARRAYS;

@@ -114,12 +114,7 @@ static void close_gaps(spry_context *context, spryi_packed *s, const group_plan 
 static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, int share,
                          spry_error *err)
 {
-    spryi_section arrays[SPRYI_PACKED_ARRAYS];
-    spry_status status = SPRY_OK;
-    for (int n = 0, count = spryi_packed_arrays(s, arrays); n < count; n++)
-        if (s->a.value_type != SPRY_PATTERN || (arrays[n].array != &s->values && arrays[n].array != &s->long_values))
-            SPRYI_TRY(spryi_allocate(context, arrays[n].array, arrays[n].count, (size_t)arrays[n].item_bytes,
-                                     arrays[n].name, err));
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, spryi_packed_arrays, err));
     const int64_t groups = spryi_packed_group_count(csr, s->block);
     const int stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
                        (uintptr_t)s->values % 64 == 0;
@@ -130,8 +125,7 @@ static spry_status store(spry_context *context, spryi_packed *s, group_plan *pla
     s->slices[s->slice_count] = spryi_packed_end_record(s);
     s->long_first[s->long_count] = s->piece_count;
     s->pieces[s->piece_count] = s->long_nnz;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
@@ -453,16 +447,6 @@ static int sections(void *storage, spryi_section *list)
     return count + spryi_packed_arrays(s, list + count);
 }
 
-/* The arrays that are there: a pattern has no values. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    spryi_section all[SPRYI_PACKED_ARRAYS];
-    int count = 0, there = spryi_packed_arrays(storage, all);
-    for (int n = 0; n < there; n++)
-        if (*all[n].array) list[count++] = all[n];
-    return count;
-}
-
 const spryi_format spryi_format_packed = {
     .name = "packed",
     .title = "packed CSR-k: slices of 32 rows whose indices vanish",
@@ -475,7 +459,6 @@ const spryi_format spryi_format_packed = {
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_packed),
     .windows_at = offsetof(spryi_packed, windows),
-    .device_sections = device_sections,
     .transposed_apart = 1,
     .sections = sections,
     .check = check,

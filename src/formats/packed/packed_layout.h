@@ -196,5 +196,5 @@ int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b);
 spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err);
 /* Lists the arrays of s, whose sizes are known; returns how many there are. */
 enum { SPRYI_PACKED_ARRAYS = 9 };
-int spryi_packed_arrays(spryi_packed *s, spryi_section *list);
+int spryi_packed_arrays(void *storage, spryi_section *list);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);

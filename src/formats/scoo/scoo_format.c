@@ -139,7 +139,7 @@ static int sections(void *storage, spryi_section *list)
     const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
     list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
-    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices < INT64_MAX ? h->slices + 1 : -1, offset_bytes};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, spryi_size_plus_one(h->slices), offset_bytes};
     list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
     list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, sizeof(uint16_t)};
     list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};

@@ -57,12 +57,12 @@ static int list_sections(void *storage, spryi_section *list)
     int count = 0;
     spryi_list_shape(&s->a, list, &count);
     list[count++] = (spryi_section){"chunks", NULL, &s->c, 4, sizeof s->c}; /* c, sigma, chunk_count, slots */
-    const int64_t chunks = s->chunk_count < 0 ? -1 : s->chunk_count, lanes = spryi_size_product(chunks, s->c);
+    const int64_t chunks = s->chunk_count, lanes = spryi_size_product(chunks, s->c);
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
     const int has_values = value_bytes > 0;
-    list[count++] = (spryi_section){"offsets", (void **)&s->offsets, NULL, chunks < INT64_MAX ? chunks + 1 : -1,
-                                    sizeof *s->offsets};
+    list[count++] =
+        (spryi_section){"offsets", (void **)&s->offsets, NULL, spryi_size_plus_one(chunks), sizeof *s->offsets};
     list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
     list[count++] = (spryi_section){"permutation", (void **)&s->permutation, NULL, s->sigma > 1 ? s->a.rows : 0,
                                     sizeof *s->permutation};

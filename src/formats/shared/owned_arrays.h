@@ -28,11 +28,16 @@ spry_status spryi_check_shape(const spry_arrays *a, const char *format, spry_err
 spry_status spryi_check_columns(const spry_arrays *a, const void *columns, int64_t count, const char *format,
                                 spry_error *err);
 
-/* a * b, or -1 where that is no size: what a damaged file tells must not overflow. */
+/* Return a * b and count + 1, or -1 if that is no size. Counts of a damaged file must not overflow. */
 static inline int64_t spryi_size_product(int64_t a, int64_t b)
 {
     int64_t product;
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+static inline int64_t spryi_size_plus_one(int64_t count)
+{
+    return count < 0 || count == INT64_MAX ? -1 : count + 1;
 }
 
 /*

@@ -25,7 +25,7 @@ enum {
 };
 static_assert(LEVELS * ROUNDS >= 30, "costs have 30 bits");
 
-/* ---- cutting rows into blocks, as swept_build.c does ----------------------------------------------------- */
+/* ---- cutting rows into blocks, as swept_format.c does ----------------------------------------------------- */
 
 /* The matrix that is cut, and the search for the cost of a block. */
 template <typename P> struct cutting {
@@ -459,11 +459,11 @@ template <typename P> static spry_status find_slots(making<P> *m, record **recor
 /* The storage's arrays; blocks and shared rows, which are on the host so far, are moved. */
 static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err)
 {
-    spryi_section arrays[SPRYI_SWEPT_ARRAYS];
     const spryi_swept_block *blocks = s->blocks;
     const spryi_swept_shared_row *shared_rows = s->shared_rows;
-    for (int n = 0, count = spryi_swept_arrays(s, arrays); n < count; n++)
-        SPRY_CUDA_TRY(spry_cuda_make(c, arrays[n].array, arrays[n].count * arrays[n].item_bytes, arrays[n].name, err));
+    s->blocks = NULL;
+    s->shared_rows = NULL;
+    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_swept_arrays, err));
     SPRY_CUDA_TRY(to_device(s->blocks, blocks, s->sizes.blocks * (int64_t)sizeof *s->blocks, err));
     return to_device(s->shared_rows, shared_rows, s->sizes.shared_rows * (int64_t)sizeof *s->shared_rows, err);
 }

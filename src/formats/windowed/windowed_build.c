@@ -829,12 +829,7 @@ static void store_long_rows(const builder *b)
 static spry_status store(builder *b, spry_error *err)
 {
     spryi_windowed *s = b->s;
-    spryi_section arrays[SPRYI_WINDOWED_ARRAYS];
-    spry_status status = SPRY_OK;
-    for (int n = 0, count = spryi_windowed_arrays(s, arrays); n < count; n++)
-        if (s->a.value_type != SPRY_PATTERN || (arrays[n].array != &s->values && arrays[n].array != &s->long_values))
-            SPRYI_TRY(spryi_allocate(b->context, arrays[n].array, arrays[n].count, (size_t)arrays[n].item_bytes,
-                                     arrays[n].name, err));
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(b->context, s, spryi_windowed_arrays, err));
     run_pass(b, true);
     s->windows[s->window_count] = (spryi_windowed_window){
         .slice = (uint32_t)s->slice_count,
@@ -844,8 +839,7 @@ static spry_status store(builder *b, spry_error *err)
     s->slices[s->slice_count] =
         (spryi_windowed_slice){.values = (uint32_t)(s->slots / SPRYI_WINDOWED_ALIGN), .indices = (uint32_t)s->units};
     store_long_rows(b);
-done:
-    return status;
+    return SPRY_OK;
 }
 
 spry_status spryi_windowed_predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request,

@@ -276,18 +276,6 @@ template <typename P> static spry_status read_sizes(spryi_windowed *s, const win
     return SPRY_OK;
 }
 
-/* The arrays but for rows, which is there. */
-static spry_status allocate(spryi_conversion *c, spryi_windowed *s, spry_error *err)
-{
-    spryi_section arrays[SPRYI_WINDOWED_ARRAYS];
-    for (int n = 0, count = spryi_windowed_arrays(s, arrays); n < count; n++) {
-        const int is_values = arrays[n].array == &s->values || arrays[n].array == &s->long_values;
-        if (*arrays[n].array || (is_values && s->a.value_type == SPRY_PATTERN)) continue;
-        SPRY_CUDA_TRY(spry_cuda_make(c, arrays[n].array, arrays[n].count * arrays[n].item_bytes, arrays[n].name, err));
-    }
-    return SPRY_OK;
-}
-
 /* Bits of the values are copied: V is an unsigned number of their size. */
 template <typename V, typename P>
 static spry_status fill(spryi_conversion *c, const windowing<P> &w, scratch *first_entry, spry_error *err)
@@ -339,7 +327,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const windowe
     SPRY_CUDA_TRY(spryi_windowed_check_sizes(s, err));
     spryi_windowed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "windowed", &c->cost, err));
-    SPRY_CUDA_TRY(allocate(c, s, err));
+    SPRY_CUDA_TRY(spry_cuda_make_arrays(c, spryi_windowed_arrays, err)); /* except rows, made before */
     SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(c, w, &first_entry, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch goes */
     return SPRY_OK;

@@ -17,30 +17,25 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
                             (long long)s->a.rows, (long long)s->a.cols, (long long)s->slots);
 }
 
-/* -1: the count that was read from a file is none. */
-static int64_t one_more(int64_t count)
+int spryi_windowed_arrays(void *storage, spryi_section *list)
 {
-    return count < 0 || count == INT64_MAX ? -1 : count + 1;
-}
-
-int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list)
-{
+    spryi_windowed *s = storage;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    const int values = value_bytes > 0;
+    const int values = value_bytes > 0, pattern = s->a.value_type == SPRY_PATTERN;
     const spryi_section arrays[] = {
-        {"windows", (void **)&s->windows, NULL, one_more(s->window_count), sizeof *s->windows},
-        {"slices", (void **)&s->slices, NULL, one_more(s->slice_count), sizeof *s->slices},
+        {"windows", (void **)&s->windows, NULL, spryi_size_plus_one(s->window_count), sizeof *s->windows},
+        {"slices", (void **)&s->slices, NULL, spryi_size_plus_one(s->slice_count), sizeof *s->slices},
         {"pages", (void **)&s->pages, NULL, s->page_count, sizeof *s->pages},
         {"dictionary", (void **)&s->dictionary, NULL, s->numbers, sizeof *s->dictionary},
         {"rows", (void **)&s->rows, NULL, spryi_size_product(s->slice_count, SPRYI_WINDOWED_LANES), sizeof *s->rows},
         {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_WINDOWED_UNIT), 1},
-        {"values", &s->values, NULL, values ? s->slots : 0, values ? value_bytes : 1},
+        {"values", pattern ? NULL : &s->values, s, values ? s->slots : 0, values ? value_bytes : 1},
         {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
-        {"long_first", (void **)&s->long_first, NULL, one_more(s->long_count), sizeof *s->long_first},
-        {"pieces", (void **)&s->pieces, NULL, one_more(s->piece_count), sizeof *s->pieces},
+        {"long_first", (void **)&s->long_first, NULL, spryi_size_plus_one(s->long_count), sizeof *s->long_first},
+        {"pieces", (void **)&s->pieces, NULL, spryi_size_plus_one(s->piece_count), sizeof *s->pieces},
         {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
-        {"long_values", &s->long_values, NULL, values ? s->long_nnz : 0, values ? value_bytes : 1},
+        {"long_values", pattern ? NULL : &s->long_values, s, values ? s->long_nnz : 0, values ? value_bytes : 1},
     };
     for (int n = 0; n < SPRYI_WINDOWED_ARRAYS; n++) list[n] = arrays[n];
     return SPRYI_WINDOWED_ARRAYS;

@@ -267,16 +267,6 @@ static int sections(void *storage, spryi_section *list)
     return count + spryi_windowed_arrays(s, list + count);
 }
 
-/* The arrays that are there: a pattern has no values. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    spryi_section all[SPRYI_WINDOWED_ARRAYS];
-    int count = 0, there = spryi_windowed_arrays(storage, all);
-    for (int n = 0; n < there; n++)
-        if (*all[n].array) list[count++] = all[n];
-    return count;
-}
-
 static const spryi_parameter parameters[] = {
     {"window", 1, SPRYI_WINDOWED_MOST_ROWS, "rows a window, rounded up to a multiple of 32"},
     {"order", 1, 2, "order of rows: natural, or by cells of the matrix's graph"},
@@ -299,7 +289,6 @@ const spryi_format spryi_format_windowed = {
     .workspace_bytes = spryi_windowed_workspace,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_windowed),
-    .device_sections = device_sections,
     .sections = sections,
     .check = check,
     .estimator = &spryi_windowed_estimator,

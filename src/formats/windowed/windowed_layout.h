@@ -200,7 +200,7 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_units(int64_t bytes)
 /* windowed_cost.c: SPRY_TOO_LARGE where the sizes of s pass what its records count; the arrays of s, and their cost. */
 spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err);
 enum { SPRYI_WINDOWED_ARRAYS = 12 };
-int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list);
+int spryi_windowed_arrays(void *storage, spryi_section *list);
 void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
 /* The window that is asked for, or suits the matrix, in s->window. Parameters of the format in their order: */
 enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
