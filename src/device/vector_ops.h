@@ -4,7 +4,7 @@
  * of w->type, lie on the work's device and do not overlap unless it says so. Factors come from the state, sums and
  * what follows from them go there (iteration.h); passes do nothing once the state says stop.
  *
- * A GPU's functions only start the work, in the work's stream; spryi_vector_look waits for it.
+ * A GPU's functions only start the work, in the work's stream; spryi_vector_look (solve/solve.h) waits for it.
  *
  * Sums are taken in f64 over blocks that are cut by the length alone, and the blocks' sums are added in a fixed order:
  * the same bits for any number of threads.
@@ -188,60 +188,5 @@ typedef struct spryi_vector_ops {
 
     const spryi_links_passes *links; /* NULL: entries are looked at on the host */
 } spryi_vector_ops;
-
-/* Resolves threads, allocates what sums and states need; undone by spryi_vector_work_clear, also when it failed. */
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
-                                   int64_t columns, spry_type type, spry_error *err);
-void spryi_vector_work_clear(spryi_vector_work *w);
-
-/* The states there and back; look waits until all that was started is done. */
-spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
-spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
-
-/* Iterations to start before the next look: few at first, so that at most an eighth is in vain. */
-int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
-
-/*
- * Iterations that are likely to be left, at least 1: as many as the residual needs to reach the goal if it goes on
- * falling as it did in the last `back` of them, before which it was `before`; at most `most`, which it is where the
- * residual does not fall. Where it falls more slowly, more turn out to be needed: those begin after a look, which takes
- * less time than one in vain.
- */
-int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
-
-/*
- * Two recordings of rounds: many, since a look behind each costs some microseconds, and few, of which little is in vain
- * when the last iteration is near. Even numbers.
- */
-enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
-typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);
-typedef struct spryi_recording {
-    spryi_start_rounds_fn start;
-    void *user; /* for it */
-    int64_t count;
-    void *rounds; /* the device's; NULL: nothing is recorded */
-} spryi_recording;
-typedef struct spryi_recorded {
-    spryi_recording of[2]; /* many, few */
-    int on_way[2];         /* which of them was started: of number k in [k % 2] */
-    int64_t started, seen; /* how many, one behind the other */
-} spryi_recorded;
-
-/* Makes both of what `start` starts. *recorded stays where it is until spryi_vector_forget, also when this failed. */
-spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
-                                void *user, spry_error *err);
-
-/*
- * Starts recorded rounds while more are likely to be needed (`left`, beside those that were seen) than are on their
- * way, two recordings at most, and looks at the states that the oldest have left: the device does not wait for whoever
- * looks. Once all states say stop, all that was started has ended.
- */
-spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
-                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
-                                 spry_error *err);
-/* Waits for all that was started. */
-spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
-                               spry_error *err);
-void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;

@@ -395,13 +395,28 @@ spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix
     return view(pattern, A, &a, SPRYI_FIELD_PATTERN, err);
 }
 
+spry_arrays spryi_transposed_view(const spry_arrays *a)
+{
+    spry_arrays t = *a;
+    t.rows = a->cols;
+    t.cols = a->rows;
+    t.ownership = SPRY_BORROW;
+    if (a->triangle != SPRY_ALL_ENTRIES)
+        t.triangle = a->triangle == SPRY_LOWER_TRIANGLE ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
+    if (a->layout == SPRY_COO) {
+        t.row_indices = a->indices;
+        t.indices = a->row_indices;
+        t.sorted = SPRY_NOT_KNOWN;
+    } else {
+        t.layout = a->layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
+    }
+    return t;
+}
+
 static spry_status flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err)
 {
-    spry_arrays a = A->a;
+    const spry_arrays a = spryi_transposed_view(&A->a);
     if (a.triangle != SPRY_ALL_ENTRIES) return spryi_fail(err, SPRY_INTERNAL, "A", "flip: the matrix is one triangle");
-    a.layout = A->a.layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
-    a.rows = A->a.cols;
-    a.cols = A->a.rows;
     return view(flipped, A, &a, A->field, err);
 }
 

@@ -105,6 +105,9 @@ spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_
 /* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
 spry_status spryi_matrix_fetch(const spryi_device *device, spry_matrix **host, const spry_matrix *A, spry_error *err);
 
+/* Returns a view of the transpose: the same arrays in another layout. */
+spry_arrays spryi_transposed_view(const spry_arrays *a);
+
 #ifndef __cplusplus
 /*
  * Returns a matrix whose arrays hold all entries, retained: A itself if its arrays do. A container's storage becomes

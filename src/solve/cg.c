@@ -1,88 +1,257 @@
 /*
- * The iteration of Conjugate Gradient: A*x = b, A symmetric positive definite; D the reciprocals of the diagonal, or
+ * The iteration of Conjugate Gradient: A*x = b, A symmetric positive definite. D is the reciprocals of the diagonal, or
  * ones.
  *
- * Idea: each iteration is q = A*p, then
+ * Each iteration is q = A*p, then
  *     dots   pq = p.q, qq = q.Dq                                        reads p, q
  *     step   alpha = rz/pq; x += alpha p; r -= alpha q; p = D r + beta p   reads x, r, p, q, writes x, r, p
- * beta = r_new.z_new / rz is needed before r_new is there, but (r - alpha q).D(r - alpha q) = alpha^2 qq - rz since
- * z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha takes, so the predicted one never
- * feeds on itself. Where it is a small difference of large numbers (one iteration made the residual fall by
- * PREDICTABLE) the step is done in two halves instead, with the true beta.
- * A preconditioner M that is no diagonal is applied apart: dots; x += alpha p, r -= alpha q; z = M r; p = z + beta p
- * (cg_products.c).
- * Several right sides are as many systems side by side: a product of all columns, and passes with a state for each.
- * Other numbers inside than outside: b - A x is computed in f64 each time that the residual has fallen to REPLACE of
- * what it was then, and takes its place; p goes on, with the difference added, so that what was found stays.
- * Systems whose squares underflow or overflow are scaled by powers of two (guards in iteration.h, cg_magnitude.c).
- * Cost: 9 times n numbers beside the product, 11 with jacobi; textbook code, a call of the BLAS an operation, moves 14.
- * On a GPU rounds of an iteration are recorded once and started together, and what they left is looked at then.
- * Source: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta; van der Vorst and Ye 2000 for replacements.
+ * beta = r_new.z_new / rz is needed before r_new is there. It is predicted: (r - alpha q).D(r - alpha q) = alpha^2 qq -
+ * rz, since z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha uses, so that errors of the
+ * prediction do not add up. If the predicted value is a small difference of large numbers, the step is done in two
+ * halves with the true beta.
+ *
+ * A preconditioner M that is no diagonal has its own passes: dots; x += alpha p, r -= alpha q; z = M r; p = z + beta p.
+ * Chebyshev: M r is the polynomial in D A that approximates the inverse best on the interval of eigenvalues
+ * [largest / ratio, largest]. Its iteration from z = 0 has factors that depend only on the interval:
+ *     z_0 = D r / theta,  z_(k+1) = z_k + keep (z_k - z_(k-1)) + add D (r - A z_k)
+ *
+ * Columns of b are independent systems: one product of all columns, and passes with a state for each.
+ * If the iteration has fewer digits than x and b, b - A x is computed in f64 each time that the residual has fallen to
+ * the share REPLACE, and replaces the residual. p continues, with the difference added, so that its history is kept.
+ * On a GPU, rounds of an iteration are recorded once and started together; the states are read after them.
+ *
+ * Cost of an iteration: 9 n numbers in addition to the product, 11 n with jacobi. Textbook code with BLAS moves 14 n.
+ * Each degree of the polynomial costs a product and 6 n numbers (the first 5 n), z_0 costs 3 n.
+ * Sources: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta; van der Vorst and Ye 2000 for replacements;
+ * Saad, Iterative methods for sparse linear systems, 2003, section 12.3 for the polynomial.
  */
 #include "solve/cg.h"
 
 #include <float.h>
-#include <math.h>
+#include <string.h>
 
-/* Replacements in a row that do not lower the true residual: f32 can do no more. */
-enum { FUTILE = 8 };
+/* ---- vectors times powers of two -------------------------------------------------------------------- */
 
-/* Waits for what was started. */
+/* What scaling a vector has found. */
+typedef struct scaled_vector {
+    int exact;         /* 0: entries lost digits, or all of them, by underflow or overflow */
+    spryi_exponents e; /* before */
+} scaled_vector;
+
+/* Sets *host to v if v is on the host, else to *copy, a copy that the caller destroys. */
+static spry_status bring(spry_context *context, spry_vector *host, spry_vector *copy, const spry_vector *v,
+                         void *stream, spry_error *err)
+{
+    *host = *v;
+    if (v->device == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_solve_copy(context, copy, v, 0, stream, err));
+    *host = *copy;
+    return spry_device_synchronize(context, v->device, stream, err);
+}
+
+/* Finds the exponents of a vector on any device. */
+static spry_status find_exponents(spry_context *context, spryi_exponents *e, const spry_vector *v, void *stream,
+                                  spry_error *err)
+{
+    spry_vector host, copy = {0};
+    *e = (spryi_exponents){.finite = 1};
+    spry_status status = bring(context, &host, &copy, v, stream, err);
+    for (int64_t i = 0; status == SPRY_OK && i < v->length; i++)
+        spryi_see_exponent(e, spryi_value_at(host.data, v->type, i));
+    spry_vector_destroy(context, &copy);
+    return status;
+}
+
+/*
+ * Returns the e for which the largest entry of 2^-e b is near 1, and no entry loses digits if the type allows that. A
+ * largest entry of up to 2^room serves as well as 1.
+ */
+static int exponent_of_b(const spryi_exponents *b, spry_type type)
+{
+    const int room = type == SPRY_F32 ? 16 : 128, exact = b->low - ilogb(spryi_limits_of(type).least_normal);
+    if (!b->any || !b->finite) return 0;
+    if (exact >= b->high) return b->high;
+    return exact > b->high - room ? exact : b->high - room;
+}
+
+/* v *= 2^exponent on any device, computed by the host. */
+static spry_status scale_vector(spry_context *context, const spry_vector *v, int exponent, scaled_vector *told,
+                                void *stream, spry_error *err)
+{
+    spry_vector host, copy = {0};
+    spry_status status = SPRY_OK;
+    *told = (scaled_vector){.exact = 1, .e.finite = 1};
+    SPRYI_TRY(bring(context, &host, &copy, v, stream, err));
+    for (int64_t i = 0; i < v->length; i++) {
+        const double before = spryi_value_at(host.data, v->type, i);
+        spryi_see_exponent(&told->e, before);
+        spryi_set_value(host.data, v->type, i, ldexp(before, exponent));
+        if (ldexp(spryi_value_at(host.data, v->type, i), -exponent) != before) told->exact = 0;
+    }
+    if (!copy.data) goto done;
+    SPRYI_TRY(spryi_solve_copy_to(context, v, &copy, stream, err));
+    SPRYI_TRY(spry_device_synchronize(context, v->device, stream, err));
+done:
+    spry_vector_destroy(context, &copy);
+    return status;
+}
+
+/* v *= 2^exponent on v's device, by factors that its type can store. */
+static spry_status scale_there(const spry_cg_plan *s, const spry_vector *v, int exponent, void *stream, spry_error *err)
+{
+    const spryi_device *device = spryi_device_at(s->context, s->device);
+    const int most = v->type == SPRY_F32 ? 120 : 1000;
+    while (exponent != 0) {
+        const int step = exponent > most ? most : exponent < -most ? -most : exponent;
+        const double f64 = ldexp(1, step);
+        const float f32 = (float)f64;
+        const void *factor = v->type == SPRY_F32 ? (const void *)&f32 : &f64;
+        SPRYI_OK_OR_RETURN(device->ops->scale(device, v->data, v->type, v->length, factor, stream, err));
+        exponent -= step;
+    }
+    return SPRY_OK;
+}
+
+/* ---- A*x and M*r --------------------------------------------------------------------------------- */
+
+/* Calls the caller's operator or preconditioner. Completes the error if the callback has left it empty. */
+static spry_status ask(const spry_cg_plan *s, spry_apply apply, void *user, const spryi_cg_product *product,
+                       const char *what, spry_error *err)
+{
+    spry_error own = {0}, *reason = err ? err : &own;
+    memset(reason, 0, sizeof *reason);
+    spry_status status =
+        apply(user, *product->out, spry_vector_as_const(*product->in), s->device > 0 ? product->stream : NULL, reason);
+    if (status != SPRY_OK && reason->message[0] == '\0')
+        return spryi_fail(err, status, what, "cg: %s has returned the status %d", what, (int)status);
+    reason->status = status;
+    return status;
+}
+
+spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err)
+{
+    const double start = spryi_now_us();
+    const spry_spmv_plan *plan = product->outer && s->outer ? s->outer : s->plan;
+    spry_run_options run = s->run;
+    run.stream = product->stream;
+    spry_status status =
+        s->operator.apply
+            ? ask(s, s->operator.apply, s->operator.user, product, "the operator's callback", err)
+            : spry_spmv_plan_run(plan, *product->out, NULL, spry_vector_as_const(*product->in), NULL, &run, err);
+    s->product_us += spryi_now_us() - start;
+    s->products++;
+    return status;
+}
+
+/* z *= 2^m. Chooses m if that is due. */
+static spry_status scale_z(spry_cg_plan *s, const spryi_vector_work *w, const spry_vector *z, spry_error *err)
+{
+    spryi_exponents of_r, of_z;
+    if (s->scaled.finds_m) {
+        SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_r, &s->r, w->stream, err));
+        SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_z, z, w->stream, err));
+        s->scaled.m = of_r.any && of_z.any ? of_r.high - of_z.high : 0;
+        s->scaled.finds_m = false;
+    }
+    return scale_there(s, z, s->scaled.m, w->stream, err);
+}
+
+static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
+{
+    const spryi_cg_vectors v = spryi_cg_vectors_of(s);
+    const spry_vector r = spryi_cg_columns_of(w, &s->r), z = spryi_cg_columns_of(w, &s->z);
+    const spryi_cg_product product = {.out = &z, .in = &r, .stream = w->stream};
+    SPRYI_OK_OR_RETURN(
+        ask(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err));
+    SPRYI_OK_OR_RETURN(scale_z(s, w, &z, err));
+    return w->ops->cg->weigh(w, &v, err);
+}
+
+/* z = M r by the polynomial. *z: the memory that holds z. */
+static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w, void **z, spry_error *err)
+{
+    const spryi_cg_precond *M = &s->precond;
+    const double sigma = M->theta / M->delta;
+    double rho = 1 / sigma;
+    spry_vector now = spryi_cg_columns_of(w, &s->z), other = spryi_cg_columns_of(w, &s->z_before);
+    const spry_vector q = spryi_cg_columns_of(w, &s->q);
+    spryi_cg_vectors v = spryi_cg_vectors_of(s);
+    spryi_cg_polynomial_step step = {.add = 1 / M->theta, .is_last = M->degree == 0};
+    v.D = s->D.data;
+    v.z = NULL;
+    v.z_before = now.data;
+    SPRYI_OK_OR_RETURN(w->ops->cg->polynomial(w, &v, &step, err));
+    for (int k = 1; k <= M->degree; k++) {
+        const double next = 1 / (2 * sigma - rho);
+        const spryi_cg_product product = {.out = &q, .in = &now, .stream = w->stream};
+        step = (spryi_cg_polynomial_step){next * rho, 2 * next / M->delta, k > 1, k == M->degree};
+        v.z = now.data;
+        v.z_before = other.data;
+        SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
+        SPRYI_OK_OR_RETURN(w->ops->cg->polynomial(w, &v, &step, err));
+        const spry_vector before = now;
+        now = other;
+        other = before;
+        rho = next;
+    }
+    *z = now.data;
+    return SPRY_OK;
+}
+
+/* z = M*r and p = z + beta*p. */
+static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
+{
+    spryi_cg_vectors v = spryi_cg_vectors_of(s);
+    SPRYI_OK_OR_RETURN(s->o.precond == SPRY_PRECOND_BLOCK_JACOBI ? w->ops->cg->blocks(w, &v, &s->precond.blocks, err)
+                       : s->o.precond == SPRY_PRECOND_CHEBYSHEV  ? apply_polynomial(s, w, &v.z, err)
+                                                                 : apply_callback(s, w, err));
+    return w->ops->cg->turn(w, &v, err);
+}
+
+/* ---- b - A*x -------------------------------------------------------------------------------------- */
+
+/* Waits for all work that was started, and copies the states from the device. */
 static spry_status look(spry_cg_plan *s, spry_error *err)
 {
     return spryi_vector_look(&s->work, s->states, (size_t)s->work.columns * sizeof *s->states, err);
 }
 
-/* After a beginning: what it found is seen with the first rounds, where those are recorded. */
-static spry_status look_later(spry_cg_plan *s, spry_error *err)
-{
-    if (!s->recorded.of[0].rounds) return look(s, err);
-    for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
-    return SPRY_OK;
-}
-
-/* ---- b - A*x -------------------------------------------------------------------------------------- */
-
-/* A*x, of A itself, with all that was found so far in x: *ax, which is q or outer_q. */
+/* *ax = A*x of the caller's A, with all of x found so far. *ax is in q or outer_q. */
 static spry_status multiply_x(spry_cg_plan *s, spry_vector *ax, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spry_vector x = spryi_cg_columns_of(&s->work, &s->x);
     *ax = spryi_cg_columns_of(&s->work, s->outer_q.data ? &s->outer_q : &s->q);
-    if (s->inner_x.data) status = s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err);
-    const spryi_cg_product product = {.outer = 1, .out = ax, .in = &x, .stream = s->run.stream};
-    return status == SPRY_OK ? spryi_cg_multiply(s, &product, err) : status;
+    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err));
+    return spryi_cg_multiply(s, &(spryi_cg_product){.outer = 1, .out = ax, .in = &x, .stream = s->run.stream}, err);
 }
 
-/* true_residual of all columns, of A*x. */
+/* Computes true_residual of all columns from A*x. */
 static spry_status measure(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     spryi_vector_work w = s->work;
     w.type = s->type;
-    spry_status status = w.ops->cg->distance(&w, s->b.data, ax->data, err);
-    if (status == SPRY_OK) status = look(s, err);
-    for (int64_t c = 0; c < w.columns && status == SPRY_OK; c++)
+    SPRYI_OK_OR_RETURN(w.ops->cg->distance(&w, s->b.data, ax->data, err));
+    SPRYI_OK_OR_RETURN(look(s, err));
+    for (int64_t c = 0; c < w.columns; c++)
         s->columns[c].true_residual = sqrt(s->states[c].distance) / s->states[c].b_norm;
-    return status;
+    return SPRY_OK;
 }
 
-spry_status spryi_cg_find_residuals(spry_cg_plan *s, spry_error *err)
+static spry_status find_residuals(spry_cg_plan *s, spry_error *err)
 {
     spry_vector ax;
-    spry_status status = multiply_x(s, &ax, err);
-    return status == SPRY_OK ? measure(s, &ax, err) : status;
+    SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
+    return measure(s, &ax, err);
 }
 
-/* The carried residual becomes b - A*x, and the direction turns with it. */
+/* Replaces the carried residual by b - A*x, and adds the difference to the direction. */
 static spry_status replace(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    spry_status status = s->work.ops->cg->replace(&s->work, &v, s->b.data, ax->data, err);
-    if (status == SPRY_OK && spryi_cg_is_apart(s)) status = spryi_cg_apply(s, &s->work, err);
-    if (status == SPRY_OK) status = look(s, err);
     s->columns[0].replacements++;
-    return status;
+    SPRYI_OK_OR_RETURN(s->work.ops->cg->replace(&s->work, &v, s->b.data, ax->data, err));
+    if (spryi_cg_is_apart(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    return look(s, err);
 }
 
 static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err)
@@ -91,64 +260,66 @@ static spry_status start(const spry_cg_plan *s, const spryi_vector_work *w, cons
     return spryi_cg_is_within(s) ? passes->within->start(w, v, &s->precond.blocks, err) : passes->start(w, v, err);
 }
 
-/* r = b - A*x, p = M r; from x = 0 without a product. All columns that have no verdict begin. */
-spry_status spryi_cg_begin(spry_cg_plan *s, int x_is_zero, spry_error *err)
+/* r = b - A*x, p = M r; without a product if x = 0. All columns without a verdict begin. */
+static spry_status begin(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spry_vector ax = {0};
-    const int later = s->inner_x.data && !x_is_zero; /* r of b, then that of x takes its place */
-    if (s->inner_x.data) status = s->work.ops->cg->clear(&s->work, s->inner_x.data, err);
-    if (!x_is_zero && status == SPRY_OK) status = multiply_x(s, &ax, err);
+    const bool later = s->inner_x.data && !x_is_zero; /* r = b begins, then b - A*x replaces it */
+    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->clear(&s->work, s->inner_x.data, err));
+    if (!x_is_zero) SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     v.q = later ? NULL : ax.data;
-    if (status == SPRY_OK) status = start(s, &s->work, &v, err);
-    if (status == SPRY_OK && spryi_cg_is_apart(s) && !later) status = spryi_cg_apply(s, &s->work, err);
-    if (status == SPRY_OK && later) status = replace(s, &ax, err);
-    return status == SPRY_OK ? look_later(s, err) : status;
+    SPRYI_OK_OR_RETURN(start(s, &s->work, &v, err));
+    if (spryi_cg_is_apart(s) && !later) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    if (later) SPRYI_OK_OR_RETURN(replace(s, &ax, err));
+    if (!s->recorded.of[0].rounds) return look(s, err);
+    for (int64_t c = 0; c < s->work.columns; c++) /* the states are read after the first recorded rounds */
+        if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
+    return SPRY_OK;
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-/* One iteration, or half of one (spryi_cg_passes.step). */
+/* Starts one iteration, or half of one (spryi_cg_passes.step). */
 static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
 {
     const spryi_cg_passes *passes = w->ops->cg;
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
     const spry_vector p = spryi_cg_columns_of(&s->work, &s->p), q = spryi_cg_columns_of(&s->work, &s->q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
-    const int apart = spryi_cg_is_apart(s);
-    spry_status status = spryi_cg_multiply(s, &product, err);
-    if (status == SPRY_OK && spryi_cg_is_within(s)) {
-        status = passes->within->dots(w, &v, &s->precond.blocks, err);
-        return status == SPRY_OK ? passes->within->step(w, &v, &s->precond.blocks, err) : status;
+    SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
+    if (spryi_cg_is_within(s)) {
+        SPRYI_OK_OR_RETURN(passes->within->dots(w, &v, &s->precond.blocks, err));
+        return passes->within->step(w, &v, &s->precond.blocks, err);
     }
-    if (status == SPRY_OK && !apart && passes->dots_and_step) return passes->dots_and_step(w, &v, err);
-    if (status == SPRY_OK) status = passes->dots(w, &v, err);
-    if (status == SPRY_OK) status = apart ? passes->shrink(w, &v, err) : passes->step(w, &v, err);
-    if (status == SPRY_OK && apart) status = spryi_cg_apply(s, w, err);
-    if (status == SPRY_OK && !apart && passes->next_direction) status = passes->next_direction(w, &v, err);
-    return status;
+    if (spryi_cg_is_apart(s)) {
+        SPRYI_OK_OR_RETURN(passes->dots(w, &v, err));
+        SPRYI_OK_OR_RETURN(passes->shrink(w, &v, err));
+        return apply(s, w, err);
+    }
+    if (passes->dots_and_step) return passes->dots_and_step(w, &v, err);
+    SPRYI_OK_OR_RETURN(passes->dots(w, &v, err));
+    SPRYI_OK_OR_RETURN(passes->step(w, &v, err));
+    return passes->next_direction ? passes->next_direction(w, &v, err) : SPRY_OK;
 }
 
-/* One behind the other. */
 static spry_status start_rounds(void *user, int64_t count, void *stream, spry_error *err)
 {
     spry_cg_plan *s = user;
     spryi_vector_work w = s->work;
-    spry_status status = SPRY_OK;
     w.stream = stream;
-    for (int64_t k = 0; k < count && status == SPRY_OK; k++) status = start_round(s, &w, err);
-    return status;
+    for (int64_t k = 0; k < count; k++) SPRYI_OK_OR_RETURN(start_round(s, &w, err));
+    return SPRY_OK;
 }
 
-/* What was recorded has the addresses of x, and works on so many columns. A caller's code cannot be recorded. */
-spry_status spryi_cg_record_rounds(spry_cg_plan *s, spry_error *err)
+/* Records rounds for x and the columns of the work, unless they are recorded. A callback cannot be recorded. */
+static spry_status record_rounds(spry_cg_plan *s, spry_error *err)
 {
     const void *x = spryi_cg_vectors_of(s).x;
     const int is_callers = s->operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
     if (!s->work.ops->record || s->n == 0 || is_callers) return SPRY_OK;
     if (s->recorded.of[0].rounds && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
-    spryi_cg_forget_rounds(s);
+    spryi_vector_forget(&s->work, &s->recorded);
     s->recorded_x = x;
     s->recorded_columns = s->work.columns;
     return spryi_vector_record(&s->work, &s->recorded, start_rounds, s, err);
@@ -162,7 +333,7 @@ static int have_stopped(const void *states, int64_t columns)
     return 1;
 }
 
-/* Of the column that has made most. */
+/* Returns the iterations of the column that has made most. */
 static int64_t iterations_made(const spry_cg_plan *s)
 {
     int64_t made = 0;
@@ -171,11 +342,12 @@ static int64_t iterations_made(const spry_cg_plan *s)
     return made;
 }
 
-/* Iterations that are likely to be left, of the column that needs most. */
+/* Estimates the iterations that are left, of the column that needs most. */
 static int64_t iterations_left(const spry_cg_plan *s)
 {
-    enum { LATE = 24 /* the residual rises and falls on the way */, SMALL = 1 << 16 };
-    int64_t most = s->n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS : 1; /* a look takes longer than these */
+    enum { LATE = 24 /* the residual rises and falls from one iteration to the next */, SMALL = 1 << 16 };
+    int64_t most = s->n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
+                                                           : 1; /* reading the states takes longer */
     for (int64_t c = 0; c < s->work.columns; c++) {
         const spryi_cg_state *t = &s->states[c];
         const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
@@ -187,45 +359,170 @@ static int64_t iterations_left(const spry_cg_plan *s)
     return most;
 }
 
-/* Starts some rounds and looks what became of those, or of others that were started before. */
+/* Starts some rounds and reads the states that they, or rounds started before, have left. */
 static spry_status advance(spry_cg_plan *s, spry_error *err)
 {
     const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
     const int64_t ahead = usual < left ? usual : left;
-    spry_status status = spryi_cg_record_rounds(s, err);
-    if (status == SPRY_OK && s->recorded.of[0].rounds)
+    SPRYI_OK_OR_RETURN(record_rounds(s, err));
+    if (s->recorded.of[0].rounds)
         return spryi_vector_advance(&s->work, &s->recorded, left, s->states,
                                     (size_t)s->work.columns * sizeof *s->states, have_stopped, err);
-    for (int64_t k = 0; k < ahead && status == SPRY_OK; k++) status = start_round(s, &s->work, err);
-    return status == SPRY_OK ? look(s, err) : status;
+    for (int64_t k = 0; k < ahead; k++) SPRYI_OK_OR_RETURN(start_round(s, &s->work, err));
+    return look(s, err);
 }
 
-/* Of several columns the observer is told the largest residual of those that made the iteration. 1: it wants no more.
-   `from`: iterations that it was told of. */
-static int tell(const spry_cg_plan *s, int64_t from)
+/*
+ * Reports iterations after `from` to the observer: the largest residual of the columns that made the iteration. Returns
+ * whether the observer wants to stop.
+ */
+static bool report(const spry_cg_plan *s, int64_t from)
 {
     const int64_t made = iterations_made(s);
-    int enough = 0;
+    bool enough = false;
     for (int64_t k = from; k < made && s->now.observe; k++) {
         double residual = 0;
         for (int64_t c = 0; c < s->work.columns; c++) {
             const spryi_cg_state *state = &s->states[c];
             if (state->iterations > k) residual = fmax(residual, state->history[k % SPRYI_MOST_AHEAD]);
         }
-        enough |= s->now.observe(s->now.user, k + 1, residual) != 0;
+        if (s->now.observe(s->now.user, k + 1, residual) != 0) enough = true;
     }
     return enough;
 }
 
-/* ---- to the end ---------------------------------------------------------------------------------- */
+/* ---- systems of extreme magnitude ------------------------------------------------------------------- */
 
-/* Returns true if a residual is nothing but rounding. */
+/*
+ * A guard (iteration.h) has stopped the iteration of one column, because squares of entries of A or b underflow or
+ * overflow. The system becomes (2^-a A) x' = 2^-c b with x = 2^(c-a) x', the caller's preconditioner becomes 2^m M, and
+ * the iteration begins anew. Powers of two are exact, so the iterates are those of unlimited exponents. The host
+ * scales, wherever the vectors are: this is rare and costs a few passes.
+ */
+
+/* Inspects the first guess, before it is scaled. */
+static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
+{
+    spryi_exponents e = {0};
+    if (!s->now.start_from_x || s->scaled.guess_is_seen) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->x, s->run.stream, err));
+    s->scaled.guess_is_seen = true;
+    s->scaled.may_drop_guess = e.finite;
+    return SPRY_OK;
+}
+
+/* x *= 2^exponent, where x is the iterate or the first guess. */
+static spry_status scale_x(spry_cg_plan *s, int exponent, spry_error *err)
+{
+    scaled_vector told;
+    SPRYI_OK_OR_RETURN(inspect_guess(s, err));
+    return scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
+}
+
+/* Begins anew. Without the guard of A, the next result of the caller's M chooses the factor of M. */
+static spry_status begin_again(spry_cg_plan *s, bool x_is_zero, spry_error *err)
+{
+    s->scaled.finds_m = !(s->states[0].guards & SPRYI_GUARD_A);
+    return begin(s, x_is_zero, err);
+}
+
+/* Multiplies x by 2^exponent, and begins anew from it without that guard. */
+static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
+{
+    const bool x_is_zero = !s->now.start_from_x && s->states[0].iterations == 0;
+    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err));
+    if (exponent != 0 && !x_is_zero) SPRYI_OK_OR_RETURN(scale_x(s, exponent, err));
+    s->states[0].guards &= ~guard;
+    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->states, sizeof *s->states, err));
+    return begin_again(s, x_is_zero, err);
+}
+
+/* x = 0, of the caller's type. */
+static spry_status clear_x(const spry_cg_plan *s, spry_error *err)
+{
+    spryi_vector_work w = s->work;
+    w.type = s->type;
+    return w.ops->cg->clear(&w, s->x.data, err);
+}
+
+/* Replaces a first guess whose residual overflows by x = 0. Otherwise the verdict is "not finite". */
+static spry_status heed_overflow(spry_cg_plan *s, spry_error *err)
+{
+    if (s->states[0].iterations == 0) SPRYI_OK_OR_RETURN(inspect_guess(s, err));
+    if (s->states[0].iterations > 0 || !s->scaled.may_drop_guess) {
+        s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
+        return SPRY_OK;
+    }
+    s->scaled.may_drop_guess = false;
+    SPRYI_OK_OR_RETURN(clear_x(s, err));
+    return begin_again(s, true, err);
+}
+
+static spry_status scale_b(spry_cg_plan *s, spry_error *err)
+{
+    spryi_exponents e;
+    scaled_vector told;
+    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->b, s->run.stream, err));
+    if (!e.any && e.finite) { /* b = 0: x = 0 for any guess */
+        s->states[0].residual = s->columns[0].true_residual = 0;
+        s->columns[0].verdict = SPRY_VERDICT_CONVERGED;
+        return clear_x(s, err);
+    }
+    if (!e.finite) { /* no scaling helps */
+        s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
+        return SPRY_OK;
+    }
+    const int exponent = exponent_of_b(&e, s->inner);
+    if (exponent != 0) {
+        spry_vector_destroy(s->context, &s->scaled_b);
+        SPRYI_OK_OR_RETURN(spryi_solve_copy(s->context, &s->scaled_b, &s->b, s->device, s->run.stream, err));
+        s->b = s->scaled_b;
+        SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->b, -exponent, &told, s->run.stream, err));
+        s->scaled.c = exponent;
+        s->states[0].absolute = ldexp(s->states[0].absolute, -exponent);
+    }
+    return begin_scaled(s, -exponent, SPRYI_GUARD_B, err);
+}
+
+static spry_status scale_A(spry_cg_plan *s, spry_error *err)
+{
+    spry_cg_result told = {.bad_row = -1};
+    if (!s->A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continue as far as numbers reach */
+    SPRYI_OK_OR_RETURN(spryi_cg_set_up_scaled(s, &told, err));
+    s->columns[0].verdict = told.verdict;
+    return told.verdict == SPRY_VERDICT_NONE ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, err) : SPRY_OK;
+}
+
+/*
+ * x = 2^(c-a) x', where the system was scaled. If the type cannot store that, the true residual decides whether x is a
+ * solution.
+ */
+static spry_status scale_back(spry_cg_plan *s, spry_error *err)
+{
+    const int exponent = s->scaled.c - s->scaled.a;
+    spryi_cg_column *column = s->columns;
+    scaled_vector told, again;
+    if (exponent == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err));
+    if (told.exact || column->verdict != SPRY_VERDICT_CONVERGED) return SPRY_OK;
+    s->scaled.x_exponent = told.e.high + exponent;
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, -exponent, &again, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(find_residuals(s, err));
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, exponent, &again, s->run.stream, err));
+    if (!again.e.finite) column->true_residual = INFINITY;
+    if (!(column->true_residual <= s->states[0].goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
+    return SPRY_OK;
+}
+
+/* ---- the stopping test ------------------------------------------------------------------------------ */
+
+/* Returns whether a residual is only rounding. */
 static bool is_rounding(const spry_cg_plan *s, double residual)
 {
     return residual < (s->type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
-/* At the limit that the caller gave, or at the default, where more iterations may be of no use. */
+/* Returns the verdict at the iteration limit: at the default limit, more iterations may be of no use. */
 static spry_verdict at_limit(const spry_cg_plan *s, double residual)
 {
     return s->now.max_iterations == 0 && is_rounding(s, residual) ? SPRY_VERDICT_STAGNATION
@@ -244,23 +541,10 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
     }
 }
 
-/* Where the iteration has an end of its own, that is its verdict. */
-static int heeds_observer(int stop)
-{
-    return stop != SPRYI_SMALL_ENOUGH && stop != SPRYI_NOT_FINITE && stop != SPRYI_NEGATIVE_CURVATURE &&
-           stop != SPRYI_BAD_PRECONDITIONER;
-}
-
-static spry_verdict judge_residual(const spry_cg_plan *s, int64_t c)
-{
-    const double residual = s->columns[c].true_residual;
-    if (!isfinite(residual)) return SPRY_VERDICT_NOT_FINITE;
-    return residual <= s->states[c].goal ? SPRY_VERDICT_CONVERGED : SPRY_VERDICT_NONE;
-}
-
-/* Of one column: the true residual was computed anew, and is no solution's. Does that still lead on? */
+/* Decides whether a replacement of the first column's residual, which is not at the goal, still lowers it. */
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
+    enum { FUTILE = 8 }; /* consecutive replacements that do not lower the true residual: f32 has no more digits */
     spryi_cg_column *column = s->columns;
     const spryi_cg_state *state = s->states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
@@ -271,12 +555,10 @@ static void judge_replacement(spry_cg_plan *s, double residual)
         column->verdict = at_limit(s, residual);
 }
 
-/* A column begins anew, or not at all: start works on all columns, and a column that has a verdict stays as it is. */
-static spry_status begin_anew(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
+/* Begins the columns without a verdict anew from A*x. Each has its own pass, since a pass begins all its columns. */
+static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
-    const int64_t columns = s->work.columns;
-    spry_status status = SPRY_OK;
-    for (int64_t c = 0; c < columns && status == SPRY_OK; c++) {
+    for (int64_t c = 0; c < s->work.columns; c++) {
         spryi_vector_work one = s->work;
         spryi_cg_vectors v = spryi_cg_vectors_of(s);
         if (s->columns[c].verdict != SPRY_VERDICT_NONE) continue;
@@ -288,38 +570,45 @@ static spry_status begin_anew(spry_cg_plan *s, const spry_vector *ax, spry_error
         v.p = (char *)v.p + at;
         v.b = (const char *)v.b + at;
         v.q = (char *)ax->data + at;
-        status = start(s, &one, &v, err);
+        SPRYI_OK_OR_RETURN(start(s, &one, &v, err));
     }
-    if (status == SPRY_OK && spryi_cg_is_apart(s)) status = spryi_cg_apply(s, &s->work, err);
-    return status == SPRY_OK ? look(s, err) : status;
+    if (spryi_cg_is_apart(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
+    return look(s, err);
 }
 
-/* The carried residuals say that x is good: is it? If not, go on from b - A*x, or see that this leads nowhere. */
+/*
+ * Compares the true residuals with the goals that the carried ones have reached. Columns that are not at their goal
+ * continue from b - A*x, unless that leads nowhere.
+ */
 static spry_status confirm(spry_cg_plan *s, spry_error *err)
 {
+    const bool replaces = spryi_cg_replaces(s);
     spry_vector ax;
-    int again = 0;
+    bool again = false;
     SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     SPRYI_OK_OR_RETURN(measure(s, &ax, err));
     for (int64_t c = 0; c < s->work.columns; c++) {
         spryi_cg_column *column = &s->columns[c];
+        const double residual = column->true_residual;
         if (column->verdict != SPRY_VERDICT_NONE || s->states[c].stop != SPRYI_SMALL_ENOUGH) continue;
-        column->verdict = judge_residual(s, c);
-        if (column->verdict != SPRY_VERDICT_NONE) continue;
-        if (spryi_cg_replaces(s)) {
-            judge_replacement(s, column->true_residual);
+        if (!isfinite(residual)) {
+            column->verdict = SPRY_VERDICT_NOT_FINITE;
+        } else if (residual <= s->states[c].goal) {
+            column->verdict = SPRY_VERDICT_CONVERGED;
+        } else if (replaces) {
+            judge_replacement(s, residual);
         } else {
-            if (column->true_residual > 0.5 * column->before_restart) column->verdict = SPRY_VERDICT_STAGNATION;
-            column->before_restart = column->true_residual;
+            if (residual > 0.5 * column->before_restart) column->verdict = SPRY_VERDICT_STAGNATION;
+            column->before_restart = residual;
+            column->restarts++;
         }
-        column->restarts += !spryi_cg_replaces(s);
         again |= column->verdict == SPRY_VERDICT_NONE;
     }
     if (!again) return SPRY_OK;
-    return spryi_cg_replaces(s) ? replace(s, &ax, err) : begin_anew(s, &ax, err);
+    return replaces ? replace(s, &ax, err) : restart(s, &ax, err);
 }
 
-/* A residual of f32 has fallen far enough for the next look at the true one. */
+/* Computes the true residual when a residual of f32 has fallen far enough. */
 static spry_status refresh(spry_cg_plan *s, spry_error *err)
 {
     spry_vector ax;
@@ -329,7 +618,7 @@ static spry_status refresh(spry_cg_plan *s, spry_error *err)
     return SPRY_OK;
 }
 
-/* What has stopped one column. The caller's M may underflow or overflow at the scale of b, which is scaled first. */
+/* Returns what has stopped one column. The caller's M may be out of range at the scale of b: b is scaled first. */
 static int reason_of(const spry_cg_plan *s)
 {
     const spryi_cg_state *state = &s->states[0];
@@ -339,29 +628,29 @@ static int reason_of(const spry_cg_plan *s)
     return scales_b ? SPRYI_B_OUT_OF_RANGE : state->stop;
 }
 
-/* One column has stopped: what now? */
+/* Acts on the stop of the only column. */
 static spry_status heed(spry_cg_plan *s, spry_error *err)
 {
     switch (reason_of(s)) {
     case SPRYI_SMALL_ENOUGH: return confirm(s, err);
     case SPRYI_REPLACE: return refresh(s, err);
-    case SPRYI_B_OUT_OF_RANGE: return spryi_cg_scale_b(s, err);
-    case SPRYI_A_OUT_OF_RANGE: return spryi_cg_scale_A(s, err);
-    case SPRYI_NOT_FINITE: return spryi_cg_heed_overflow(s, err);
+    case SPRYI_B_OUT_OF_RANGE: return scale_b(s, err);
+    case SPRYI_A_OUT_OF_RANGE: return scale_A(s, err);
+    case SPRYI_NOT_FINITE: return heed_overflow(s, err);
     default: break;
     }
     s->columns[0].verdict = verdict_of(s, &s->states[0]);
     return SPRY_OK;
 }
 
-/* Returns true if a column is to be solved by itself: a guard, or the residual of its first guess, has stopped it. */
+/* Returns whether a column has to be solved alone: a guard, or the residual of its first guess, has stopped it. */
 static bool goes_alone(const spry_cg_plan *s, const spryi_cg_state *state)
 {
     return state->stop == SPRYI_B_OUT_OF_RANGE || state->stop == SPRYI_A_OUT_OF_RANGE ||
            (state->stop == SPRYI_NOT_FINITE && s->now.start_from_x && state->iterations == 0);
 }
 
-/* All columns have stopped: those whose scale is extreme are left for later. */
+/* Acts on the stop of all columns. Those of extreme scale are solved alone later. */
 static spry_status heed_all(spry_cg_plan *s, spry_error *err)
 {
     int confirms = 0;
@@ -378,43 +667,162 @@ static spry_status heed_all(spry_cg_plan *s, spry_error *err)
     return confirms ? confirm(s, err) : SPRY_OK;
 }
 
-static int is_done(const spry_cg_plan *s)
+static bool is_done(const spry_cg_plan *s)
 {
     for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE) return 0;
-    return 1;
+        if (s->columns[c].verdict == SPRY_VERDICT_NONE) return false;
+    return true;
 }
 
+/* Stops all columns for the observer, except those that the iteration has ended with a verdict. */
 static void stop_all(spry_cg_plan *s)
 {
-    for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE && heeds_observer(s->states[c].stop))
-            s->columns[c].verdict = SPRY_VERDICT_STOPPED;
+    for (int64_t c = 0; c < s->work.columns; c++) {
+        const int stop = s->states[c].stop;
+        const bool has_ended = stop == SPRYI_SMALL_ENOUGH || stop == SPRYI_NOT_FINITE ||
+                               stop == SPRYI_NEGATIVE_CURVATURE || stop == SPRYI_BAD_PRECONDITIONER;
+        if (s->columns[c].verdict == SPRY_VERDICT_NONE && !has_ended) s->columns[c].verdict = SPRY_VERDICT_STOPPED;
+    }
 }
 
-spry_status spryi_cg_iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
+/* Iterates until all columns have a verdict. */
+static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
     s->work.columns = columns;
     for (int64_t c = 0; c < columns; c++)
         s->columns[c] = (spryi_cg_column){.true_residual = NAN, .before_restart = INFINITY};
-    const size_t bytes = (size_t)columns * sizeof *s->states;
-    /* what an observer's stop has left on its way: the states that are seen there are no longer wanted */
-    spry_status status = spryi_vector_drain(&s->work, &s->recorded, s->columns, 0, err);
-    if (status == SPRY_OK) status = spryi_vector_put(&s->work, s->states, bytes, err);
-    if (status == SPRY_OK && !s->now.start_from_x) {
-        spryi_vector_work w = s->work;
-        w.type = s->type;
-        status = w.ops->cg->clear(&w, s->x.data, err);
-    }
-    if (status == SPRY_OK) status = spryi_cg_begin(s, !s->now.start_from_x, err);
-    while (status == SPRY_OK && !is_done(s)) {
-        const int64_t told = iterations_made(s);
+    /* rounds that an observer's stop has left running: their states are not needed */
+    SPRYI_OK_OR_RETURN(spryi_vector_drain(&s->work, &s->recorded, s->columns, 0, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->states, (size_t)columns * sizeof *s->states, err));
+    if (!s->now.start_from_x) SPRYI_OK_OR_RETURN(clear_x(s, err));
+    SPRYI_OK_OR_RETURN(begin(s, !s->now.start_from_x, err));
+    while (!is_done(s)) {
+        const int64_t reported = iterations_made(s);
         if (have_stopped(s->states, columns)) {
-            status = columns == 1 ? heed(s, err) : heed_all(s, err);
+            SPRYI_OK_OR_RETURN(columns == 1 ? heed(s, err) : heed_all(s, err));
         } else {
-            status = advance(s, err);
-            if (status == SPRY_OK && tell(s, told)) stop_all(s);
+            SPRYI_OK_OR_RETURN(advance(s, err));
+            if (report(s, reported)) stop_all(s);
         }
     }
+    return SPRY_OK;
+}
+
+/* ---- all columns ------------------------------------------------------------------------------------ */
+
+/* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
+static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
+
+/* Exponents of the guards' reach (iteration.h). With both near it, products of f32 still have no subnormal entries. */
+enum { REACH_F64 = 256, REACH_F32 = 48 };
+
+/* Share to which the residual of f32 falls before b - A*x replaces it. */
+static const double REPLACE = 0.1;
+
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static void prepare_states(spry_cg_plan *s, int64_t columns)
+{
+    const spry_cg_options *o = &s->now;
+    const int is_f64 = s->inner == SPRY_F64;
+    for (int64_t c = 0; c < columns; c++)
+        s->states[c] = (spryi_cg_state){
+            .tolerance = o->tolerance,
+            .absolute = o->absolute_tolerance,
+            .limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->n, 1000, 10000),
+            .patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000),
+            .guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
+            .reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32),
+            .eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
+            .trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
+            .apart = spryi_cg_is_apart(s),
+            .replacements = spryi_cg_replaces(s) ? REPLACE : 0,
+        };
+}
+
+/* Adds column c to the result. The first column that failed counts, or else the one with the most iterations. */
+static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c, int64_t number)
+{
+    const spryi_cg_column *column = &s->columns[c];
+    const spryi_cg_state *state = &s->states[c];
+    const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
+    const int was_good = result->verdict == SPRY_VERDICT_CONVERGED || result->verdict == SPRY_VERDICT_NONE;
+    result->columns_converged += is_good;
+    result->restarts += column->restarts;
+    result->replacements += column->replacements;
+    if (result->verdict != SPRY_VERDICT_NONE && (!was_good || (is_good && state->iterations <= result->iterations)))
+        return;
+    result->verdict = column->verdict;
+    result->column = number;
+    result->iterations = state->iterations;
+    result->residual = state->residual;
+    result->true_residual = column->true_residual;
+}
+
+/* Solves for the first columns of s->x and s->b. */
+static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
+{
+    bool residuals = false;
+    s->scaled.c = s->scaled.m = 0;
+    s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
+    s->scaled.finds_m = s->scaled.A != NULL;
+    prepare_states(s, columns);
+    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0) SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
+    SPRYI_OK_OR_RETURN(iterate(s, columns, err));
+    for (int64_t c = 0; c < columns; c++)
+        residuals |= s->columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->columns[c].is_alone;
+    if (residuals) SPRYI_OK_OR_RETURN(find_residuals(s, err));
+    return columns == 1 ? scale_back(s, err) : SPRY_OK;
+}
+
+/* Solves only for column c. Its state and verdict become those of column 0. */
+static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
+{
+    const spry_vector x = s->x, b = s->b;
+    const size_t at = (size_t)(c * s->n) * spry_type_bytes(s->type);
+    s->x.data = (char *)x.data + at;
+    s->b.data = (char *)b.data + at;
+    s->x.columns = s->b.columns = 1;
+    spry_status status = solve(s, 1, err);
+    s->x = x;
+    s->b = b;
+    return status;
+}
+
+/*
+ * Solves for all columns together if types are the same inside and outside and nothing is scaled, else for one after
+ * another.
+ */
+static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
+{
+    const int64_t columns = s->x.columns;
+    const int apart = columns > 1 && (s->o.inside != SPRY_INSIDE_SAME || s->scaled.a != 0);
+    for (int64_t c = 0; c < columns; c++) s->columns[c].is_alone = apart;
+    if (!apart) SPRYI_OK_OR_RETURN(solve(s, columns, err));
+    for (int64_t c = 0; c < columns; c++)
+        if (!s->columns[c].is_alone) add_column(s, result, c, c);
+    const spryi_cg_column first = s->columns[0];
+    const spryi_cg_state of_first = s->states[0];
+    for (int64_t c = columns - 1; c >= 0; c--) { /* each is solved in the place of column 0 */
+        if (c == 0) s->columns[0] = first;
+        if (c == 0 && !first.is_alone) s->states[0] = of_first;
+        if (!s->columns[c].is_alone) continue;
+        SPRYI_OK_OR_RETURN(solve_alone(s, c, err));
+        s->columns[c] = s->columns[0];
+        s->states[c] = s->states[0];
+        add_column(s, result, c, c);
+    }
+    return SPRY_OK;
+}
+
+spry_status spryi_cg_solve(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(record_rounds(s, err));
+    const double start = spryi_now_us();
+    const spry_status status = solve_all(s, result, err);
+    result->solve_us = spryi_now_us() - start;
     return status;
 }

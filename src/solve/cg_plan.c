@@ -1,41 +1,275 @@
-/* Conjugate Gradient as it is called: options, a system made ready, its runs. */
+/*
+ * Conjugate Gradient as it is called: checks of options, plans, runs, and the verdicts as messages. cg_setup.c sets a
+ * plan up, cg.c iterates.
+ */
 #include "solve/cg.h"
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "matrix/matrix.h"
 
-#include <float.h>
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
-static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
+/* ---- options ---------------------------------------------------------------------------------------- */
 
-/* 2^REACH: the guards' (iteration.h). With both near it, products of f32 still have no subnormal entries. */
-enum { REACH_F64 = 256, REACH_F32 = 48 };
+/* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
+static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
-/* To which share the residual of f32 falls before b - A*x takes its place. */
-static const double REPLACE = 0.1;
+/*
+ * Multiples of eps that a_ij and a_ji may differ by. The entries of G^T D G with positive D, which finite elements add
+ * up as well, are sums of k terms that are at most sqrt(a_ii a_jj) together. Sums of two orders thus differ by at most
+ * 2 (k + 2) eps times that. With 10^6 positive terms 250 eps were measured (docs/solvers.md).
+ */
+static const double SYMMETRY_TOLERANCE = 1000;
 
-static int64_t within(int64_t value, int64_t least, int64_t most)
+enum { BLOCK_SIZE = 3, DEGREE = 4, MOST_DEGREE = 64, EIGENVALUE_RATIO = 100 };
+
+/* Checks an integer option. 0 becomes the default. */
+static spry_status take_number(int64_t *value, int64_t usual, int64_t most, const char *name, spry_error *err)
 {
-    return value < least ? least : value > most ? most : value;
+    if (*value < 0 || *value > most)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, *value, most,
+                                "cg: %s is %lld, expected 1 to %lld, or 0 for %lld", name, (long long)*value,
+                                (long long)most, (long long)usual);
+    if (*value == 0) *value = usual;
+    return SPRY_OK;
 }
 
-/* ---- making ready --------------------------------------------------------------------------------- */
+static spry_status check_precond(const spry_cg_options *o, int is_operator, spry_error *err)
+{
+    if ((unsigned)o->precond > SPRY_PRECOND_CALLBACK)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
+                                "cg: precond is %d, expected a spry_precond, 0 to %d", (int)o->precond,
+                                SPRY_PRECOND_CALLBACK);
+    if ((o->precond == SPRY_PRECOND_CALLBACK) != (o->precondition != NULL))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "precondition",
+                          o->precondition ? "cg: precondition is given, but precond is not SPRY_PRECOND_CALLBACK"
+                                          : "cg: precond is SPRY_PRECOND_CALLBACK, but precondition is NULL");
+    if (is_operator && o->precond != SPRY_PRECOND_NONE && o->precond != SPRY_PRECOND_CALLBACK)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_CALLBACK,
+                                "cg: this precond needs A's entries, which an operator does not have, expected "
+                                "SPRY_PRECOND_NONE or SPRY_PRECOND_CALLBACK");
+    if (!(o->eigenvalue_ratio == 0 || (o->eigenvalue_ratio > 1 && isfinite(o->eigenvalue_ratio))))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "eigenvalue_ratio",
+                          "cg: eigenvalue_ratio is %g, expected a number above 1, or 0 for %d", o->eigenvalue_ratio,
+                          EIGENVALUE_RATIO);
+    return SPRY_OK;
+}
 
-/* The rest of what a plan is told, and the set-up. A verdict goes to *told. */
+static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
+{
+    const spry_cg_options *o = &s->o;
+    if ((unsigned)o->inside > SPRY_INSIDE_F32)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_INSIDE_F32,
+                                "cg: inside is %d, expected a spry_inside, 0 to %d", (int)o->inside, SPRY_INSIDE_F32);
+    if (o->inside != SPRY_INSIDE_SAME && (s->operator.apply || s->type != SPRY_F64))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->type, SPRY_F64,
+                                "cg: inside f32 is for a matrix of f64 values, not for %s",
+                                s->operator.apply ? "an operator" : spry_type_name(s->type));
+    return SPRY_OK;
+}
+
+static spry_status take_symmetry_tolerance(double *tolerance, spry_error *err)
+{
+    const double asked = *tolerance;
+    if (asked == SPRY_TOLERANCE_ZERO || asked == 0) {
+        *tolerance = asked == 0 ? SYMMETRY_TOLERANCE : 0;
+        return SPRY_OK;
+    }
+    if (asked > 0 && isfinite(asked)) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "symmetry_tolerance",
+                      "cg: symmetry_tolerance is %g, expected a number above 0, 0 for %g, or SPRY_TOLERANCE_ZERO",
+                      asked, SYMMETRY_TOLERANCE);
+}
+
+/* Checks the options that a run may change, and sets defaults. */
+static spry_status check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&o->tolerance, o->tolerance,
+                                             s->type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
+    if (!(o->absolute_tolerance >= 0 && isfinite(o->absolute_tolerance)))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "absolute_tolerance",
+                          "cg: absolute_tolerance is %g, expected a number above 0, or 0 for none",
+                          o->absolute_tolerance);
+    if (o->max_iterations < 0 || o->patience < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
+                          "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
+                          (long long)o->max_iterations, (long long)o->patience);
+    return SPRY_OK;
+}
+
+/* Copies a text of the options, which lives as long as the plan. */
+static spry_status keep_text(char *room, size_t bytes, const char **text, const char *name, spry_error *err)
+{
+    if (!*text) return SPRY_OK;
+    if (strlen(*text) >= bytes)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, (int64_t)strlen(*text), (int64_t)bytes - 1,
+                                "cg: %s has %zu characters, expected at most %zu", name, strlen(*text), bytes - 1);
+    memcpy(room, *text, strlen(*text) + 1);
+    *text = room;
+    return SPRY_OK;
+}
+
+/* Checks the options of the plan, and sets defaults. */
+static spry_status check_options(spry_cg_plan *s, spry_error *err)
+{
+    spry_cg_options *o = &s->o;
+    spry_cg_options stopping = *o;
+    SPRYI_OK_OR_RETURN(check_stopping(s, &stopping, err));
+    SPRYI_OK_OR_RETURN(check_precond(o, s->operator.apply != NULL, err));
+    SPRYI_OK_OR_RETURN(check_inside(s, err));
+    SPRYI_OK_OR_RETURN(take_symmetry_tolerance(&o->symmetry_tolerance, err));
+    SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, SPRYI_CG_MOST_BLOCK, "block_size", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->degree, DEGREE, MOST_DEGREE, "degree", err));
+    SPRYI_OK_OR_RETURN(take_number(&o->columns, 1, INT32_MAX, "columns", err));
+    SPRYI_OK_OR_RETURN(keep_text(s->format, sizeof s->format, &o->format, "format", err));
+    SPRYI_OK_OR_RETURN(keep_text(s->kernel, sizeof s->kernel, &o->kernel, "kernel", err));
+    if (o->eigenvalue_ratio == 0) o->eigenvalue_ratio = EIGENVALUE_RATIO;
+    return SPRY_OK;
+}
+
+/* ---- verdicts as messages --------------------------------------------------------------------------- */
+
+static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
+{
+    const spryi_unequal *u = &s->unequal;
+    const int base = spry_matrix_index_base(s->A);
+    char mirrored[48] = "nothing stored";
+    if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
+                            "not symmetric: %.17g at (%lld, %lld), counted from %d, but %s at (%lld, %lld); conjugate "
+                            "gradients need A = A^T up to %g eps: symmetry_tolerance allows larger differences, "
+                            "assume_symmetric skips the check",
+                            u->value, (long long)u->row + base, (long long)u->column + base, base, mirrored,
+                            (long long)u->column + base, (long long)u->row + base, s->o.symmetry_tolerance);
+}
+
+/* Finds an entry of A, on the host, that is not finite. The row is -1 if there is none. */
+static spry_status find_not_finite(spryi_unequal *found, const spry_matrix *A, spry_error *err)
+{
+    /* Every other pair of entries passes: a tolerance of Inf allows any difference. */
+    return spryi_find_unequal(found, A, &(spryi_symmetry_test){.finite = true, .tolerance = INFINITY}, err);
+}
+
+/* Names an entry of A or b that is not finite. Returns SPRY_OK if both are finite, or not on the host. */
+static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+{
+    spryi_unequal u = s->unequal;
+    const int base = s->A ? spry_matrix_index_base(s->A) : 1;
+    if (u.row < 0 && s->A && s->A->a.device == 0) SPRYI_OK_OR_RETURN(find_not_finite(&u, s->A, err));
+    if (s->A && u.row >= 0)
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u.row, u.column,
+                                "not finite: the entry of A at (%lld, %lld), counted from %d, is %g",
+                                (long long)u.row + base, (long long)u.column + base, base, u.value);
+    for (int64_t i = 0; s->b.data && s->b.device == 0 && i < s->n; i++) {
+        const double value = spryi_value_at(s->b.data, s->type, result->column * s->n + i);
+        if (isfinite(value)) continue;
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->column,
+                                "not finite: entry %lld of b, counted from %d, is %g", (long long)i + base, base,
+                                value);
+    }
+    return SPRY_OK;
+}
+
+static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
+{
+    const int base = spry_matrix_index_base(s->A);
+    const long long shown = (long long)row + base;
+    if (s->o.precond == SPRY_PRECOND_BLOCK_JACOBI)
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, s->o.block_size,
+                                "bad block: the block of %lld rows on the diagonal that begins with row %lld, counted "
+                                "from %d, is not positive definite, so it has no inverse for block jacobi",
+                                (long long)s->o.block_size, shown - (long long)(row % s->o.block_size), base);
+    if (!(s->bad_entry > 0 && isfinite(s->bad_entry)))
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
+                                "zero diagonal: entry (%lld, %lld), counted from %d, is not above 0, which jacobi "
+                                "divides by",
+                                shown, shown, base);
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
+                            "bad diagonal: entry (%lld, %lld), counted from %d, is %.3Lg, which has no reciprocal in "
+                            "%s",
+                            shown, shown, base, ldexpl(s->bad_entry, s->scaled.a), spry_type_name(s->inner));
+}
+
+/* The e of 2^e M, the scaled preconditioner: of 2^-a A, or the caller's. */
+static int exponent_of_M(const spry_cg_plan *s)
+{
+    if (s->o.precond == SPRY_PRECOND_CALLBACK) return s->scaled.m;
+    return s->o.precond == SPRY_PRECOND_NONE ? 0 : s->scaled.a;
+}
+
+/* p'Ap and r'Mr of the caller's A, b and M, which double may not hold: p is near M b. */
+static long double curvature(const spry_cg_plan *s, int64_t column)
+{
+    return ldexpl(s->states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
+}
+static long double weight(const spry_cg_plan *s, int64_t column)
+{
+    return ldexpl(s->states[column].rz, 2 * s->scaled.c - exponent_of_M(s));
+}
+
+static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+{
+    const spryi_cg_state *state = &s->states[result->column];
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->limit,
+                            "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
+                            spry_verdict_text(result->verdict), (long long)result->iterations, result->true_residual,
+                            state->goal);
+}
+
+/* Reports a verdict as an error, SPRY_OK if the columns have converged. */
+static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
+{
+    const int64_t k = result->iterations;
+    const spryi_cg_state *state = &s->states[result->column];
+    switch (result->verdict) {
+    case SPRY_VERDICT_CONVERGED: return SPRY_OK;
+    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(s, err);
+    case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
+    case SPRY_VERDICT_NOT_FINITE:
+        SPRYI_OK_OR_RETURN(tell_not_finite(s, result, err));
+        return tell_other(s, result, err);
+    case SPRY_VERDICT_NEGATIVE_CURVATURE:
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,
+                                "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
+                                "definite; relative residual %.3g",
+                                curvature(s, result->column), (long long)k + 1, result->true_residual);
+    case SPRY_VERDICT_BAD_PRECONDITIONER:
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "precond", k, 0,
+                                "bad preconditioner: r'Mr is %.3Lg after iteration %lld, so M is not positive "
+                                "definite; "
+                                "relative residual %.3g",
+                                weight(s, result->column), (long long)k, result->true_residual);
+    case SPRY_VERDICT_OUT_OF_RANGE:
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
+                                "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
+                                "relative residual is %.3g, expected at most %g",
+                                ldexpl(1, s->scaled.x_exponent), spry_type_name(s->type), result->true_residual,
+                                state->goal);
+    case SPRY_VERDICT_STAGNATION:
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->limit,
+                                "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
+                                "at %.3g, expected at most %g",
+                                (long long)k, (long long)result->restarts, result->true_residual, state->goal);
+    default: return tell_other(s, result, err);
+    }
+}
+
+/* ---- a plan ----------------------------------------------------------------------------------------- */
+
+/* Sets up a plan whose options are checked. *told gets a verdict if the iteration cannot begin. */
 static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
+    spry_status status = SPRY_OK;
     const double start = spryi_now_us();
     s->run.struct_size = sizeof s->run;
     s->run.stream = s->device > 0 ? s->o.stream : NULL;
     s->inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->type;
-    spry_status status = SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err);
-    if (status == SPRY_OK) status = SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err);
-    if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
-    if (status == SPRY_OK) status = spryi_cg_set_up(s, told, err);
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err));
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err));
+    if (s->device > 0) SPRYI_TRY(spry_device_synchronize(s->context, s->device, s->run.stream, err));
+    SPRYI_TRY(spryi_cg_set_up(s, told, err));
+done:
     s->setup_us = told->setup_us = spryi_now_us() - start;
     return status;
 }
@@ -53,13 +287,7 @@ static spry_status new_plan(spry_cg_plan **plan, spry_context *context, const vo
     return SPRYI_TAKE(&s->o, options, err);
 }
 
-/* Device, format and kernel as they were asked for. */
-static spryi_solve_plan names_of(const spry_cg_plan *s)
-{
-    return (spryi_solve_plan){s->o.device, s->o.format, s->o.kernel, s->o.columns};
-}
-
-/* A plan of A, not yet made ready. type: of vectors, for a pattern. */
+/* Creates a plan of A that is not set up. type: of vectors if A is a pattern. */
 static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const spry_matrix *A, spry_type type,
                                const spry_cg_options *options, spry_error *err)
 {
@@ -68,15 +296,15 @@ static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const
     SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
     spry_cg_plan *s = *plan;
     s->A = spryi_matrix_retain(A);
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     s->type = a.value_type == SPRY_PATTERN ? type : a.value_type;
     s->n = a.rows;
-    if (status == SPRY_OK) status = spryi_cg_check_options(s, err);
-    if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
-    if (status == SPRY_OK) status = spryi_solve_check_values(&a, err);
-    s->names = s->outer_names = names_of(s);
-    if (status == SPRY_OK) s->device = spryi_solve_device_number(context, &s->names, &a);
-    return status;
+    SPRYI_OK_OR_RETURN(check_options(s, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "cg", err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_values(&a, err));
+    s->names = s->outer_names = spryi_cg_names_of(s);
+    s->device = spryi_solve_device_number(context, &s->names, &a);
+    return SPRY_OK;
 }
 
 static spry_status check_operator(spry_operator *ours, const spry_operator *A, spry_error *err)
@@ -116,16 +344,7 @@ static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, con
     if (s->o.format || s->o.kernel)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
                           "cg: an operator has no format and no kernel");
-    return spryi_cg_check_options(s, err);
-}
-
-/* Frees the scaled A. If a run has scaled it, format and kernel will be chosen anew, as for a new plan. */
-static void forget_scaling(spry_cg_plan *s)
-{
-    spryi_cg_forget_scaling(s);
-    if (!s->scaled.by_run) return;
-    spryi_cg_forget_plans(s);
-    s->names = s->outer_names = names_of(s);
+    return check_options(s, err);
 }
 
 static spry_cg_result no_result(void)
@@ -137,7 +356,7 @@ static spry_cg_result no_result(void)
     return told;
 }
 
-/* Empties the caller's result, so that it never holds a previous call's. */
+/* Empties the caller's result, which may hold that of an earlier call. */
 static spry_status empty_result(spry_cg_result *result, spry_error *err)
 {
     const spry_cg_result none = no_result();
@@ -146,11 +365,11 @@ static spry_status empty_result(spry_cg_result *result, spry_error *err)
     return SPRY_OK;
 }
 
-/* Of a set-up: a verdict is an error. */
+/* Ends a set-up: gives the result, and reports a verdict as an error. */
 static spry_status tell_setup(const spry_cg_plan *s, spry_status status, spry_cg_result *result,
                               const spry_cg_result *told, spry_error *err)
 {
-    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) status = spryi_cg_tell(s, told, err);
+    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) status = tell(s, told, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, told);
     return status;
 }
@@ -166,10 +385,8 @@ spry_status spry_cg_plan_create(spry_context *context, spry_cg_plan **plan, spry
     spry_status status = plan_matrix(&s, context, A, SPRY_F64, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
     if (s) status = tell_setup(s, status, result, &told, err);
-    if (status == SPRY_OK)
-        *plan = s;
-    else
-        spry_cg_plan_destroy(s);
+    if (status == SPRY_OK) *plan = s;
+    if (status != SPRY_OK) spry_cg_plan_destroy(s);
     return status;
 }
 
@@ -182,10 +399,8 @@ spry_status spry_cg_plan_create_operator(spry_context *context, spry_cg_plan **p
     *plan = NULL;
     spry_status status = plan_operator(&s, context, A, options, err);
     if (status == SPRY_OK) status = make_ready(s, &told, err);
-    if (status == SPRY_OK)
-        *plan = s;
-    else
-        spry_cg_plan_destroy(s);
+    if (status == SPRY_OK) *plan = s;
+    if (status != SPRY_OK) spry_cg_plan_destroy(s);
     return status;
 }
 
@@ -197,7 +412,6 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     if (!plan->A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
     const double start = spryi_now_us();
-    forget_scaling(plan);
     plan->refreshes = 1;
     spry_status status = spryi_cg_set_up(plan, &told, err);
     plan->refreshes = 0;
@@ -209,24 +423,16 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
 void spry_cg_plan_destroy(spry_cg_plan *s)
 {
     if (!s) return;
-    spry_vector *vectors[] = {&s->r,       &s->p,       &s->q,     &s->z,     &s->z_before, &s->D,
-                              &s->inner_x, &s->outer_q, &s->own_x, &s->own_b, &s->scaled_b, &s->precond.entries};
-    spryi_cg_forget_rounds(s);
-    for (int v = 0; v < 12; v++) spry_vector_destroy(s->context, vectors[v]);
-    if (s->work.context) spryi_vector_work_clear(&s->work);
-    spryi_cg_forget_scaling(s);
-    spry_spmv_plan_destroy(s->plan);
-    spry_spmv_plan_destroy(s->outer);
-    spry_matrix_destroy(s->narrow);
-    spry_matrix_destroy(s->A);
     spry_context *context = s->context;
+    spryi_cg_tear_down(s);
+    spry_matrix_destroy(s->A);
     spryi_release(context, s->states);
     spryi_release(context, s->columns);
     spryi_release(context, s);
     spryi_context_release(context);
 }
 
-/* ---- a run ---------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------ */
 
 static int64_t count_of(const spry_vector *v)
 {
@@ -259,7 +465,7 @@ static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, co
     return SPRY_OK;
 }
 
-/* Between vectors of as many columns, whatever their strides. */
+/* Copies columns between vectors of any strides. */
 static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, const spry_vector *from, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -272,13 +478,13 @@ static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, co
     return status;
 }
 
-/* 1: the iteration can work on v where it is. */
-static int serves(const spry_cg_plan *s, const spry_vector *v)
+/* Returns whether the iteration can use v in place. */
+static bool serves(const spry_cg_plan *s, const spry_vector *v)
 {
     return v->device == s->device && (count_of(v) == 1 || stride_of(v) == s->n);
 }
 
-/* s->x or s->b: the caller's, or *own, of which there is one from the first time on that it is needed. */
+/* Sets s->x or s->b to the caller's vector, or to *own, which is allocated when it is first needed. */
 static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector *own, const spry_vector *given,
                                int keeps_own, int copies, spry_error *err)
 {
@@ -295,25 +501,7 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
 }
 
-static void prepare_states(spry_cg_plan *s, int64_t columns)
-{
-    const spry_cg_options *o = &s->now;
-    const int is_f64 = s->inner == SPRY_F64;
-    for (int64_t c = 0; c < columns; c++) {
-        spryi_cg_state *t = &s->states[c];
-        *t = (spryi_cg_state){.tolerance = o->tolerance, .absolute = o->absolute_tolerance};
-        t->limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->n, 1000, 10000);
-        t->patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000);
-        t->guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A);
-        t->reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32);
-        t->eps = is_f64 ? DBL_EPSILON : FLT_EPSILON;
-        t->trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
-        t->apart = spryi_cg_is_apart(s);
-        t->replacements = spryi_cg_replaces(s) ? REPLACE : 0;
-    }
-}
-
-/* Passes over vectors of an iteration, numbers a row. */
+/* Returns the numbers per row that an iteration reads and writes in addition to the product. */
 static double numbers_of(const spry_cg_plan *s)
 {
     switch (s->o.precond) {
@@ -328,117 +516,32 @@ static double numbers_of(const spry_cg_plan *s)
     }
 }
 
-/* What became of column c joins what is told; the first that failed counts, or the one that took longest. */
-static void add_column(const spry_cg_plan *s, spry_cg_result *told, int64_t c, int64_t number)
-{
-    const spryi_cg_column *column = &s->columns[c];
-    const spryi_cg_state *state = &s->states[c];
-    const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
-    const int was_good = told->verdict == SPRY_VERDICT_CONVERGED || told->verdict == SPRY_VERDICT_NONE;
-    told->columns_converged += is_good;
-    told->restarts += column->restarts;
-    told->replacements += column->replacements;
-    if (told->verdict != SPRY_VERDICT_NONE && (!was_good || (is_good && state->iterations <= told->iterations))) return;
-    told->verdict = column->verdict;
-    told->column = number;
-    told->iterations = state->iterations;
-    told->residual = state->residual;
-    told->true_residual = column->true_residual;
-}
-
-/* Solves for s->x and s->b, of so many columns. */
-static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
-{
-    s->scaled.c = s->scaled.m = 0;
-    s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
-    s->scaled.finds_m = s->scaled.A != NULL;
-    prepare_states(s, columns);
-    spry_status status = SPRY_OK;
-    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0) status = spryi_cg_scale_x(s, s->scaled.a, err);
-    if (status == SPRY_OK) status = spryi_cg_iterate(s, columns, err);
-    int residuals = 0;
-    for (int64_t c = 0; c < columns; c++)
-        residuals |= s->columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->columns[c].is_alone;
-    if (status == SPRY_OK && residuals) status = spryi_cg_find_residuals(s, err);
-    if (status == SPRY_OK && columns == 1) status = spryi_cg_scale_back(s, err);
-    return status;
-}
-
-/* Column c alone; its state and verdict are those of column 0 then. */
-static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
-{
-    const spry_vector x = s->x, b = s->b;
-    const size_t at = (size_t)(c * s->n) * spry_type_bytes(s->type);
-    s->x.data = (char *)x.data + at;
-    s->b.data = (char *)b.data + at;
-    s->x.columns = s->b.columns = 1;
-    spry_status status = solve(s, 1, err);
-    s->x = x;
-    s->b = b;
-    return status;
-}
-
-/* Side by side where numbers are alike inside and outside and nothing is extreme; else one by one. */
-static spry_status solve_all(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
-{
-    const int64_t columns = s->x.columns;
-    const int apart = columns > 1 && (s->o.inside != SPRY_INSIDE_SAME || s->scaled.a != 0);
-    spry_status status = SPRY_OK;
-    for (int64_t c = 0; c < columns; c++) s->columns[c].is_alone = apart;
-    if (!apart) status = solve(s, columns, err);
-    for (int64_t c = 0; c < columns && status == SPRY_OK; c++)
-        if (!s->columns[c].is_alone) add_column(s, told, c, c);
-    const spryi_cg_column first = s->columns[0];
-    const spryi_cg_state of_first = s->states[0];
-    for (int64_t c = columns - 1; c >= 0 && status == SPRY_OK; c--) { /* each takes the place of column 0 */
-        if (c == 0) s->columns[0] = first;
-        if (c == 0 && !first.is_alone) s->states[0] = of_first;
-        if (!s->columns[c].is_alone) continue;
-        status = solve_alone(s, c, err);
-        s->columns[c] = s->columns[0];
-        s->states[c] = s->states[0];
-        if (status == SPRY_OK) add_column(s, told, c, c);
-    }
-    return status;
-}
-
-/* Products cannot be timed in the iterations of a GPU: some more are timed by themselves. */
+/* Sets product_us. Products in the iterations of a GPU cannot be timed: additional ones are timed. */
 static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
     double one = 0;
     told->product_us = s->product_us;
     if (s->device == 0 || s->n == 0 || !s->plan) return SPRY_OK;
-    spry_vector x = s->p, q = s->q;
-    x.columns = q.columns = s->work.columns;
-    spry_status status = spryi_solve_time_product(s->context, s->plan, x, q, s->run.stream, &one, err);
+    const spry_vector p = spryi_cg_columns_of(&s->work, &s->p), q = spryi_cg_columns_of(&s->work, &s->q);
+    SPRYI_OK_OR_RETURN(spryi_solve_time_product(s->context, s->plan, p, q, s->run.stream, &one, err));
     told->product_us = one * (double)(told->iterations * told->products);
-    return status;
+    return SPRY_OK;
 }
 
-/* Sets A up anew if an earlier run has scaled it: every run thus has the bits of a new plan's. */
-static spry_status set_up_again(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
-{
-    if (!s->scaled.by_run) return SPRY_OK;
-    forget_scaling(s);
-    return spryi_cg_set_up(s, told, err);
-}
-
-/* After an error, a callback's included, the verdict is SPRY_VERDICT_NONE. */
+/* Solves, and fills in *told. After an error, a callback's included, the verdict is SPRY_VERDICT_NONE. */
 static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_cg_result *told,
                        spry_error *err)
 {
+    spry_status status = SPRY_OK;
     const int keeps_x = s->device > 0 && !s->one_run && s->inner == s->type;
     s->work.stream = s->run.stream;
     s->work.columns = count_of(x);
-    spry_status status = set_up_again(s, told, err);
-    if (status == SPRY_OK && told->verdict != SPRY_VERDICT_NONE) return spryi_cg_tell(s, told, err);
+    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, told, err)); /* every run has the bits of a new plan's */
+    if (told->verdict != SPRY_VERDICT_NONE) return tell(s, told, err);
     s->product_us = 0;
-    if (status == SPRY_OK) status = take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err);
-    if (status == SPRY_OK) status = take_vector(s, &s->b, &s->own_b, b, 0, 1, err);
-    if (status == SPRY_OK) status = spryi_cg_record_rounds(s, err);
-    const double start = spryi_now_us();
-    if (status == SPRY_OK) status = solve_all(s, told, err);
-    told->solve_us = spryi_now_us() - start;
+    SPRYI_TRY(take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err));
+    SPRYI_TRY(take_vector(s, &s->b, &s->own_b, b, 0, 1, err));
+    SPRYI_TRY(spryi_cg_solve(s, told, err));
     told->products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1;
     told->numbers = numbers_of(s);
     told->largest_eigenvalue = s->precond.largest;
@@ -446,15 +549,16 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
         told->format = s->names.format;
         told->kernel = s->names.kernel;
     }
-    if (status == SPRY_OK && s->x.data != x->data) status = copy_columns(s, x, &s->x, err);
-    if (status == SPRY_OK) status = time_products(s, told, err);
-    if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
-    if (status == SPRY_OK) return spryi_cg_tell(s, told, err);
+    if (s->x.data != x->data) SPRYI_TRY(copy_columns(s, x, &s->x, err));
+    SPRYI_TRY(time_products(s, told, err));
+    if (s->device > 0) SPRYI_TRY(spry_device_synchronize(s->context, s->device, s->run.stream, err));
+    return tell(s, told, err);
+done:
     told->verdict = SPRY_VERDICT_NONE;
     return status;
 }
 
-/* The plan's options, with those that a run gives in their place. */
+/* Sets the options of a run: the plan's, replaced by those that the run gives. */
 static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *options, spry_error *err)
 {
     spry_cg_options given = SPRY_INIT(spry_cg_options), *now = &s->now;
@@ -471,7 +575,7 @@ static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *opti
         now->user = given.user;
     }
     s->run.stream = s->device > 0 ? s->now.stream : NULL;
-    return spryi_cg_check_stopping(s, &s->now, err);
+    return check_stopping(s, &s->now, err);
 }
 
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
@@ -494,7 +598,7 @@ spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *
 
 /* ---- one call ------------------------------------------------------------------------------------- */
 
-/* A plan that was begun, or status tells why not: made ready, run and destroyed. */
+/* Sets up, runs and destroys a plan. status: of its creation. */
 static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, spry_cg_result *result,
                             spry_const_vector b, spry_error *err)
 {
@@ -509,7 +613,7 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
         s->names.columns = s->outer_names.columns = s->o.columns;
         status = make_ready(s, &told, err);
         if (status == SPRY_OK && told.verdict != SPRY_VERDICT_NONE)
-            status = spryi_cg_tell(s, &told, err);
+            status = tell(s, &told, err);
         else if (status == SPRY_OK)
             status = run(s, &x, &right, &told, err);
         told.setup_us = s->setup_us;

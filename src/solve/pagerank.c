@@ -1,24 +1,38 @@
 /*
- * PageRank, by the tutorial's steps: x_k = alpha*B*x_(k-1) + shift*v, B = A*diag(s) with s the reciprocal column sums,
- * v ones where all nodes count alike.
+ * PageRank: x_k = alpha*B*x_(k-1) + shift*v, B = A*diag(s) with s the reciprocal column sums. v is ones if all nodes
+ * count alike.
  *
- * Idea: the iteration carries z = s.x instead of x, so the product is A*z with A where it lies, and one pass makes z of
- * y = A*z. It keeps y of the iteration before instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the shifts'
- * difference, and z takes y_before's place in memory. Zero columns have s = 0. Their mass, known from the pass before,
- * goes into the next shift (teleport) or nowhere (drop).
- * Cost: an iteration is a product and a pass that reads y, y_before and s and writes z: four times n numbers, three
- * where B is column-stochastic as it stands, one more where v is given.
+ * The iteration carries z = s.x instead of x, so the product is A*z without a copy of A, and one pass computes z from
+ * y = A*z. It keeps y of the iteration before instead of x: d = x_k - x_(k-1) = alpha*(y - y_before) + the difference
+ * of shifts, and z replaces y_before in memory. Zero columns have s = 0. Their mass, known from the pass before, is
+ * part of the next shift (teleport) or lost (drop).
+ *
+ * Column sums are computed once, in f64. Sums over the index that offsets run over are a parallel loop over rows. The
+ * other sums are added entry by entry by one thread, so that the bits do not depend on the number of threads. A GPU
+ * computes only sums of rows, and transposes A, which is CSR then.
+ *
+ * Cost of an iteration: a product and a pass that reads y, y_before and s and writes z, 4 n numbers; 3 n if the columns
+ * of B sum to 1 without s, n more if v is given.
  */
-#include "solve/pagerank.h"
+#include "solve/solve.h"
 #include "spry/solve.h"
 
-#include "device/vector_ops.h"
+#include "base/pool.h"
 #include "matrix/matrix.h"
-#include "solve/solve.h"
 #include "spry/tools.h"
 
 #include <float.h>
 #include <math.h>
+
+/* The matrix of a graph, prepared. */
+typedef struct links {
+    spry_matrix *B;      /* A or its transpose, with A's arrays; a pattern if every entry is 1 */
+    spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
+    int64_t zero_columns, first_zero_column;
+    double upload_us;          /* of copies to the device */
+    spry_vector copies[3];     /* on the device, of A's offsets, indices and values; data NULL: none */
+    spry_vector transposed[3]; /* the same of the transpose */
+} links;
 
 /* The memory of the three vectors, by what it holds now. */
 typedef struct buffers {
@@ -34,7 +48,7 @@ typedef struct ranking {
     int64_t n;
     int base;             /* in which messages count nodes */
     spryi_host_copy host; /* of A, if it is in device memory */
-    spryi_links links;
+    links links;
     spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
@@ -44,7 +58,7 @@ typedef struct ranking {
     spryi_recorded recorded;
 } ranking;
 
-/* ---- what was asked for ------------------------------------------------------------------------- */
+/* ---- options ---------------------------------------------------------------------------------------- */
 
 static spry_status check_options(ranking *r, const spry_pagerank_options *o, spry_error *err)
 {
@@ -82,18 +96,297 @@ static spry_status check_personalised(const ranking *r, const spry_arrays *a, sp
     return SPRY_OK;
 }
 
-static spry_status refuse_zero_columns(const ranking *r, spry_pagerank_result *result, spry_error *err)
+/* ---- column sums on the host ------------------------------------------------------------------------ */
+
+static void clear_blocks(spry_context *context, spry_vector *blocks)
 {
-    result->verdict = SPRY_VERDICT_ZERO_COLUMN;
-    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", r->links.zero_columns, 0,
-                            "%lld of the nodes link nowhere, the first is %lld (counted from %d): their columns cannot "
-                            "be divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) "
-                            "or "
-                            "'drop' (lose their mass) instead",
-                            (long long)r->links.zero_columns, (long long)r->links.first_zero_column + r->base, r->base);
+    for (int i = 0; i < 3; i++) spry_vector_destroy(context, &blocks[i]);
 }
 
-/* ---- iteration ---------------------------------------------------------------------------------- */
+static void clear_links(spry_context *context, links *links)
+{
+    spry_matrix_destroy(links->B);
+    links->B = NULL;
+    spry_vector_destroy(context, &links->factors);
+    clear_blocks(context, links->copies);
+    clear_blocks(context, links->transposed);
+}
+
+typedef struct link_job {
+    const spry_arrays *a;
+    atomic_llong bad;
+    atomic_int others; /* 1: a value is not 1 */
+    double *sums;
+} link_job;
+
+static void inspect_some_values(void *job, int64_t begin, int64_t end)
+{
+    link_job *j = job;
+    int64_t bad = INT64_MAX, others = 0;
+    for (int64_t k = begin; k < end; k++) {
+        double value = spryi_value_of(j->a, k);
+        if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
+        others += value != 1;
+    }
+    spryi_lower(&j->bad, bad);
+    if (others > 0) atomic_store(&j->others, 1);
+}
+
+static spryi_entry_facts inspect_values(const spry_context *context, const spry_arrays *a, int threads)
+{
+    if (a->value_type == SPRY_PATTERN) return (spryi_entry_facts){.bad = -1, .all_ones = 1};
+    link_job j = {.a = a, .bad = INT64_MAX};
+    spryi_loop(context, threads, a->nnz, 0, inspect_some_values, &j);
+    return (spryi_entry_facts){.bad = j.bad == INT64_MAX ? -1 : j.bad, .all_ones = !j.others};
+}
+
+static void add_some_majors(void *job, int64_t begin, int64_t end)
+{
+    const link_job *j = job;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t last = spryi_offset_of(j->a, i + 1);
+        double sum = 0;
+        for (int64_t k = spryi_offset_of(j->a, i); k < last; k++) sum += spryi_value_of(j->a, k);
+        j->sums[i] = sum;
+    }
+}
+
+static void add_entries(const spry_arrays *a, const void *indices, double *sums)
+{
+    for (int64_t k = 0; k < a->nnz; k++) sums[spryi_index_at(indices, a->index_type, k)] += spryi_value_of(a, k);
+}
+
+/* Computes sums of B's columns: of A's columns, or of its rows. */
+static void add_up(const spry_context *context, const spry_arrays *a, int rows, double *sums, int threads)
+{
+    if (a->layout == SPRY_COO)
+        add_entries(a, rows ? a->row_indices : a->indices, sums);
+    else if ((a->layout == SPRY_CSR) == rows)
+        spryi_loop(context, threads, a->rows, 1024, add_some_majors, &(link_job){.a = a, .sums = sums});
+    else
+        add_entries(a, a->indices, sums);
+}
+
+static spry_status refuse_entry(const spry_arrays *a, int64_t k, int base, spry_error *err)
+{
+    const long long minor = (long long)spryi_minor_of(a, k) + base;
+    const long long major = (long long)(a->layout == SPRY_COO ? spryi_row_of(a, k) : spryi_major_of(a, k)) + base;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
+                            "pagerank: entry (%lld, %lld) (counted from %d) is %g, expected finite numbers >= 0",
+                            a->layout == SPRY_CSC ? minor : major, a->layout == SPRY_CSC ? major : minor, base,
+                            spryi_value_of(a, k));
+}
+
+static spry_status refuse_sum(int64_t j, int64_t n, double sum, spry_type type, int base, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", j, n,
+                            "pagerank: the links of node %lld (counted from %d) sum to %g, by which %s cannot be "
+                            "divided",
+                            (long long)j + base, base, sum, spry_type_name(type));
+}
+
+/* Returns limits of sums of n columns: factors of `type` must not overflow, and z = factor * x must not vanish. */
+static spryi_sum_facts limits_of_sums(spry_type value_type, spry_type type, int64_t n)
+{
+    const spryi_limits of = spryi_limits_of(type);
+    return (spryi_sum_facts){.slack = 8 * spryi_limits_of(value_type).epsilon,
+                             .least = of.least_normal * (double)n * 1024,
+                             .largest = of.largest};
+}
+
+/* Computes factors, the reciprocals of the sums in the vectors' type. Counts zero columns. */
+static spry_status invert(links *links, const double *sums, int64_t n, int base, spry_error *err)
+{
+    const spry_type type = links->factors.type;
+    const spryi_sum_facts of = limits_of_sums(type, type, n);
+    for (int64_t j = 0; j < n; j++) {
+        double factor = sums[j] == 0 ? 0 : 1 / sums[j];
+        if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least))
+            return refuse_sum(j, n, sums[j], type, base, err);
+        spryi_set_value(links->factors.data, type, j, factor);
+        if (sums[j] != 0) continue;
+        if (links->zero_columns++ == 0) links->first_zero_column = j;
+    }
+    return SPRY_OK;
+}
+
+static int sums_to_one(const double *sums, int64_t n, spry_type value_type)
+{
+    const double eps = spryi_limits_of(value_type).epsilon;
+    for (int64_t j = 0; j < n; j++)
+        if (!(fabs(sums[j] - 1) <= 8 * eps)) return 0;
+    return 1;
+}
+
+/*
+ * Prepares links from A, on the host, which has to stay. B uses the caller's arrays, `given`, if these are in device
+ * memory and B is A.
+ */
+static spry_status make_links_here(spry_context *context, links *links, const spry_matrix *A, const spry_arrays *given,
+                                   spry_edges edges, spry_type type, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector sums = {0};
+    *links = (struct links){.first_zero_column = -1};
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
+    const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    const spryi_entry_facts facts = inspect_values(context, &a, threads);
+    if (facts.bad >= 0) return refuse_entry(&a, facts.bad, spry_matrix_index_base(A), err);
+    SPRYI_TRY(spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err));
+    add_up(context, &a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
+    if (!sums_to_one(sums.data, a.cols, a.value_type)) {
+        SPRYI_TRY(spry_vector_create(context, &links->factors, a.cols, type, 0, err));
+        SPRYI_TRY(invert(links, sums.data, a.cols, spry_matrix_index_base(A), err));
+    }
+    const bool flips = edges == SPRY_ROW_TO_COLUMN && given->symmetry != SPRY_SYMMETRIC;
+    if (flips) a = spryi_transposed_view(&a);
+    if (!flips && given->device > 0) a = *given;
+    a.ownership = SPRY_BORROW;
+    if (facts.all_ones) {
+        a.value_type = SPRY_PATTERN;
+        a.values = NULL;
+    }
+    SPRYI_TRY(spry_matrix_create(context, &links->B, &a, err));
+done:
+    spry_vector_destroy(context, &sums);
+    if (status != SPRY_OK) clear_links(context, links);
+    return status;
+}
+
+/* ---- column sums on a device ------------------------------------------------------------------------ */
+
+static spry_status make_block(const spryi_vector_work *w, spry_vector *block, int64_t bytes, spry_error *err)
+{
+    return spry_vector_create(w->context, block, bytes / 8 + 1, SPRY_F64, w->device, err);
+}
+
+/* Computes the bytes of the arrays of m, which is CSR and square, in the order of its blocks. */
+static void array_bytes(const spry_arrays *m, int64_t *bytes)
+{
+    bytes[0] = (m->rows + 1) * (int64_t)spry_index_type_bytes(m->offset_type);
+    bytes[1] = m->nnz * (int64_t)spry_index_type_bytes(m->index_type);
+    bytes[2] = m->nnz * (int64_t)spry_type_bytes(m->value_type);
+}
+
+/* Replaces the arrays of m, in host memory, by copies on the device. */
+static spry_status upload(const spryi_vector_work *w, links *links, spry_arrays *m, spry_error *err)
+{
+    const double start = spryi_now_us();
+    const void **arrays[] = {&m->offsets, &m->indices, &m->values};
+    int64_t bytes[3];
+    array_bytes(m, bytes);
+    for (int i = 0; i < 3; i++) {
+        if (bytes[i] == 0) continue;
+        SPRYI_OK_OR_RETURN(make_block(w, &links->copies[i], bytes[i], err));
+        SPRYI_OK_OR_RETURN(
+            spry_device_copy(w->context, links->copies[i].data, w->device, *arrays[i], 0, bytes[i], w->stream, err));
+        *arrays[i] = links->copies[i].data;
+    }
+    m->device = w->device;
+    SPRYI_OK_OR_RETURN(spry_device_synchronize(w->context, w->device, w->stream, err));
+    links->upload_us += spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+static spry_status transpose(const spryi_vector_work *w, const spryi_device *device, links *links, spry_arrays *t,
+                             const spry_arrays *m, spry_error *err)
+{
+    const void **arrays[] = {&t->offsets, &t->indices, &t->values};
+    int64_t bytes[3];
+    *t = *m;
+    t->sorted = SPRY_KNOWN_YES;
+    array_bytes(m, bytes);
+    for (int i = 0; i < 3; i++) {
+        *arrays[i] = NULL;
+        if (i == 2 && bytes[i] == 0) continue; /* a pattern */
+        SPRYI_OK_OR_RETURN(make_block(w, &links->transposed[i], bytes[i], err));
+        *arrays[i] = links->transposed[i].data;
+    }
+    return w->ops->links->transpose(device, links->transposed[0].data, links->transposed[1].data,
+                                    links->transposed[2].data, m, err);
+}
+
+/* Computes factors, if they are needed, and facts of columns, whose sums are of the rows of m. */
+static spry_status invert_there(const spryi_vector_work *w, const spryi_device *device, links *links,
+                                const spry_arrays *m, spry_type value_type, int base, spry_error *err)
+{
+    const int64_t n = m->rows;
+    spryi_sum_facts facts = limits_of_sums(value_type, w->type, n);
+    spry_vector sums = {0};
+    spry_status status = spry_vector_create(w->context, &sums, n, SPRY_F64, w->device, err);
+    if (status == SPRY_OK) status = spry_vector_create(w->context, &links->factors, n, w->type, w->device, err);
+    if (status == SPRY_OK) status = w->ops->links->add(device, sums.data, m, err);
+    if (status == SPRY_OK)
+        status = w->ops->links->invert(device, &facts, links->factors.data, w->type, sums.data, n, err);
+    spry_vector_destroy(w->context, &sums);
+    if (status != SPRY_OK) return status;
+    if (facts.as_they_stand) {
+        spry_vector_destroy(w->context, &links->factors);
+        return SPRY_OK;
+    }
+    if (facts.bad >= 0) return refuse_sum(facts.bad, n, facts.bad_sum, w->type, base, err);
+    links->zero_columns = facts.zeros;
+    links->first_zero_column = facts.first_zero;
+    return SPRY_OK;
+}
+
+/*
+ * Prepares links on the device. m is A as CSR, or A^T if A is CSC. If its rows are the columns of B, then B is the
+ * transpose of m, else the sums are of the rows of the transpose. A symmetric matrix needs no transpose.
+ */
+static spry_status make_links_there(const spryi_vector_work *w, links *links, spry_arrays *m, spry_edges edges,
+                                    int base, spry_error *err)
+{
+    const spryi_device *device = spryi_device_at(w->context, w->device);
+    const int is_csc = m->layout == SPRY_CSC, rows_are_columns = (edges == SPRY_ROW_TO_COLUMN) != is_csc;
+    const spry_type value_type = m->value_type;
+    spryi_entry_facts facts;
+    spry_arrays t = *m, *B = m;
+    m->layout = SPRY_CSR;
+    if (m->device == 0) SPRYI_OK_OR_RETURN(upload(w, links, m, err));
+    m->ownership = SPRY_BORROW;
+    SPRYI_OK_OR_RETURN(w->ops->links->look(device, &facts, m, err));
+    if (facts.bad >= 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: the host refuses the entry");
+    if (facts.all_ones) {
+        m->value_type = SPRY_PATTERN;
+        m->values = NULL;
+        spry_vector_destroy(w->context, &links->copies[2]);
+    }
+    if (m->symmetry != SPRY_SYMMETRIC) {
+        SPRYI_OK_OR_RETURN(transpose(w, device, links, &t, m, err));
+        if (rows_are_columns) B = &t;
+    }
+    SPRYI_OK_OR_RETURN(invert_there(w, device, links, rows_are_columns || B->symmetry == SPRY_SYMMETRIC ? m : &t,
+                                    value_type, base, err));
+    if (B == &t)
+        clear_blocks(w->context, links->copies);
+    else
+        clear_blocks(w->context, links->transposed);
+    return spry_matrix_create(w->context, &links->B, B, err);
+}
+
+/*
+ * Prepares links on the device, or on the host if the device has no passes for this matrix or lacks memory. The host
+ * finds an entry that the device refuses again, and reports its row and column.
+ */
+static spry_status make_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT;
+    if (r->device > 0 && r->work.ops->links && a->layout != SPRY_COO && a->index_type == SPRY_I32 &&
+        a->index_base == 0 && a->offsets) {
+        spry_arrays m = *a;
+        r->links.first_zero_column = -1;
+        const spry_status status = make_links_there(&r->work, &r->links, &m, r->o->edges, r->base, &why);
+        if (status == SPRY_OK) return SPRY_OK;
+        clear_links(r->context, &r->links);
+        if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
+    }
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
+    return make_links_here(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
+}
+
+/* ---- the iteration ---------------------------------------------------------------------------------- */
 
 static spry_status product(const ranking *r, const buffers *at, const spry_run_options *run, double *product_us,
                            spry_error *err)
@@ -131,7 +424,7 @@ static spry_status start_round(const ranking *r, const spryi_vector_work *w, con
     return status == SPRY_OK ? pass(r, w, at, err) : status;
 }
 
-/* An even number of rounds, so that all memory is where it was. */
+/* Starts an even number of rounds, after which all vectors are in the same memory again. */
 static spry_status start_rounds(void *user, int64_t count, void *stream, spry_error *err)
 {
     const ranking *r = user;
@@ -139,20 +432,18 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
     spry_run_options run = r->run;
     buffers at = r->at;
     double nothing = 0;
-    spry_status status = SPRY_OK;
     w.stream = run.stream = stream;
-    for (int64_t k = 0; k < count && status == SPRY_OK; k++) status = start_round(r, &w, &run, &at, &nothing, err);
-    return status;
+    for (int64_t k = 0; k < count; k++) SPRYI_OK_OR_RETURN(start_round(r, &w, &run, &at, &nothing, err));
+    return SPRY_OK;
 }
 
-/* Many of small systems, where starting them takes longer than those in vain; even numbers. */
 static int has_stopped(const void *state, int64_t columns)
 {
     (void)columns;
     return ((const spryi_rank_state *)state)->stop != SPRYI_GOES_ON;
 }
 
-/* Iterations that are likely to be left. */
+/* Estimates the iterations that are left. */
 static int64_t iterations_left(const spryi_rank_state *s)
 {
     enum { LATE = 4 };
@@ -161,29 +452,27 @@ static int64_t iterations_left(const spryi_rank_state *s)
     return spryi_vector_left(s->residual, before, back, s->tolerance, s->limit - s->iterations);
 }
 
-/* Starts some iterations and looks what became of those, or of others that were started before. */
+/* Starts some iterations and reads the state that they, or iterations started before, have left. */
 static spry_status advance(ranking *r, double *product_us, spry_error *err)
 {
     const int64_t left = iterations_left(&r->state), usual = spryi_vector_ahead(&r->work, r->state.iterations);
     const int64_t ahead = usual < left ? usual : left;
-    spry_status status = SPRY_OK;
     if (r->recorded.of[0].rounds)
         return spryi_vector_advance(&r->work, &r->recorded, left, &r->state, sizeof r->state, has_stopped, err);
-    for (int64_t k = 0; k < ahead && status == SPRY_OK; k++)
-        status = start_round(r, &r->work, &r->run, &r->at, product_us, err);
-    return status == SPRY_OK ? look(r, err) : status;
+    for (int64_t k = 0; k < ahead; k++) SPRYI_OK_OR_RETURN(start_round(r, &r->work, &r->run, &r->at, product_us, err));
+    return look(r, err);
 }
 
-/* 1: the observer wants no more. `from`: iterations that it was told of. */
-static int tell(const ranking *r, int64_t from)
+/* Reports iterations after `from` to the observer. Returns whether the observer wants to stop. */
+static bool report(const ranking *r, int64_t from)
 {
-    int enough = 0;
+    bool enough = false;
     for (int64_t k = from; k < r->state.iterations && r->o->observe; k++)
-        enough |= r->o->observe(r->o->user, k + 1, r->state.history[k % SPRYI_MOST_AHEAD]) != 0;
+        if (r->o->observe(r->o->user, k + 1, r->state.history[k % SPRYI_MOST_AHEAD]) != 0) enough = true;
     return enough;
 }
 
-static spry_verdict verdict_of(int stop, int enough)
+static spry_verdict verdict_of(int stop, bool enough)
 {
     if (stop == SPRYI_NOT_FINITE) return SPRY_VERDICT_NOT_FINITE;
     if (stop == SPRYI_SMALL_ENOUGH) return SPRY_VERDICT_CONVERGED;
@@ -191,27 +480,96 @@ static spry_verdict verdict_of(int stop, int enough)
     return stop == SPRYI_AT_LIMIT ? SPRY_VERDICT_ITERATION_LIMIT : SPRY_VERDICT_NONE;
 }
 
-/* x serves as the third vector; it holds x_k in the end. */
+/* Iterates to a verdict. x is the third vector of the iteration, and holds x_k in the end. */
 static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error *err)
 {
     const spryi_rank_passes *passes = r->work.ops->rank;
     const spryi_rank_state *s = &r->state;
     const void *x_0 = r->o->start_from_x ? r->x.data : NULL;
-    spry_status status = passes->start(&r->work, r->at.z, r->at.y_before, x_0, r->links.factors.data, r->v.data, err);
-    while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
-        int64_t told = s->iterations;
-        status = advance(r, &result->product_us, err);
-        if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(passes->start(&r->work, r->at.z, r->at.y_before, x_0, r->links.factors.data, r->v.data, err));
+    while (result->verdict == SPRY_VERDICT_NONE) {
+        const int64_t reported = s->iterations;
+        SPRYI_TRY(advance(r, &result->product_us, err));
+        result->verdict = verdict_of(s->stop, report(r, reported));
     }
-    if (status == SPRY_OK && !s->finished) {
-        status = passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err);
-        if (status == SPRY_OK) status = look(r, err);
+    if (!s->finished) {
+        SPRYI_TRY(passes->finish(&r->work, r->x.data, r->at.y_before, r->v.data, err));
+        SPRYI_TRY(look(r, err));
     }
+done:
     result->iterations = s->iterations;
     result->residual = s->residual;
     result->mass = s->mass;
     result->zero_mass = s->zero_mass;
     return status;
+}
+
+/* ---- the bound of the error ------------------------------------------------------------------------- */
+
+/* Computes the sum of x over the rows of entries begin to end - 1 of COO or CSC. */
+static double add_rows(const spry_arrays *a, const spry_vector *x, int64_t begin, int64_t end)
+{
+    const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
+    double sum = 0;
+    for (int64_t k = begin; k < end; k++)
+        sum += spryi_value_at(x->data, x->type, spryi_index_at(rows, a->index_type, k));
+    return sum;
+}
+
+enum { LENGTH_BLOCKS = 64 };
+
+typedef struct length_job {
+    const spry_arrays *a;
+    const spry_vector *x;
+    double sums[LENGTH_BLOCKS];
+} length_job;
+
+static void add_blocks(void *job, int64_t first, int64_t last)
+{
+    length_job *j = job;
+    const spry_arrays *a = j->a;
+    const int64_t count = a->layout == SPRY_CSR ? a->rows : a->nnz;
+    for (int64_t b = first; b < last; b++) {
+        const int64_t begin = count * b / LENGTH_BLOCKS, end = count * (b + 1) / LENGTH_BLOCKS;
+        j->sums[b] = a->layout == SPRY_CSR ? 0 : add_rows(a, j->x, begin, end);
+        for (int64_t i = begin; i < end && a->layout == SPRY_CSR; i++)
+            j->sums[b] += spryi_value_at(j->x->data, j->x->type, i) *
+                          (double)(spryi_offset_of(a, i + 1) - spryi_offset_of(a, i));
+    }
+}
+
+/* Computes the sum of x_i, each times the number of entries of row i, to the same bits for any number of threads. */
+static double add_lengths(const spry_context *context, const spry_arrays *a, const spry_vector *x, int threads)
+{
+    length_job j = {.a = a, .x = x};
+    double sum = 0;
+    spryi_loop(context, threads, LENGTH_BLOCKS, 1, add_blocks, &j);
+    for (int b = 0; b < LENGTH_BLOCKS; b++) sum += j.sums[b];
+    return sum;
+}
+
+/* Computes the sum of x_i, each times the entries of row i of B, or a bound of the sum if x or B is on a device. */
+static spry_status find_weighted_length(const ranking *r, double *length, const spry_vector *x, spry_error *err)
+{
+    spry_context *context = r->context;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector copy = {0};
+    spryi_row_look rows;
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(r->links.B, &a, err));
+    const int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
+    if (a.device > 0) {
+        SPRYI_OK_OR_RETURN(spryi_matrix_look(&rows, r->links.B, 0, err));
+        *length = rows.longest * r->state.mass;
+    } else if (x->device == 0) {
+        *length = add_lengths(context, &a, x, threads);
+    } else {
+        spry_status status = spryi_solve_copy(context, &copy, x, 0, r->run.stream, NULL);
+        if (status == SPRY_OK) status = spry_device_synchronize(context, x->device, r->run.stream, NULL);
+        *length = status == SPRY_OK ? add_lengths(context, &a, &copy, threads) : (double)a.cols * r->state.mass;
+        spry_vector_destroy(context, &copy);
+    }
+    return SPRY_OK;
 }
 
 /*
@@ -223,7 +581,7 @@ static spry_status bound_error(const ranking *r, const spry_vector *x, spry_page
     const spryi_rank_state *s = &r->state;
     const double eps = x->type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
     double length = 0;
-    SPRYI_OK_OR_RETURN(spryi_links_weighted_length(r->context, &length, &r->links, x, s->mass, r->run.stream, err));
+    SPRYI_OK_OR_RETURN(find_weighted_length(r, &length, x, err));
     result->error_bound = (s->alpha * s->d1 + eps * (s->alpha * length + 16 * s->mass)) / (1 - s->alpha);
     return SPRY_OK;
 }
@@ -237,21 +595,31 @@ static spry_status judge(const ranking *r, const spry_pagerank_result *result, s
                             r->state.tolerance);
 }
 
-/* ---- the call ----------------------------------------------------------------------------------- */
+/* ---- the call --------------------------------------------------------------------------------------- */
+
+static spry_status refuse_zero_columns(const ranking *r, spry_pagerank_result *result, spry_error *err)
+{
+    result->verdict = SPRY_VERDICT_ZERO_COLUMN;
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", r->links.zero_columns, 0,
+                            "%lld of the nodes link nowhere, the first is %lld (counted from %d): their columns cannot "
+                            "be divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) "
+                            "or "
+                            "'drop' (lose their mass) instead",
+                            (long long)r->links.zero_columns, (long long)r->links.first_zero_column + r->base, r->base);
+}
 
 static spry_status make_vectors(ranking *r, spry_error *err)
 {
-    spry_status status = spryi_solve_move(r->context, &r->links.factors, r->device, r->run.stream, err);
-    if (r->x.device != r->device && status == SPRY_OK) {
-        status = spry_vector_create(r->context, &r->own_x, r->n, r->x.type, r->device, err);
+    SPRYI_OK_OR_RETURN(spryi_solve_move(r->context, &r->links.factors, r->device, r->run.stream, err));
+    if (r->x.device != r->device) {
+        SPRYI_OK_OR_RETURN(spry_vector_create(r->context, &r->own_x, r->n, r->x.type, r->device, err));
         r->x = r->own_x;
     }
-    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->z, r->n, r->x.type, r->device, err);
-    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->y, r->n, r->x.type, r->device, err);
-    return status;
+    SPRYI_OK_OR_RETURN(spry_vector_create(r->context, &r->z, r->n, r->x.type, r->device, err));
+    return spry_vector_create(r->context, &r->y, r->n, r->x.type, r->device, err);
 }
 
-/* The sum of v, which lies on the device, goes to the state. */
+/* Computes the sum of v, on the device, into the state. Refuses negative and infinite entries. */
 static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spry_error *err)
 {
     r->state.bad = INT64_MAX;
@@ -277,7 +645,7 @@ static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spr
     return SPRY_OK;
 }
 
-/* Looks at the caller's v and x_0. The weight that the state has in the end is that of x_0. */
+/* Copies the caller's v and x_0, and computes their weights. The state keeps the weight of x_0. */
 static spry_status take_weights(ranking *r, spry_vector x, spry_error *err)
 {
     const spry_vector given = spryi_solve_vector(r->o->personalised);
@@ -291,19 +659,6 @@ static spry_status take_weights(ranking *r, spry_vector x, spry_error *err)
     return weigh(r, &r->x, "x", err);
 }
 
-/* By the device, or, where it does not do that or lacks the memory, by the host. */
-static spry_status make_links(ranking *r, const spry_matrix *A, const spry_arrays *a, spry_error *err)
-{
-    spry_error why = SPRY_ERROR_INIT;
-    if (r->device > 0) {
-        const spry_status status = spryi_links_make_there(&r->work, &r->links, a, r->o->edges, r->base, &why);
-        if (status == SPRY_OK) return SPRY_OK;
-        if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
-    }
-    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
-    return spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
-}
-
 static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                           const spry_arrays *a, spry_error *err)
 {
@@ -315,24 +670,22 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT) return refuse_zero_columns(r, result, err);
-    spry_status status = make_vectors(r, err);
-    if (status == SPRY_OK) status = take_weights(r, x, err);
-    /* The links may be a copy on the host of what lies on the device. */
+    SPRYI_OK_OR_RETURN(make_vectors(r, err));
+    SPRYI_OK_OR_RETURN(take_weights(r, x, err));
+    /* The links may be a copy on the host of a matrix on the device. */
     if (r->names.device == SPRY_DEVICE_DEFAULT) r->names.device = r->device == 0 ? SPRY_CPU : r->device;
-    if (status == SPRY_OK)
-        status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
-    if (status == SPRY_OK) status = spry_spmv_plan_get_info(r->plan, &info, err);
+    SPRYI_OK_OR_RETURN(
+        spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err));
+    SPRYI_OK_OR_RETURN(spry_spmv_plan_get_info(r->plan, &info, err));
     result->upload_us = r->links.upload_us + info.upload_us;
+    result->format = r->names.format;
+    result->kernel = r->names.kernel;
     r->at = (buffers){r->x.data, r->y.data, r->z.data};
-    if (status == SPRY_OK && r->work.ops->record)
-        status = spryi_vector_record(&r->work, &r->recorded, start_rounds, r, err);
+    if (r->work.ops->record) SPRYI_OK_OR_RETURN(spryi_vector_record(&r->work, &r->recorded, start_rounds, r, err));
     r->state.n = r->v.data ? 1 : (double)r->n;
     r->state.alpha_before = r->o->start_from_x ? 1 : r->state.alpha;
     r->state.shift_before = r->o->start_from_x ? 0 : 1 / r->state.n; /* x_0 = alpha*0 + v/n */
-    if (status == SPRY_OK) status = spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
-    result->format = r->names.format;
-    result->kernel = r->names.kernel;
-    return status;
+    return spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
 }
 
 static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
@@ -365,7 +718,7 @@ static spry_status check_claim(const spry_matrix *A, spry_arrays *a, spry_error 
     return SPRY_OK;
 }
 
-/* Of one triangle. */
+/* Ranks a matrix of which only one triangle is stored. */
 static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                              const spry_pagerank_options *options, spry_error *err)
 {
@@ -419,7 +772,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     for (int v = 0; v < 4; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);
     spry_spmv_plan_destroy(r.plan);
-    spryi_links_clear(context, &r.links);
+    clear_links(context, &r.links);
     spryi_solve_fetch_clear(context, &r.host);
     return status;
 }

@@ -1,10 +1,11 @@
-/* Common work of the methods, which stand on the public header, some headers of core and the passes of vectors. */
+/* Common work of the iterative methods, which use the public header and the passes of vectors (device/vector_ops.h). */
 #pragma once
 
 #include "base/clock.h"
 #include "base/element.h"
 #include "base/error.h"
 #include "core/device.h"
+#include "device/vector_ops.h"
 #include "spry/spry.h"
 
 /* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
@@ -62,3 +63,59 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  */
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
                                      spry_vector y, void *stream, double *us, spry_error *err);
+
+/* ---- passes over vectors ------------------------------------------------------------------------ */
+
+/* Chooses passes and threads, and allocates sums and states. Call spryi_vector_work_clear also after a failure. */
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
+                                   int64_t columns, spry_type type, spry_error *err);
+void spryi_vector_work_clear(spryi_vector_work *w);
+
+/* Copy states to the device, and back after all work that was started. */
+spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
+spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
+
+/* Returns the iterations to start before the states are read: few at first, so that at most an eighth is in vain. */
+int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
+
+/*
+ * Estimates the iterations that are left, 1 to `most`, if the residual falls to the goal at the rate of the last `back`
+ * iterations, before which it was `before`. Returns `most` if the residual does not fall. An estimate that is too low
+ * costs a reading of the states, which takes less time than an iteration in vain.
+ */
+int64_t spryi_vector_left(double residual, double before, int64_t back, double goal, int64_t most);
+
+/*
+ * Two recordings of rounds: many, since reading the states after them takes some microseconds, and few, of which little
+ * is in vain near the last iteration. Even numbers.
+ */
+enum { SPRYI_MANY_ROUNDS = 8, SPRYI_FEW_ROUNDS = 2 };
+typedef spry_status (*spryi_start_rounds_fn)(void *user, int64_t count, void *stream, spry_error *err);
+typedef struct spryi_recording {
+    spryi_start_rounds_fn start;
+    void *user; /* of start */
+    int64_t count;
+    void *rounds; /* the device's; NULL: nothing is recorded */
+} spryi_recording;
+typedef struct spryi_recorded {
+    spryi_recording of[2]; /* many, few */
+    int on_way[2];         /* which of them was started: start k is in [k % 2] */
+    int64_t started, seen; /* starts, and those whose states were read */
+} spryi_recorded;
+
+/* Records both numbers of rounds. *recorded keeps its address until spryi_vector_forget, also after a failure. */
+spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
+                                void *user, spry_error *err);
+
+/*
+ * Starts recorded rounds while more iterations are `left` than are running, at most two recordings, and reads the
+ * states that the oldest has left, so that the device does not wait. When all states say stop, all that was started
+ * has ended.
+ */
+spry_status spryi_vector_advance(const spryi_vector_work *w, spryi_recorded *recorded, int64_t left, void *states,
+                                 size_t bytes, int (*have_stopped)(const void *states, int64_t columns),
+                                 spry_error *err);
+/* Waits for all that was started. */
+spry_status spryi_vector_drain(const spryi_vector_work *w, spryi_recorded *recorded, void *states, size_t bytes,
+                               spry_error *err);
+void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded);

@@ -18,25 +18,6 @@ enum { NUMBER = sizeof(int64_t), HEADS = 4096 /* bytes for the heads of blocks a
 
 /* ---- arrays ---------------------------------------------------------------------------------------------- */
 
-/* Returns a view of the transpose: the same arrays in another layout. */
-static spry_arrays transposed_view(const spry_arrays *a)
-{
-    spry_arrays t = *a;
-    t.rows = a->cols;
-    t.cols = a->rows;
-    t.ownership = SPRY_BORROW;
-    if (a->triangle != SPRY_ALL_ENTRIES)
-        t.triangle = a->triangle == SPRY_LOWER_TRIANGLE ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
-    if (a->layout == SPRY_COO) {
-        t.row_indices = a->indices;
-        t.indices = a->row_indices;
-        t.sorted = SPRY_NOT_KNOWN;
-    } else {
-        t.layout = a->layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
-    }
-    return t;
-}
-
 /* Returns a bound of the entries of a conversion. */
 static int64_t most_entries(const spry_arrays *a)
 {
@@ -194,7 +175,7 @@ static double bytes_to_convert(const spry_spgemm_plan *plan, const spry_arrays *
 {
     const spry_context *context = plan->context;
     const spry_index_type index = pair == 2 ? SPRY_I64 : SPRY_I32;
-    const spry_arrays view = op == SPRY_TRANSPOSE ? transposed_view(a) : *a;
+    const spry_arrays view = op == SPRY_TRANSPOSE ? spryi_transposed_view(a) : *a;
     double bytes = 0;
     if (a->triangle != SPRY_ALL_ENTRIES)
         bytes += (double)conversion_bytes(context, a, SPRY_CSR, a->value_type, a->index_type);
@@ -399,7 +380,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     spry_context *context = plan->context;
     spry_matrix *view = NULL;
     if (op == SPRY_TRANSPOSE && to->given->a.device == 0) {
-        const spry_arrays arrays = transposed_view(&to->given->a);
+        const spry_arrays arrays = spryi_transposed_view(&to->given->a);
         SPRYI_TRY(spry_matrix_create(context, &view, &arrays, err));
     } else {
         view = spryi_matrix_retain(to->given);

@@ -2,6 +2,7 @@
 #include "device/vector_ops.h"
 #include "device_tests.h"
 #include "mock/mock.h"
+#include "solve/solve.h"
 
 static spry_vector ones(spry_context *context, int64_t n)
 {
