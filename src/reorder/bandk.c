@@ -503,13 +503,6 @@ done:
 
 enum { DEPTH = 2 }; /* levels of G0 that a super-row spans: in one level of a grid no two nodes are joined */
 
-void spryi_bandk_clear(spry_context *context, spryi_bandk *bandk)
-{
-    spryi_release(context, bandk->order);
-    for (int level = 0; level < SPRYI_BANDK_LEVELS; level++) spryi_release(context, bandk->ptr[level]);
-    *bandk = (spryi_bandk){0};
-}
-
 static void reverse(int32_t *order, int64_t count)
 {
     for (int64_t p = 0, q = count - 1; p < q; p++, q--) {
@@ -558,19 +551,20 @@ static void rename_all(int32_t *list, int64_t count, const int32_t *names)
 }
 
 /*
- * The order of g's nodes from `level` on, and the pointers of that level and of those above. g is put in another order
- * meanwhile. starts: as for spryi_cuthill_mckee.
+ * Computes the order of g's nodes from `level` on, and the groups of that level and of those above. g is put in another
+ * order. starts: as for spryi_cuthill_mckee.
  */
-static spry_status order_level(spry_context *context, spryi_bandk *to, int32_t *order, spryi_graph *g,
+static spry_status order_level(spry_context *context, spry_ordering *to, int32_t *order, spryi_graph *g,
                                const int32_t *starts, const int64_t *sizes, int level, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int last = level == SPRYI_BANDK_LEVELS || sizes[level] == 0;
+    int64_t **const ptr[] = {&to->sr_ptr, &to->ssr_ptr, &to->sssr_ptr};
+    int64_t *const count[] = {&to->sr_count, &to->ssr_count, &to->sssr_count};
     node_groups groups = {0};
     spryi_graph coarse = {0};
     spryi_levels levels = {0};
     int32_t *outer = NULL; /* the order of the groups */
-    if (last) {
+    if (level == SPRYI_BANDK_LEVELS || sizes[level] == 0) {
         SPRYI_TRY(spryi_cuthill_mckee(context, &levels, g, starts, err));
         memcpy(order, levels.order, (size_t)g->nodes * sizeof *order);
         goto done;
@@ -580,12 +574,12 @@ static spry_status order_level(spry_context *context, spryi_bandk *to, int32_t *
                         level == 0 ? g->weight : NULL, err));
     SPRYI_TRY(coarsen(context, &coarse, g, &groups, err));
     SPRYI_TRY(SPRYI_NEW(context, &outer, groups.count, "order of groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, &to->ptr[level], (int64_t)groups.count + 1, "pointers of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, ptr[level], (int64_t)groups.count + 1, "pointers of groups", err));
     SPRYI_TRY(order_level(context, to, outer, &coarse, NULL, sizes, level + 1, err));
     SPRYI_TRY(expand(context, order, g, &groups, outer, err));
     rename_all(order, g->nodes, levels.order);
     reverse(outer, groups.count);
-    point_to_groups(to->ptr[level], &to->count[level], outer, &groups, g->weight, level == 0);
+    point_to_groups(*ptr[level], count[level], outer, &groups, g->weight, level == 0);
 done:
     clear_groups(context, &groups);
     spryi_graph_clear(context, &coarse);
@@ -594,18 +588,10 @@ done:
     return status;
 }
 
-spry_status spryi_bandk_make(spry_context *context, spryi_bandk *bandk, spryi_local *local,
+spry_status spryi_bandk_make(spry_context *context, spry_ordering *to, int32_t *order, spryi_local *local,
                              const int64_t sizes[SPRYI_BANDK_LEVELS], spry_error *err)
 {
-    spryi_graph *g = &local->graph;
-    spry_status status = SPRY_OK;
-    spryi_bandk made = {0};
-    SPRYI_TRY(SPRYI_NEW(context, &made.order, g->nodes, "ordering", err));
-    SPRYI_TRY(order_level(context, &made, made.order, g, local->starts, sizes, 0, err));
-    reverse(made.order, g->nodes);
-    *bandk = made;
-    made = (spryi_bandk){0};
-done:
-    spryi_bandk_clear(context, &made);
-    return status;
+    SPRYI_OK_OR_RETURN(order_level(context, to, order, &local->graph, local->starts, sizes, 0, err));
+    reverse(order, local->graph.nodes);
+    return SPRY_OK;
 }

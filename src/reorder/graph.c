@@ -1,15 +1,174 @@
-#include "reorder/graph.h"
-
+/*
+ * Graphs of matrices, and the breadth-first walks over them: renumbering, and Cuthill-McKee.
+ *
+ * Cuthill-McKee goes breadth first from a node at the edge of the graph, and takes the neighbours of each node by
+ * rising degree. The reverse order has the same bandwidth and a smaller profile (RCM).
+ *
+ *     level 0    1      2          3
+ *       o  -> o o  ->  o o o  -> o o o o      an edge joins nodes of one level or of two consecutive levels: the
+ *             bandwidth is at most what two levels hold, and more levels are narrower levels
+ *
+ * The node to begin at is searched as George and Liu do: walk, and continue from a node of least degree in the last
+ * level, until the number of levels stops growing. Each walk is a Cuthill-McKee ordering that knows its bandwidth (a
+ * node's distance to its last new neighbour), so the better of the last two walks is the result.
+ *
+ * Wide levels of a walk are the work of all threads, with the order of one thread. A level's nodes are cut into one run
+ * of positions for each thread. A new node is claimed by the least position whose row names it, from which one thread
+ * would find it. Each position counts what it has claimed, a scan over threads gives the places, and the nodes are
+ * written row by row, sorted by degree if wanted.
+ *
+ *     order   ... | a b c d e f | . . . .        claim[v] = min of the positions next to v: x -> a, y -> b, z -> b
+ *                  thread 0|  1   ^ x y z          so x comes first, then y and z in the order of b's row
+ *
+ * Cost: one walk for the renumbering, two to four for Cuthill-McKee, each O(edges); a wide level reads its edges three
+ * times. Sources: E. Cuthill, J. McKee, Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H.
+ * Liu, An Implementation of a Pseudoperipheral Node Finder, ACM TOMS 5 (1979); claims by least position: K. I.
+ * Karantasis, A. Lenharth, D. Nguyen, M. J. Garzaran, K. Pingali, Parallelization of Reordering Algorithms for
+ * Bandwidth and Wavefront Reduction, SC 2014 (their leveled RCM).
+ */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
-#include "reorder/level.h"
+#include "reorder/order.h"
 
 #include <string.h>
 
 #define PREFETCH(address) __builtin_prefetch(address)
 
-/* The hash is a product of 128 bits whose halves are folded, as in wyhash. */
+/* ---- sorting by degree ------------------------------------------------------------------------------ */
+
+static void sift(uint64_t *keys, int64_t at, int64_t count)
+{
+    const uint64_t key = keys[at];
+    for (int64_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && keys[child + 1] > keys[child]) child++;
+        if (keys[child] <= key) break;
+        keys[at] = keys[child];
+    }
+    keys[at] = key;
+}
+
+void spryi_sort_keys(uint64_t *keys, int64_t count)
+{
+    for (int64_t at = count / 2; at-- > 0;) sift(keys, at, count);
+    for (int64_t end = count; end-- > 1;) {
+        uint64_t largest = keys[0];
+        keys[0] = keys[end];
+        sift(keys, 0, end);
+        keys[end] = largest;
+    }
+}
+
+void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, uint64_t *keys)
+{
+    if (count > SPRYI_FEW) {
+        for (int64_t c = 0; c < count; c++) keys[c] = (uint64_t)degree[nodes[c]] << 32 | (uint32_t)nodes[c];
+        spryi_sort_keys(keys, count);
+        for (int64_t c = 0; c < count; c++) nodes[c] = (int32_t)(keys[c] & UINT32_MAX);
+        return;
+    }
+    for (int64_t c = 1; c < count; c++) {
+        const int32_t node = nodes[c], key = degree[node];
+        int64_t at = c;
+        for (; at > 0 && degree[nodes[at - 1]] > key; at--) nodes[at] = nodes[at - 1];
+        nodes[at] = node;
+    }
+}
+
+/* ---- wide levels ------------------------------------------------------------------------------------ */
+
+/*
+ * For few threads or nodes, three passes over a level's edges and three waits for all threads take longer than one pass
+ * of one thread: measured with 4 threads.
+ */
+enum { LEVEL_NODES = 4096 };
+
+/* Memory of a walk for its wide levels. claim is NULL if one thread does all levels. */
+typedef struct level_work {
+    const spry_context *context;
+    int threads;
+    int32_t *claim; /* nodes, INT32_MAX between levels: the least position whose row names a node */
+    int64_t *found; /* threads + 1 */
+} level_work;
+
+typedef struct level {
+    int32_t *order; /* position -> node; the level is at head .. end-1, the nodes found follow */
+    int32_t head, end;
+    uint8_t *mark; /* a node is new while its mark is below number ... */
+    int number;
+    int32_t *label;        /* ... or, if mark is NULL, while its label is negative; its position becomes its label */
+    const int32_t *degree; /* the nodes found in a row are sorted by it; NULL: they keep the row's order ... */
+    uint64_t *keys;        /* ... with a key for each position */
+    int64_t bandwidth;     /* raised to the distance of a node to the last one found in its row */
+} level;
+
+static void clear_level_work(spry_context *context, level_work *work)
+{
+    spryi_release(context, work->claim);
+    spryi_release(context, work->found);
+    *work = (level_work){0};
+}
+
+static spry_status make_level_work(spry_context *context, level_work *work, int64_t nodes, int threads, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    level_work made = {.context = context, .threads = threads};
+    if (threads >= SPRYI_LEVEL_THREADS && nodes >= LEVEL_NODES) {
+        SPRYI_TRY(SPRYI_NEW(context, &made.claim, nodes, "claims", err));
+        SPRYI_TRY(SPRYI_NEW(context, &made.found, threads + 1, "counts", err));
+        for (int64_t v = 0; v < nodes; v++) made.claim[v] = INT32_MAX;
+    }
+    *work = made;
+    made = (level_work){0};
+done:
+    clear_level_work(context, &made);
+    return status;
+}
+
+static inline void claim_least(int32_t *claim, int32_t position)
+{
+    int32_t now = __atomic_load_n(claim, __ATOMIC_RELAXED);
+    while (position < now &&
+           !__atomic_compare_exchange_n(claim, &now, position, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static inline int32_t claimed_by(const int32_t *claim)
+{
+    return __atomic_load_n(claim, __ATOMIC_RELAXED);
+}
+
+static inline void set_claim(int32_t *claim, int32_t to)
+{
+    __atomic_store_n(claim, to, __ATOMIC_RELAXED);
+}
+
+typedef struct spread_job {
+    const level *l;
+    const void *offsets, *indices;
+    int32_t *claim;
+    int64_t *found, runs;
+    atomic_llong bandwidth;
+} spread_job;
+
+/* Returns the first position of a run. */
+static int32_t run_at(const spread_job *j, int64_t run)
+{
+    return j->l->head + (int32_t)((int64_t)(j->l->end - j->l->head) * run / j->runs);
+}
+
+/* ---- walks over a pattern's own arrays -------------------------------------------------------------- */
+
+/* Adjacency as it was found or made: A's own arrays if its pattern is symmetric. */
+typedef struct pattern {
+    int64_t nodes, rows; /* nodes from `rows` on are columns of a rectangular matrix */
+    int64_t entries;
+    spry_index_type offset_type, index_type;
+    const void *offsets, *indices; /* may have the diagonal and an entry twice */
+    spryi_compressed made;         /* what was made for it */
+} pattern;
+
+/* The hash is a product of 128 bits whose halves are combined, as in wyhash. */
 #define SALT UINT64_C(0x8BB84B93962EACC9)
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 __extension__ typedef unsigned __int128 wide;
@@ -21,7 +180,7 @@ typedef struct mirror_job {
 
 /* Rows of a level's nodes head .. . */
 typedef struct level_rows {
-    const spryi_pattern *p;
+    const pattern *p;
     spryi_local *l;
     const int32_t *label;
     int32_t head;
@@ -32,15 +191,15 @@ typedef struct level_rows {
 
 static const struct {
     void (*fingerprint)(void *job, int64_t begin, int64_t end);
-    int32_t (*walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
-                    const spryi_level_work *work);
+    int32_t (*walk)(const pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
+                    const level_work *work);
 } typed[SPRYI_INDEX_PAIRS] = {{fingerprint_32_32, walk_32_32},
                               {fingerprint_64_32, walk_64_32},
                               {fingerprint_64_64, walk_64_64}};
 
-/* ---- the pattern ------------------------------------------------------------------------------------ */
+/* ---- the pattern of a matrix ------------------------------------------------------------------------ */
 
-/* Sorted lists a and b as one, each number once; out NULL only counts. */
+/* Unites sorted lists a and b, without duplicates. Only counts if out is NULL. */
 static int64_t unite(int32_t *out, const int32_t *a, int64_t a_count, const int32_t *b, int64_t b_count)
 {
     int64_t count = 0, last = -1, p = 0, q = 0;
@@ -54,7 +213,7 @@ static int64_t unite(int32_t *out, const int32_t *a, int64_t a_count, const int3
     return count;
 }
 
-/* Row i of the result: rows i of A and A^T together. */
+/* Unites rows i of A and A^T. */
 static int64_t united_row(int32_t *out, const spryi_compressed *A, const spryi_compressed *T, int64_t i)
 {
     const int32_t *Aj = A->indices, *Tj = T->indices;
@@ -94,7 +253,7 @@ static spry_status add_transpose(spry_context *context, spryi_compressed *sum, c
     return SPRY_OK;
 }
 
-/* Rows, then columns; columns are numbered behind the rows. */
+/* Makes the graph of rows and columns. Columns are numbered after the rows. */
 static spry_status join_columns(spry_context *context, spryi_compressed *graph, const spryi_compressed *A,
                                 const spryi_compressed *T, spry_error *err)
 {
@@ -111,7 +270,7 @@ static spry_status join_columns(spry_context *context, spryi_compressed *graph, 
     return SPRY_OK;
 }
 
-static spry_status make_graph(spry_context *context, spryi_pattern *p, const spry_arrays *a, spry_error *err)
+static spry_status make_graph(spry_context *context, pattern *p, const spry_arrays *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_compressed rows = {0}, columns = {0};
@@ -130,49 +289,39 @@ done:
     return status;
 }
 
-/* Offsets by column serve as well: they are those of A^T, whose graph is the same. */
-int spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A)
+/* Offsets of columns work as well: they are those of A^T, whose graph is the same. */
+bool spryi_pattern_is_symmetric(const spry_context *context, const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
-    if (a->rows != a->cols || a->layout == SPRY_COO) return 0;
-    if (a->symmetry != SPRY_GENERAL && A->symmetry_holds) return 1;
+    if (a->rows != a->cols || a->layout == SPRY_COO) return false;
+    if (a->symmetry != SPRY_GENERAL && A->symmetry_holds) return true;
     mirror_job j = {.offsets = a->offsets, .indices = a->indices};
     spryi_loop(context, spryi_threads(context, a->rows + a->nnz), a->rows, 1024,
                typed[spryi_index_pair(a->offset_type, a->index_type)].fingerprint, &j);
     return j.sum == 0;
 }
 
-spry_status spryi_pattern_make(spry_context *context, spryi_pattern *pattern, const spry_matrix *A, spry_error *err)
+static spry_status make_pattern(spry_context *context, pattern *p, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = A->a;
-    const int square = a.rows == a.cols;
-    const int64_t nodes = square ? a.rows : a.rows + a.cols, most = INT32_MAX - 1;
+    const int64_t nodes = a.rows == a.cols ? a.rows : a.rows + a.cols, most = INT32_MAX - 1;
     if (nodes > most)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "A", nodes, most,
                                 "reorder: the graph has %lld nodes, and orderings take up to %lld", (long long)nodes,
                                 (long long)most);
-    *pattern = (spryi_pattern){.nodes = nodes, .rows = a.rows, .entries = a.nnz};
+    *p = (pattern){.nodes = nodes,
+                   .rows = a.rows,
+                   .entries = a.nnz,
+                   .offset_type = a.offset_type,
+                   .index_type = a.index_type,
+                   .offsets = a.offsets,
+                   .indices = a.indices};
     a.value_type = SPRY_PATTERN;
     a.values = NULL;
-    if (!spryi_pattern_is_symmetric(context, A)) {
-        spry_status status = make_graph(context, pattern, &a, err);
-        if (status != SPRY_OK) spryi_pattern_clear(context, pattern);
-        return status;
-    }
-    pattern->offset_type = a.offset_type;
-    pattern->index_type = a.index_type;
-    pattern->offsets = a.offsets;
-    pattern->indices = a.indices;
-    return SPRY_OK;
+    return spryi_pattern_is_symmetric(context, A) ? SPRY_OK : make_graph(context, p, &a, err);
 }
 
-void spryi_pattern_clear(spry_context *context, spryi_pattern *pattern)
-{
-    spryi_compressed_clear(context, &pattern->made);
-    *pattern = (spryi_pattern){0};
-}
-
-/* ---- its graph, renumbered -------------------------------------------------------------------------- */
+/* ---- graphs ----------------------------------------------------------------------------------------- */
 
 void spryi_graph_clear(spry_context *context, spryi_graph *g)
 {
@@ -242,44 +391,253 @@ void spryi_local_clear(spry_context *context, spryi_local *local)
     *local = (spryi_local){0};
 }
 
-/* Columns of a rectangular matrix weigh nothing: groups are counted in rows. */
-static void weigh(spryi_local *l, int64_t rows)
+spry_status spryi_localise(spry_context *context, spryi_local *local, const spry_matrix *A, spry_error *err)
 {
-    for (int64_t v = 0; v < l->graph.nodes; v++) l->graph.weight[v] = l->original[v] < rows;
-}
-
-spry_status spryi_localise(spry_context *context, spryi_local *local, const spryi_pattern *pattern, spry_error *err)
-{
-    const int64_t n = pattern->nodes;
     spry_status status = SPRY_OK;
-    int32_t *label = NULL;
-    spryi_level_work work = {0};
-    spryi_local l = {.graph = {.nodes = n}};
-    /* one more than there are: where nothing new is found, the walk writes behind the last */
+    int32_t *label = NULL, next = 0;
+    level_work work = {0};
+    pattern p = {0};
+    spryi_local l = {0};
+    SPRYI_TRY(make_pattern(context, &p, A, err));
+    const int64_t n = l.graph.nodes = p.nodes;
+    /* one element more: if a row names no new node, the walk writes after the last one */
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.offsets, n + 1, "offsets of the graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &l.graph.adjacent, pattern->entries + 1, "graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &l.graph.adjacent, p.entries + 1, "graph", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.degree, n, "degrees", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.original, n + 1, "numbers of the nodes", err));
     SPRYI_TRY(SPRYI_NEW(context, &l.starts, n + 1, "components", err));
     SPRYI_TRY(SPRYI_NEW(context, &label, n, "labels", err));
-    if (pattern->nodes != pattern->rows) SPRYI_TRY(SPRYI_NEW(context, &l.graph.weight, n, "weights", err));
-    SPRYI_TRY(spryi_level_work_make(context, &work, n, spryi_threads(context, n + pattern->entries), err));
+    if (p.nodes != p.rows) SPRYI_TRY(SPRYI_NEW(context, &l.graph.weight, n, "weights", err));
+    SPRYI_TRY(make_level_work(context, &work, n, spryi_threads(context, n + p.entries), err));
     memset(label, 0xff, (size_t)n * sizeof *label);
     l.graph.offsets[0] = 0;
-    int32_t next = 0;
-    const int pair = spryi_index_pair(pattern->offset_type, pattern->index_type);
+    const int pair = spryi_index_pair(p.offset_type, p.index_type);
     for (int32_t root = 0; root < n; root++) {
         if (label[root] >= 0) continue;
         l.starts[l.components++] = next;
-        next = typed[pair].walk(pattern, &l, label, root, next, &work);
+        next = typed[pair].walk(&p, &l, label, root, next, &work);
     }
     l.starts[l.components] = next;
-    if (l.graph.weight) weigh(&l, pattern->rows);
+    for (int64_t v = 0; v < n && l.graph.weight; v++) /* columns have no weight: groups are counted in rows */
+        l.graph.weight[v] = l.original[v] < p.rows;
     *local = l;
     l = (spryi_local){0};
 done:
     spryi_release(context, label);
-    spryi_level_work_clear(context, &work);
+    clear_level_work(context, &work);
+    spryi_compressed_clear(context, &p.made);
     spryi_local_clear(context, &l);
+    return status;
+}
+
+/* ---- one walk of Cuthill-McKee ---------------------------------------------------------------------- */
+
+enum { MOST_WALKS = 8, DONE = 255 }; /* of a component; the mark of nodes with a final position */
+
+enum { SMALL, LARGE, WEIGHTED, LARGE_FROM = 1 << 17 }; /* kinds of graphs; nodes with which one leaves the caches */
+
+typedef struct walk {
+    int32_t *order;       /* of this component, from 0 */
+    int32_t *levels;      /* where its levels begin */
+    int32_t nodes, depth; /* depth: levels */
+    int64_t bandwidth;    /* in rows */
+} walk;
+
+typedef struct walker {
+    const spryi_graph *g;
+    uint8_t *mark;  /* of each node: the number of the last walk that came by */
+    uint64_t *keys; /* as many as the largest degree; as nodes where there are claims */
+    level_work work;
+} walker;
+
+/* Prefetches rows and marks of the next nodes of a queue. */
+static inline void fetch_ahead(const spryi_graph *g, const uint8_t *mark, const int32_t *queue, int32_t queued)
+{
+    enum { OFFSETS_AHEAD = 24, ROWS_AHEAD = 12, MARKS_AHEAD = 4, MOST_MARKS = 32 };
+    if (queued <= OFFSETS_AHEAD) return;
+    PREFETCH(&g->offsets[queue[OFFSETS_AHEAD]]);
+    PREFETCH(&g->adjacent[g->offsets[queue[ROWS_AHEAD]]]);
+    const int64_t first = g->offsets[queue[MARKS_AHEAD]], last = g->offsets[queue[MARKS_AHEAD] + 1];
+    const int64_t end = last - first < MOST_MARKS ? last : first + MOST_MARKS;
+    for (int64_t k = first; k < end; k++) PREFETCH(&mark[g->adjacent[k]]);
+}
+
+/* Walks the level at head .. end-1 with all threads. Returns the position after the last node found. No weights. */
+static int32_t spread_level(walk *to, const walker *w, int32_t head, int32_t end, int number, int64_t *bandwidth)
+{
+    level l = {.order = to->order,
+               .head = head,
+               .end = end,
+               .mark = w->mark,
+               .number = number,
+               .degree = w->g->degree,
+               .keys = w->keys,
+               .bandwidth = *bandwidth};
+    const int32_t tail = spread_64_32(&l, &w->work, w->g->offsets, w->g->adjacent);
+    *bandwidth = l.bandwidth;
+    return tail;
+}
+
+/* `kind` is a constant where it is inlined. A node counts as new while its mark is below the walk's number. */
+SPRYI_INLINE void walk_from(walk *to, walker *w, int32_t root, int number, int kind)
+{
+    const int weighted = kind == WEIGHTED, large = kind == LARGE;
+    const spryi_graph *g = w->g;
+    const int32_t *adjacent = g->adjacent;
+    const int64_t *offsets = g->offsets;
+    uint8_t *mark = w->mark;
+    int32_t *order = to->order, head = 0, tail = 1, level_end = 1;
+    int64_t bandwidth = 0, head_row = 0, tail_row = weighted ? g->weight[root] : 1;
+    order[0] = root;
+    mark[root] = (uint8_t)number;
+    to->levels[0] = 0;
+    to->depth = 1;
+    for (; head < tail; head++) {
+        if (head == level_end) {
+            to->levels[to->depth++] = head;
+            level_end = tail;
+            if (large && w->work.claim && tail - head >= LEVEL_NODES) {
+                tail = spread_level(to, w, head, level_end, number, &bandwidth);
+                head = level_end - 1;
+                head_row = level_end;
+                tail_row = tail;
+                continue;
+            }
+        }
+        if (large) fetch_ahead(g, mark, order + head, tail - head);
+        const int32_t u = order[head], first = tail;
+        const int64_t last = offsets[u + 1];
+        for (int64_t k = offsets[u]; k < last; k++) {
+            const int32_t v = adjacent[k], before = mark[v], fresh = (int32_t)((uint32_t)(before - number) >> 31);
+            order[tail] = v;
+            mark[v] = (uint8_t)(before ^ ((before ^ number) & -fresh)); /* no branch: it would be guessed wrong */
+            tail += fresh;
+        }
+        if (tail - first > 1) spryi_sort_by_degree(order + first, tail - first, g->degree, w->keys);
+        if (weighted)
+            for (int32_t c = first; c < tail; c++) tail_row += g->weight[order[c]];
+        else
+            tail_row = tail;
+        if (tail > first && tail_row - 1 - head_row > bandwidth) bandwidth = tail_row - 1 - head_row;
+        head_row += weighted ? g->weight[u] : 1;
+    }
+    to->nodes = tail;
+    to->bandwidth = bandwidth;
+}
+
+static void walk_through(walk *to, walker *w, int32_t root, int number)
+{
+    if (w->g->weight)
+        walk_from(to, w, root, number, WEIGHTED);
+    else if (w->g->nodes >= LARGE_FROM)
+        walk_from(to, w, root, number, LARGE);
+    else
+        walk_from(to, w, root, number, SMALL);
+}
+
+static int32_t far_end(const walk *from, const int32_t *degree)
+{
+    int32_t best = from->order[from->levels[from->depth - 1]];
+    for (int32_t p = from->levels[from->depth - 1] + 1; p < from->nodes; p++) {
+        int32_t v = from->order[p];
+        if (degree[v] < degree[best] || (degree[v] == degree[best] && v < best)) best = v;
+    }
+    return best;
+}
+
+/*
+ * Orders a component into *kept; *tried is as large. Skips a walk that does not find as many nodes as the first one,
+ * which happens only in a graph that is directed (spryi_pattern_is_symmetric).
+ */
+static void order_component(walk *kept, walk *tried, walker *w, int32_t root)
+{
+    walk_through(kept, w, root, 1);
+    for (int number = 2; number <= MOST_WALKS && kept->depth > 1; number++) {
+        walk_through(tried, w, far_end(kept, w->g->degree), number);
+        const int deeper = tried->depth > kept->depth;
+        if (tried->nodes != kept->nodes || (!deeper && tried->bandwidth >= kept->bandwidth)) return;
+        walk swapped = *kept;
+        *kept = *tried;
+        *tried = swapped;
+        if (!deeper) return;
+    }
+}
+
+/* ---- all components --------------------------------------------------------------------------------- */
+
+void spryi_levels_clear(spry_context *context, spryi_levels *levels)
+{
+    spryi_release(context, levels->order);
+    spryi_release(context, levels->levels);
+    spryi_release(context, levels->components);
+    *levels = (spryi_levels){0};
+}
+
+/* Appends a component's ordering, at position `at`. */
+static void take(spryi_levels *to, const walk *from, int32_t at, uint8_t *mark)
+{
+    to->components[to->component_count++] = (int32_t)to->level_count;
+    for (int32_t l = 0; l < from->depth; l++) to->levels[to->level_count++] = at + from->levels[l];
+    for (int32_t p = 0; p < from->nodes; p++) {
+        to->order[at + p] = from->order[p];
+        mark[from->order[p]] = DONE;
+    }
+}
+
+/* Takes a range of nodes in their order, as one level. */
+static void take_range(walk *to, int32_t first, int32_t end)
+{
+    for (int32_t v = first; v < end; v++) to->order[v - first] = v;
+    to->levels[0] = 0;
+    to->depth = 1;
+    to->nodes = end - first;
+}
+
+spry_status spryi_cuthill_mckee(spry_context *context, spryi_levels *levels, const spryi_graph *g,
+                                const int32_t *starts, spry_error *err)
+{
+    const int64_t n = g->nodes;
+    spry_status status = SPRY_OK;
+    walk one = {0}, other = {0};
+    walker w = {.g = g};
+    spryi_levels made = {0};
+    int64_t largest = 0;
+    for (int64_t v = 0; v < n; v++)
+        if (g->offsets[v + 1] - g->offsets[v] > largest) largest = g->offsets[v + 1] - g->offsets[v];
+    SPRYI_TRY(SPRYI_NEW(context, &made.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.components, n + 1, "components", err));
+    SPRYI_TRY(SPRYI_NEW(context, &one.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &one.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &other.order, n + 1, "ordering", err));
+    SPRYI_TRY(SPRYI_NEW(context, &other.levels, n + 1, "levels", err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.mark, n, "marks", err));
+    if (n >= LARGE_FROM && !g->weight)
+        SPRYI_TRY(make_level_work(context, &w.work, n, spryi_threads(context, n + g->offsets[n]), err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.keys, w.work.claim ? n : largest, "keys", err));
+    memset(w.mark, 0, (size_t)n);
+    int32_t at = 0, component = 0;
+    for (int32_t v = 0; v < n; v++) {
+        if (w.mark[v] == DONE) continue;
+        const int32_t end = starts ? starts[component + 1] : v + 1;
+        order_component(&one, &other, &w, end - 1);
+        if (starts && one.nodes != end - v) take_range(&one, v, end);
+        take(&made, &one, at, w.mark);
+        at += one.nodes;
+        component++;
+    }
+    made.levels[made.level_count] = at;
+    made.components[made.component_count] = (int32_t)made.level_count;
+    *levels = made;
+    made = (spryi_levels){0};
+done:
+    spryi_levels_clear(context, &made);
+    spryi_release(context, one.order);
+    spryi_release(context, one.levels);
+    spryi_release(context, other.order);
+    spryi_release(context, other.levels);
+    spryi_release(context, w.mark);
+    spryi_release(context, w.keys);
+    clear_level_work(context, &w.work);
     return status;
 }

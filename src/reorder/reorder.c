@@ -7,7 +7,6 @@
 #include "choose/state.h"
 #include "matrix/assemble.h"
 #include "matrix/matrix.h"
-#include "reorder/graph.h"
 #include "reorder/order.h"
 #include "spry/io.h"
 #include "spry/tools.h"
@@ -22,7 +21,7 @@ typedef struct degree_job {
     const void *indices;
 } degree_job;
 
-/* The functions below count offsets' differences, or indices one by one: sums of integers, the same in any order. */
+/* Adds the lengths of rows or columns. Sums of integers are the same in any order. */
 static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
     const spry_arrays a = *((const degree_job *)job)->a; /* copies that no store can change, here and below */
@@ -49,7 +48,7 @@ static void add_indices(const spry_context *context, int64_t *degree, const spry
     spryi_loop(context, threads, a->nnz, 0, add_some_indices, &(degree_job){degree, a, indices});
 }
 
-/* In a symmetric pattern rows alone are counted: that halves the degrees and leaves their order. */
+/* Counts only rows if the pattern is symmetric: that halves the degrees and keeps their order. */
 static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, int symmetric,
                           int threads)
 {
@@ -62,8 +61,8 @@ static void count_degrees(const spry_context *context, int64_t *degree, const sp
 }
 
 /*
- * Rows by falling number of entries in row and column (row alone where rectangular); ties as they were. What a
- * scattered matrix reads most of x lies together then.
+ * Orders rows by falling number of entries in row and column, or only in the row of a rectangular matrix. Equal rows
+ * keep their order. The elements of x that a scattered matrix reads most are then together.
  */
 static spry_status order_by_degree(spry_context *context, int64_t *perm, const spry_matrix *A, spry_error *err)
 {
@@ -86,8 +85,6 @@ done:
     return status;
 }
 
-/* ---- orderings ------------------------------------------------------------------------------------------ */
-
 /* ---- options ---------------------------------------------------------------------------------------- */
 
 typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
@@ -101,7 +98,7 @@ typedef struct settings {
     int64_t sizes[SPRYI_BANDK_LEVELS]; /* srs, ssrs, sssrs; those that k leaves out are 0 */
 } settings;
 
-/* Which of the names; the first for NULL, -1 if none. */
+/* Returns the index of a name: 0 for NULL, -1 if there is none. */
 static int index_of(const char *name, const char *const *names, int count)
 {
     if (!name) return 0;
@@ -118,7 +115,7 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_MOST_GROUP);
 }
 
-/* Sizes of Band-k's groups: those given, else those of the tuning. */
+/* Sets the sizes of Band-k's groups: those given, else those of the tuning. */
 static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_group_rule by, const spry_arrays *a,
                                  const spryi_group_table *table, spry_error *err)
 {
@@ -171,8 +168,8 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
 /*
- * The pattern's rows in the order of the local graph's nodes, NULL: as they are, which is the order of a walk, breadth
- * first. Columns of a rectangular matrix are passed over.
+ * Writes the matrix's rows in an order of the graph's nodes; order NULL: the nodes' own order, which is that of a
+ * breadth-first walk. Skips columns of a rectangular matrix.
  */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
 {
@@ -187,13 +184,10 @@ static spry_status order_by_graph(spry_context *context, spry_ordering *to, cons
                                   spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_pattern pattern = {0};
     spryi_local local = {0};
     spryi_levels levels = {0};
-    spryi_bandk bandk = {0};
-    SPRYI_TRY(spryi_pattern_make(context, &pattern, A, err));
-    SPRYI_TRY(spryi_localise(context, &local, &pattern, err));
-    spryi_pattern_clear(context, &pattern);
+    int32_t *order = NULL;
+    SPRYI_TRY(spryi_localise(context, &local, A, err));
     if (s->how == RCM) {
         SPRYI_TRY(spryi_cuthill_mckee(context, &levels, &local.graph, local.starts, err));
         name_rows(to->perm, levels.order, &local, to->rows);
@@ -205,22 +199,15 @@ static spry_status order_by_graph(spry_context *context, spry_ordering *to, cons
     } else if (s->how == BFS) {
         name_rows(to->perm, NULL, &local, to->rows);
     } else {
-        SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->sizes, err));
-        name_rows(to->perm, bandk.order, &local, to->rows);
-        to->sr_count = bandk.count[0];
-        to->ssr_count = bandk.count[1];
-        to->sssr_count = bandk.count[2];
-        to->sr_ptr = bandk.ptr[0];
-        to->ssr_ptr = bandk.ptr[1];
-        to->sssr_ptr = bandk.ptr[2];
-        memset(bandk.ptr, 0, sizeof bandk.ptr); /* the ordering has them */
+        SPRYI_TRY(SPRYI_NEW(context, &order, local.graph.nodes, "ordering", err));
+        SPRYI_TRY(spryi_bandk_make(context, to, order, &local, s->sizes, err));
+        name_rows(to->perm, order, &local, to->rows);
     }
     to->components = local.components;
 done:
-    spryi_pattern_clear(context, &pattern);
     spryi_local_clear(context, &local);
     spryi_levels_clear(context, &levels);
-    spryi_bandk_clear(context, &bandk);
+    spryi_release(context, order);
     return status;
 }
 

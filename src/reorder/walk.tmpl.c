@@ -1,9 +1,9 @@
 /*
- * The functions that read a pattern's own arrays, for each pair of index types. base/instantiate_indices.h says what
- * SPRY_P and SPRY_J are.
+ * Functions that read a pattern's arrays, for each pair of index types: the hash for symmetry, the walk of a wide level
+ * by all threads, and the walk that renumbers. base/instantiate_indices.h defines SPRY_P and SPRY_J.
  */
 
-/* A hash that two positions share exactly when they mirror each other, counted up above the diagonal, down below. */
+/* Adds up hashes that mirrored positions share, positive above the diagonal and negative below. */
 static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = ((const mirror_job *)job)->offsets;
@@ -20,6 +20,93 @@ static void SPRY_FN(fingerprint)(void *job, int64_t begin, int64_t end)
         sum += row;
     }
     atomic_fetch_add(&((mirror_job *)job)->sum, sum);
+}
+
+static void SPRY_FN(claim)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                           int32_t last)
+{
+    for (int32_t p = first; p < last; p++) {
+        const int32_t u = l->order[p];
+        for (int64_t k = (int64_t)Ap[u]; k < (int64_t)Ap[u + 1]; k++) {
+            const SPRY_J v = Aj[k];
+            if (l->mark ? l->mark[v] < l->number : l->label[v] < 0) claim_least(&claim[v], p);
+        }
+    }
+}
+
+/* A node that its row names twice counts once: from then on its claim is ~p. */
+static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                              int32_t last)
+{
+    int64_t count = 0;
+    for (int32_t p = first; p < last; p++) {
+        const int32_t u = l->order[p];
+        for (int64_t k = (int64_t)Ap[u]; k < (int64_t)Ap[u + 1]; k++) {
+            const SPRY_J v = Aj[k];
+            if (claimed_by(&claim[v]) != p) continue;
+            set_claim(&claim[v], ~p);
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Returns the largest distance of a position to the last node found from it. */
+static int64_t SPRY_FN(write)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                              int32_t last, int32_t at)
+{
+    int64_t bandwidth = 0;
+    for (int32_t p = first; p < last; p++) {
+        const int32_t u = l->order[p], begin = at;
+        for (int64_t k = (int64_t)Ap[u]; k < (int64_t)Ap[u + 1]; k++) {
+            const SPRY_J v = Aj[k];
+            if (claimed_by(&claim[v]) != ~p) continue;
+            set_claim(&claim[v], INT32_MAX);
+            if (l->mark) l->mark[v] = (uint8_t)l->number;
+            l->order[at++] = (int32_t)v;
+        }
+        if (at == begin) continue;
+        if (l->degree && at - begin > 1) spryi_sort_by_degree(l->order + begin, at - begin, l->degree, l->keys + begin);
+        if (l->label)
+            for (int32_t c = begin; c < at; c++) l->label[l->order[c]] = c;
+        if (at - 1 - p > bandwidth) bandwidth = at - 1 - p;
+    }
+    return bandwidth;
+}
+
+static void SPRY_FN(claim_runs)(void *job, int64_t begin, int64_t end)
+{
+    const spread_job *j = job;
+    SPRY_FN(claim)(j->l, j->claim, j->offsets, j->indices, run_at(j, begin), run_at(j, end));
+}
+
+static void SPRY_FN(count_runs)(void *job, int64_t begin, int64_t end)
+{
+    const spread_job *j = job;
+    for (int64_t r = begin; r < end; r++)
+        j->found[r + 1] = SPRY_FN(count)(j->l, j->claim, j->offsets, j->indices, run_at(j, r), run_at(j, r + 1));
+}
+
+static void SPRY_FN(write_runs)(void *job, int64_t begin, int64_t end)
+{
+    spread_job *j = job;
+    spryi_raise(&j->bandwidth, SPRY_FN(write)(j->l, j->claim, j->offsets, j->indices, run_at(j, begin), run_at(j, end),
+                                              (int32_t)j->found[begin]));
+}
+
+/* Walks a level. Returns the position after the last node found. */
+static int32_t SPRY_FN(spread)(level *to, const level_work *work, const void *offsets, const void *indices)
+{
+    const level l = *to;
+    const int runs = work->threads;
+    spread_job j = {&l, offsets, indices, work->claim, work->found, runs, l.bandwidth};
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(claim_runs), &j);
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(count_runs), &j);
+    j.found[0] = l.end;
+    for (int r = 0; r < runs; r++) j.found[r + 1] += j.found[r];
+    spryi_loop(work->context, runs, runs, 1, SPRY_FN(write_runs), &j);
+    to->bandwidth = j.bandwidth;
+    return (int32_t)j.found[runs];
 }
 
 static void SPRY_FN(count_others)(void *job, int64_t begin, int64_t end)
@@ -52,8 +139,8 @@ static void SPRY_FN(copy_others)(void *job, int64_t begin, int64_t end)
 }
 
 /* The rows of a level's nodes, all of whose neighbours have labels by now, by all threads. */
-static void SPRY_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
-                                const spryi_level_work *work)
+static void SPRY_FN(write_rows)(const pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
+                                const level_work *work)
 {
     level_rows r = {p, l, label, head};
     int64_t *offsets = l->graph.offsets;
@@ -67,8 +154,8 @@ static void SPRY_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const in
  * written with its new labels as soon as it has been looked through, since all it names are labelled by then.
  * Returns the next label. No branch depends on what is found; rows ahead in the queue are fetched before their turn.
  */
-static int32_t SPRY_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
-                             const spryi_level_work *work)
+static int32_t SPRY_FN(walk)(const pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
+                             const level_work *work)
 {
     enum { OFFSETS_AHEAD = 24, ROWS_AHEAD = 12, LABELS_AHEAD = 4 };
     const SPRY_P *Ap = p->offsets;
@@ -82,9 +169,9 @@ static int32_t SPRY_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *la
     for (; head < tail; head++) {
         if (head == level_end) {
             level_end = tail;
-            if (work->claim && tail - head >= SPRYI_LEVEL_NODES) {
-                spryi_level level = {.order = queue, .head = head, .end = level_end, .label = label};
-                tail = SPRY_FN(spryi_spread)(&level, work, Ap, Aj);
+            if (work->claim && tail - head >= LEVEL_NODES) {
+                level wide = {.order = queue, .head = head, .end = level_end, .label = label};
+                tail = SPRY_FN(spread)(&wide, work, Ap, Aj);
                 SPRY_FN(write_rows)(p, l, label, head, level_end, work);
                 at = offsets[level_end];
                 head = level_end - 1;

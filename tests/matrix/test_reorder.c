@@ -1,5 +1,5 @@
 /* Orderings and permuted matrices. */
-#include "reorder/level.h"
+#include "reorder/order.h"
 #include "support.h"
 
 static const char *const methods[] = {"rcm", "bandk", "degree", "bfs"};
