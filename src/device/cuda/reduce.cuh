@@ -10,6 +10,36 @@ template <typename V> static __device__ __forceinline__ V lanes_sum(V sum, int w
     return sum;
 }
 
+static __device__ __forceinline__ int lane_of_warp()
+{
+    return (int)threadIdx.x % 32;
+}
+
+/* Returns the sum of the values of this lane and the lanes before it. The whole warp must call. */
+template <typename T> static __device__ __forceinline__ T warp_scan(T value)
+{
+    for (int step = 1; step < 32; step *= 2) {
+        const T lower = __shfl_up_sync(0xffffffffu, value, step);
+        value += lane_of_warp() >= step ? lower : 0;
+    }
+    return value;
+}
+
+/* Returns the sum of the values of the threads before this one, in a block of 1024 threads. *total: the block's sum. */
+template <typename T> static __device__ T sum_before(T own, T *total)
+{
+    __shared__ T of_warp[32];
+    const int lane = lane_of_warp(), warp = threadIdx.x / 32;
+    const T sum = warp_scan(own);
+    if (lane == 31) of_warp[warp] = sum;
+    __syncthreads();
+    const T warps = warp_scan(of_warp[lane]);
+    *total = __shfl_sync(0xffffffffu, warps, 31);
+    const T before = __shfl_sync(0xffffffffu, warps, warp > 0 ? warp - 1 : 0);
+    __syncthreads(); /* of_warp may be written again */
+    return (warp > 0 ? before : 0) + sum - own;
+}
+
 /* Sum over a block of THREADS; thread 0 has it. scratch: THREADS / 32 shared numbers, free again afterwards. */
 template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *scratch)
 {

@@ -11,6 +11,7 @@ extern "C" {
 #include "formats/packed/packed_layout.h"
 }
 #include "device/cuda/convert.cuh"
+#include "device/cuda/reduce.cuh"
 
 enum {
     LANES = SPRYI_PACKED_LANES,
@@ -43,11 +44,6 @@ struct packed_group {
     int count, sorted, vote;
     spryi_packed_counts sum;
 };
-
-static __device__ __forceinline__ int lane_of_warp()
-{
-    return (int)threadIdx.x % LANES;
-}
 
 static __device__ __forceinline__ int warp_of_block()
 {
@@ -84,16 +80,6 @@ static __device__ __forceinline__ int32_t warp_max(int32_t value)
     REDUCE(__reduce_max_sync, max(value, other))
 }
 #undef REDUCE
-
-/* The sum of the values of this lane and those before. */
-template <typename T> static __device__ __forceinline__ T warp_scan(T value)
-{
-    for (int step = 1; step < LANES; step *= 2) {
-        const T lower = __shfl_up_sync(ALL, value, step);
-        value += lane_of_warp() >= step ? lower : 0;
-    }
-    return value;
-}
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 

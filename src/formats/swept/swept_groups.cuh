@@ -1,5 +1,5 @@
 /*
- * The slot of every entry of a row block, on the device, with the same result as the host's (swept_build.c).
+ * The slot of every entry of a row block, on the device, with the same result as the host's (swept_format.c).
  *
  * Idea: entries are numbered in the order of columns; rows get their sums; then a block of threads goes from group to
  *       group. A group takes the first entries that the groups before have left and whose row's entry as many before as
@@ -14,15 +14,12 @@ extern "C" {
 }
 #include "base/bisect.h"
 #include "device/cuda/convert.cuh"
+#include "device/cuda/reduce.cuh"
 
+static_assert(SPRYI_SWEPT_THREADS == 1024, "what sum_before wants");
 enum { GROUP = SPRYI_SWEPT_THREADS, AHEAD = SPRYI_SWEPT_MOST_AHEAD };
 #define NONE UINT32_MAX
 #define FULL_WARP 0xffffffffu
-
-static __device__ __forceinline__ int lane_of_warp(void)
-{
-    return threadIdx.x % 32;
-}
 
 /* The matrix, its blocks and what is known of rows and entries, for all kernels. */
 template <typename P> struct sweeping {
@@ -202,31 +199,6 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) 
         SPRYI_BISECT(first, own.begin, k - few, spryi_swept_stretch(w.position[first]) < stretch);
         atomicMax(w.most + own.sum, (uint32_t)(k - first + 1));
     }
-}
-
-/* The sum of the values of this lane and those before. */
-template <typename T> static __device__ __forceinline__ T warp_scan(T value)
-{
-    for (int step = 1; step < 32; step *= 2) {
-        const T lower = __shfl_up_sync(FULL_WARP, value, step);
-        value += lane_of_warp() >= step ? lower : 0;
-    }
-    return value;
-}
-
-/* In a block of GROUP threads: the sum of the values of the threads before; *total that of all. */
-static __device__ int64_t sum_before(int64_t own, int64_t *total)
-{
-    __shared__ int64_t of_warp[GROUP / 32];
-    const int lane = lane_of_warp(), warp = threadIdx.x / 32;
-    const int64_t sum = warp_scan(own);
-    if (lane == 31) of_warp[warp] = sum;
-    __syncthreads();
-    const int64_t warps = warp_scan(of_warp[lane]);
-    *total = __shfl_sync(FULL_WARP, warps, 31);
-    const int64_t before = __shfl_sync(FULL_WARP, warps, warp > 0 ? warp - 1 : 0);
-    __syncthreads(); /* of_warp may be written again */
-    return (warp > 0 ? before : 0) + sum - own;
 }
 
 /* A thread's rows of a block. */

@@ -204,27 +204,6 @@ static __device__ void sort_table(column_table *t, int count)
 
 /* ---- many columns ---------------------------------------------------------------------------------------- */
 
-/* The sum over the threads before, of LARGE_THREADS, and the block's in *sum. */
-static __device__ int sum_before(int own, int *sum)
-{
-    __shared__ int sums[LARGE_THREADS / LANES];
-    int before = own;
-    for (int step = 1; step < LANES; step *= 2) {
-        const int other = __shfl_up_sync(FULL_WARP, before, step);
-        if (lane_of_warp() >= step) before += other;
-    }
-    if (lane_of_warp() == LANES - 1) sums[threadIdx.x / LANES] = before;
-    __syncthreads();
-    int all = 0, of_warps = 0;
-    for (int n = 0; n < LARGE_THREADS / LANES; n++) {
-        if (n == (int)threadIdx.x / LANES) of_warps = all;
-        all += sums[n];
-    }
-    __syncthreads(); /* sums may be written again */
-    *sum = all;
-    return of_warps + before - own;
-}
-
 /* By LARGE_THREADS threads, a warp a row: the columns of a window of one slice, rising in column[0 .. ], their count. */
 template <typename P> static __device__ int list_columns(const windowing<P> &w, int64_t slice, int32_t *column)
 {

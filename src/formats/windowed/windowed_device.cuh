@@ -15,11 +15,6 @@ static const uint32_t NO_ROW = SPRYI_WINDOWED_NO_ROW;
 /* Rows are counted in 30 bits: sort keys hold two more, tables of patterns twice as many. */
 static const int64_t MOST_ROWS = (int64_t)1 << 30;
 
-static __device__ __forceinline__ int lane_of_warp()
-{
-    return threadIdx.x % LANES;
-}
-
 static __device__ __forceinline__ unsigned lanes_before()
 {
     return (1u << lane_of_warp()) - 1;

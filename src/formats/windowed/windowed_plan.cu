@@ -1,6 +1,8 @@
 /* The order in which windowed_staged_cuda begins windows, and whether it asks for slices ahead. */
 #include "formats/windowed/windowed_plan.cuh"
 
+#include "device/cuda/reduce.cuh"
+
 #include <stdlib.h>
 
 extern "C" {
@@ -17,27 +19,6 @@ static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, in
     const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
     const uint32_t entries = (s.slices[next.slice].values - s.slices[own.slice].values) * SPRYI_WINDOWED_ALIGN;
     return entries + own.columns * own.run;
-}
-
-/* The sum of `own` over the threads before, and over all. The whole block calls. */
-static __device__ int sum_before(int own, int *total)
-{
-    __shared__ int of_warps[ORDER_THREADS / LANES];
-    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    int sum = own, before = 0;
-    for (int step = 1; step < LANES; step *= 2) {
-        const int other = __shfl_up_sync(0xffffffffu, sum, step);
-        if (lane >= step) sum += other;
-    }
-    if (lane == LANES - 1) of_warps[warp] = sum;
-    __syncthreads();
-    *total = 0;
-    for (int n = 0; n < ORDER_THREADS / LANES; n++) {
-        before += n < warp ? of_warps[n] : 0;
-        *total += of_warps[n];
-    }
-    __syncthreads(); /* of_warps may be written again */
-    return before + sum - own;
 }
 
 /*
