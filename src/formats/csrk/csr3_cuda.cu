@@ -8,9 +8,9 @@
  * Work: shapes of blocks by the mean row length, the density: up to 8 GPUSpMV-3 with 8 x 12 threads; above, GPUSpMV-3.5
  *       with 4 x 8 x 12 up to 16, 8 x 8 x 8 up to 32, and 16 x 8 x 4. The plan takes the right one of the two; asked
  *       for by name outside of its cases GPUSpMV-3 keeps 8 x 12 and GPUSpMV-3.5 takes 4 x 8 x 12. Groups larger than
- *       the block's part for them go round; their sizes are csrk_tuning.c's. No balance between rows: one far longer
- *       than the rest keeps its thread, or its few lanes, busy alone, which is what the paper loses on irregular
- *       matrices. With csr3:by=longest the longest row's length takes the density's place, so that long rows have all
+ *       the block's part are handled in rounds (sizes: matrix/group_sizes.h). Rows are not balanced: a row that is
+ *       far longer than the rest keeps its thread, or its few lanes, busy alone, which is what the paper loses on
+ *       irregular matrices. With csr3:by=longest the longest row's length takes the density's place, so that long rows have all
  *       lanes that there are, and short ones leave most of theirs idle.
  * Cost: bytes of CSR, 8 a super-row and 8 a super-super-row. In GPUSpMV-3 neighbouring threads read entries a row
  *       apart: good for short rows. Deterministic.

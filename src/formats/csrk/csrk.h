@@ -17,7 +17,7 @@
  * have equal shares of the outermost groups.
  *
  * On a GPU a super-super-row (csr2: a super-row) is a block of threads, and the sizes of the groups, unless given,
- * follow from the mean row length: csrk_tuning.c. Blocks and runs are the CPU's and are not made.
+ * follow from the mean row length (matrix/group_sizes.h). Blocks and runs are the CPU's and are not made.
  */
 #pragma once
 

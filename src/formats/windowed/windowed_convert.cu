@@ -4,13 +4,240 @@
  * Idea: rows are put in order first (windowed_order.cu). A block of threads then takes `window` rows of the order,
  *       counts their distinct columns in shared memory, cuts them in two where they are too many, sorts the rows of
  *       each part by length and measures its slices. Scans over the slices tell where everything goes, the guard is
- *       asked, and a second pass fills (windowed_fill.cuh). Windows of one slice with many columns are left to larger
+ *       asked, and a second pass fills the arrays. Windows of one slice with many columns are left to larger
  *       blocks, in both passes.
  * Work: a block a window, 8 lanes a row where columns are collected, a warp a slice.
  * Cost: columns of leaders read three times or more, values once; scratch of 2 bytes a row beside that of the order.
  * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.
  */
-#include "formats/windowed/windowed_fill.cuh"
+#include "formats/windowed/windowed_device.cuh"
+
+#include <climits>
+
+/* ---- columns of a window ------------------------------------------------------------------------------- */
+
+enum {
+    SMALL_BITS = 13, /* of the hash table, which is at most half full but for columns that threads add at once */
+    SMALL_TABLE = 1 << SMALL_BITS,
+    MOST_SMALL = 4096, /* columns */
+    SMALL_THREADS = 512,
+    MOST_LARGE = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* columns */
+    LARGE_THREADS = 1024,
+    LARGE_BYTES = MOST_LARGE * (int)sizeof(int32_t),
+    OWN_LARGE = MOST_LARGE / LARGE_THREADS, /* columns of a thread */
+    NO_COLUMN = INT_MAX,
+};
+static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_THREADS < SMALL_TABLE,
+              "the table has room");
+
+/* Of a slice, the first three where it begins a window; summed up, what is before. A row of each number. */
+struct window_sizes {
+    int64_t windows, dictionary, pages, values, units; /* dictionary and values in their units */
+};
+enum { SIZES = sizeof(window_sizes) / sizeof(int64_t) };
+
+static __device__ window_sizes sizes_before(const int64_t *sizes, int64_t slices, int64_t slice)
+{
+    int64_t number[SIZES];
+#pragma unroll
+    for (int n = 0; n < SIZES; n++) {
+        const int64_t at = n * slices + slice;
+        number[n] = slice > 0 ? sizes[at - 1] - (n > 0 ? sizes[n * slices - 1] : 0) : 0;
+    }
+    return {number[0], number[1], number[2], number[3], number[4]};
+}
+
+/* The windows that are made. Of the kind made of runs first, each kind cut at multiples of `window` rows. */
+template <typename P> struct windowing {
+    windowed_csr<P> a;
+    const uint32_t *order, *leader;
+    int64_t window, count, of_runs, run, stride;
+    int64_t windows_of_runs, slices_of_runs; /* before windows are cut in two */
+    int64_t slices;
+    uint32_t *rows;    /* of the storage */
+    uint32_t *columns; /* of the window that begins with each slice */
+    int64_t *sizes;    /* see window_sizes */
+    uint32_t *large;   /* slices that are windows of more than MOST_SMALL columns */
+    uint32_t *marks;   /* how many those are, and the most x of a window */
+};
+
+/* The run of a window's rows, by its first slice; the entry where run t of a row begins. */
+template <typename P> static __device__ __forceinline__ int run_of(const windowing<P> &w, int64_t slice)
+{
+    return slice < w.slices_of_runs ? (int)w.run : 1;
+}
+template <typename P> static __device__ __forceinline__ int begin_of_run(const windowing<P> &w, int run, int t)
+{
+    return w.stride == 1 ? t * run : t; /* run is 1 where the window's stride is not w.stride */
+}
+
+/* By a warp, of the 2*LANES keys from `base` on, of which lanes have two: the steps of LANES and below of a size. */
+template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, K *high, int base, int size)
+{
+    const int lane = lane_of_warp();
+    const bool low_rises = ((base + lane) & size) == 0, high_rises = ((base + LANES + lane) & size) == 0;
+    if (size > LANES && (*low > *high) == low_rises) {
+        const K swap = *low;
+        *low = *high;
+        *high = swap;
+    }
+    for (int step = size / 2 < LANES ? size / 2 : LANES / 2; step > 0; step /= 2) {
+        const K other_low = __shfl_xor_sync(FULL_WARP, *low, step),
+                other_high = __shfl_xor_sync(FULL_WARP, *high, step);
+        const bool is_first = (lane & step) == 0;
+        if ((*low > other_low) == (is_first == low_rises)) *low = other_low;
+        if ((*high > other_high) == (is_first == high_rises)) *high = other_high;
+    }
+}
+
+/* The same in shared memory, of all chunks: for the sizes from first to last. Ends with all threads together. */
+template <typename K> static __device__ void sort_chunks(K *keys, int count, int first, int last)
+{
+    const int step = blockDim.x / LANES * (2 * LANES);
+    for (int base = threadIdx.x / LANES * (2 * LANES); base < count; base += step) {
+        K *own = keys + base + lane_of_warp(), low = own[0], high = own[LANES];
+        for (int size = first; size <= last; size *= 2) sort_chunk(&low, &high, base, size);
+        own[0] = low;
+        own[LANES] = high;
+    }
+    __syncthreads();
+}
+
+/* keys[0 .. count - 1] rise, count a power of two; there is room for 2*LANES. By all threads of the block. */
+template <typename K> static __device__ void sort_block(K *keys, int count)
+{
+    enum { CHUNK = 2 * LANES };
+    if (count < CHUNK) {
+        for (int n = count + threadIdx.x; n < CHUNK; n += blockDim.x) keys[n] = keys[count - 1];
+        __syncthreads();
+    }
+    sort_chunks(keys, count, 2, count < CHUNK ? count : (int)CHUNK);
+    for (int size = 2 * CHUNK; size <= count; size *= 2) {
+        for (int step = size / 2; step >= CHUNK; step /= 2) {
+            for (int n = threadIdx.x; n < count / 2; n += blockDim.x) {
+                const int low = 2 * n - (n & (step - 1)), high = low + step;
+                const K a = keys[low], b = keys[high];
+                if ((a > b) == ((low & size) == 0)) {
+                    keys[low] = b;
+                    keys[high] = a;
+                }
+            }
+            __syncthreads();
+        }
+        sort_chunks(keys, count, size, size);
+    }
+}
+
+static __device__ __forceinline__ int power_of_two(int count)
+{
+    int size = 1;
+    while (size < count) size *= 2;
+    return size;
+}
+
+/* ---- few columns ----------------------------------------------------------------------------------------- */
+
+struct column_table {
+    int32_t column[SMALL_TABLE];
+    int count;
+};
+
+/* false: there are over `most` columns. */
+static __device__ __forceinline__ bool add_column(column_table *t, int32_t column, int most)
+{
+    if (*(volatile int *)&t->count > most) return false;
+    unsigned slot = (uint32_t)column * 0x9E3779B1u >> (32 - SMALL_BITS);
+    for (;;) {
+        int32_t there = *(volatile int32_t *)&t->column[slot];
+        if (there == NO_COLUMN) there = atomicCAS(&t->column[slot], NO_COLUMN, column);
+        if (there == NO_COLUMN) atomicAdd(&t->count, 1);
+        if (there == NO_COLUMN || there == column) return true;
+        slot = (slot + 1) % SMALL_TABLE;
+    }
+}
+
+/* Returns the columns of rows begin .. end - 1, of which the leaders are known; counting ends soon after `most`. */
+template <typename P> static __device__ int collect_columns(const windowing<P> &w, const uint32_t *leader, int begin,
+                                                            int end, int run, int most, column_table *t)
+{
+    enum { AHEAD = 4 };
+    for (int n = threadIdx.x; n < SMALL_TABLE; n += blockDim.x) t->column[n] = NO_COLUMN;
+    if (threadIdx.x == 0) t->count = 0;
+    __syncthreads();
+    /* All lanes of a warp go through the same steps, or its rows would come one after the other. */
+    const int lane = threadIdx.x % ROW_LANES, step = blockDim.x / ROW_LANES;
+    bool goes_on = true;
+    for (int base = begin + threadIdx.x / LANES * (LANES / ROW_LANES); base < end; base += step) {
+        const int p = base + lane_of_warp() / ROW_LANES;
+        const uint32_t own = p < end ? leader[p] : NO_ROW;
+        const bool is_first = own != NO_ROW && (p == begin || leader[p - 1] != own);
+        const int32_t *Aj = w.a.Aj + (is_first ? (int64_t)w.a.Ap[own] : 0);
+        const int runs = is_first ? (int)w.a.length(own) / run : 0;
+        for (int r = lane; __any_sync(FULL_WARP, r - lane < runs); r += AHEAD * ROW_LANES) {
+            int32_t j[AHEAD];
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++)
+                j[u] = r + u * ROW_LANES < runs ? Aj[begin_of_run(w, run, r + u * ROW_LANES)] : NO_COLUMN;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                if (goes_on && j[u] != NO_COLUMN) goes_on = add_column(t, j[u], most);
+                __syncwarp();
+            }
+        }
+        if (!__any_sync(FULL_WARP, goes_on)) break;
+    }
+    __syncthreads();
+    const int count = t->count;
+    __syncthreads(); /* the table may be cleared again */
+    return count;
+}
+
+/* Of a table of up to MOST_SMALL columns: they take its first slots, rising. */
+static __device__ void sort_table(column_table *t, int count)
+{
+    enum { OWN = SMALL_TABLE / SMALL_THREADS };
+    const int size = power_of_two(count);
+    int32_t own[OWN];
+#pragma unroll
+    for (int n = 0; n < OWN; n++) own[n] = t->column[n * SMALL_THREADS + threadIdx.x];
+    if (threadIdx.x == 0) t->count = 0;
+    __syncthreads();
+#pragma unroll
+    for (int n = 0; n < OWN; n++)
+        if (own[n] != NO_COLUMN) t->column[atomicAdd(&t->count, 1)] = own[n];
+    for (int n = count + threadIdx.x; n < size; n += SMALL_THREADS) t->column[n] = NO_COLUMN;
+    __syncthreads();
+    sort_block(t->column, size);
+}
+
+/* ---- many columns ---------------------------------------------------------------------------------------- */
+
+/* Lists the columns of a window of one slice, rising. Returns their number. By LARGE_THREADS threads, a warp a row. */
+template <typename P> static __device__ int list_columns(const windowing<P> &w, int64_t slice, int32_t *column)
+{
+    static_assert(LARGE_THREADS == LANES * SPRYI_WINDOWED_LANES, "a warp a row");
+    const int run = run_of(w, slice), warp = threadIdx.x / LANES;
+    const uint32_t row = w.rows[slice * LANES + warp], own = row != NO_ROW ? w.leader[row] : NO_ROW;
+    const uint32_t row_before = warp > 0 ? w.rows[slice * LANES + warp - 1] : NO_ROW;
+    const bool has = own != NO_ROW && (row_before == NO_ROW || w.leader[row_before] != own);
+    const int runs = has ? (int)w.a.length(own) / run : 0;
+    int all = 0, sum = 0;
+    const int at = __shfl_sync(FULL_WARP, sum_before(lane_of_warp() == 0 ? runs : 0, &all), 0);
+    for (int r = lane_of_warp(); r < runs; r += LANES) column[at + r] = w.a.Aj[w.a.Ap[own] + begin_of_run(w, run, r)];
+    const int size = power_of_two(all);
+    for (int n = all + threadIdx.x; n < size; n += LARGE_THREADS) column[n] = NO_COLUMN;
+    __syncthreads();
+    sort_block(column, size);
+    int32_t mine[OWN_LARGE], count = 0; /* the columns from OWN_LARGE*threadIdx.x on that are not those before them */
+    for (int u = 0; u < OWN_LARGE; u++) {
+        const int n = OWN_LARGE * threadIdx.x + u;
+        if (n < all && (n == 0 || column[n - 1] != column[n])) mine[count++] = column[n];
+    }
+    const int to = sum_before(count, &sum); /* all have read: it waits for all threads */
+    for (int u = 0; u < count; u++) column[to + u] = mine[u];
+    __syncthreads();
+    return sum;
+}
 
 template <typename P> static __device__ void put_window(const windowing<P> &w, int64_t slice, int columns, int pages)
 {
@@ -177,6 +404,266 @@ template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS) co
             pages += d == 0 || column[d] >> SPRYI_WINDOWED_PAGE_BITS != column[d - 1] >> SPRYI_WINDOWED_PAGE_BITS;
         sum_before(pages, &pages);
         if (threadIdx.x == 0) put_window(w, slice, columns, pages);
+    }
+}
+
+/* ---- filling ------------------------------------------------------------------------------------------- */
+
+enum { WARPS = CONVERT_THREADS / LANES };
+
+/* A slice, as the lanes of a warp see it. */
+struct lane_view {
+    int64_t begin;   /* of the row's entries */
+    uint32_t leader; /* NO_ROW: the lane has no row */
+    int length;      /* in runs */
+};
+
+template <typename P> static __device__ lane_view view_slice(const windowing<P> &w, int64_t slice, int run)
+{
+    const uint32_t row = w.rows[slice * LANES + lane_of_warp()];
+    if (row == NO_ROW) return {0, NO_ROW, 0};
+    return {(int64_t)w.a.Ap[row], w.leader[row], (int)w.a.length(row) / run};
+}
+
+/* By a warp: runs of 1; entries of a row that lie side by side are read one after the other. */
+template <typename V> static __device__ int put_entries(const lane_view &lane, int width, const V *Ax, V *to)
+{
+    enum { AHEAD = 8 };
+    int before = 0;
+    for (int t = 0; t < width; t += AHEAD) {
+        V value[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) value[u] = t + u < lane.length ? Ax[lane.begin + t + u] : V(0);
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            const unsigned has = __ballot_sync(FULL_WARP, t + u < lane.length);
+            if (t + u < lane.length) to[before + lane_of_warp()] = value[u];
+            before += __popc(has);
+        }
+    }
+    return before;
+}
+
+/* By a warp: runs of any length. */
+template <typename V>
+static __device__ int put_runs(const lane_view &lane, int width, int run, int64_t stride, const V *Ax, V *to)
+{
+    int before = 0;
+    for (int t = 0; t < width; t++) {
+        const int has = __popc(__ballot_sync(FULL_WARP, t < lane.length));
+        V value[SPRYI_WINDOWED_MOST_RUN];
+#pragma unroll
+        for (int c = 0; c < SPRYI_WINDOWED_MOST_RUN; c++)
+            value[c] = t < lane.length && c < run ? Ax[lane.begin + (stride == 1 ? t * run + c : c * lane.length + t)]
+                                                  : V(0);
+#pragma unroll
+        for (int c = 0; c < SPRYI_WINDOWED_MOST_RUN; c++)
+            if (t < lane.length && c < run) to[before + c * has + lane_of_warp()] = value[c];
+        before += has * run;
+    }
+    return before;
+}
+
+/* A warp a slice: its record, that of the window which it begins, its values. */
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    put_slices(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s)
+{
+    const int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / LANES;
+    if (slice >= w.slices) return;
+    const window_sizes at = sizes_before(w.sizes, w.slices, slice);
+    const int run = run_of(w, slice);
+    const lane_view lane = view_slice(w, slice, run);
+    const uint32_t before = __shfl_up_sync(FULL_WARP, lane.leader, 1);
+    const unsigned firsts = __ballot_sync(FULL_WARP, lane_of_warp() == 0 || lane.leader != before);
+    const int width = __shfl_sync(FULL_WARP, lane.length, 0), whole = __shfl_sync(FULL_WARP, lane.length, LANES - 1);
+    if (lane_of_warp() == 0) {
+        const uint8_t groups = (uint8_t)__popc(firsts);
+        s.slices[slice] = {(uint32_t)at.values, (uint32_t)at.units, (uint16_t)width, (uint16_t)whole, groups, {}};
+        if (w.sizes[slice] > at.windows) {
+            const uint32_t columns = w.columns[slice];
+            const uint8_t bits = (uint8_t)spryi_windowed_bits(run, columns);
+            s.windows[at.windows] = {(uint32_t)slice,    (uint32_t)at.dictionary,
+                                     (uint32_t)at.pages, (uint16_t)columns,
+                                     (uint8_t)run,       bits};
+        }
+    }
+    if (!Ax) return;
+    V *to = (V *)s.values + at.values * SPRYI_WINDOWED_ALIGN;
+    const int put = run == 1 ? put_entries(lane, width, Ax, to) : put_runs(lane, width, run, w.stride, Ax, to);
+    if (lane_of_warp() < (SPRYI_WINDOWED_ALIGN - put % SPRYI_WINDOWED_ALIGN) % SPRYI_WINDOWED_ALIGN)
+        to[put + lane_of_warp()] = V(0);
+}
+
+static __global__ void put_ends(const spryi_windowed s)
+{
+    const uint32_t dictionary = (uint32_t)(s.numbers / SPRYI_WINDOWED_DICTIONARY);
+    if (threadIdx.x > 0) return;
+    s.windows[s.window_count] = {(uint32_t)s.slice_count, dictionary, (uint32_t)s.page_count, 0, 0, 0};
+    s.slices[s.slice_count] = {(uint32_t)(s.slots / SPRYI_WINDOWED_ALIGN), (uint32_t)s.units, 0, 0, 0, 0, 0};
+    s.long_first[0] = 0;
+    s.pieces[s.piece_count] = s.long_nnz;
+}
+
+/* A window whose columns lie sorted in shared memory. */
+struct filling {
+    const int32_t *column;
+    int columns;
+    spryi_windowed_window at;
+};
+
+/* By the block: the dictionary, zeros behind it; its pages by the first warp. */
+static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
+{
+    uint16_t *to = s.dictionary + (int64_t)f.at.dictionary * SPRYI_WINDOWED_DICTIONARY;
+    const int room = (f.columns + SPRYI_WINDOWED_DICTIONARY - 1) / SPRYI_WINDOWED_DICTIONARY *
+                     SPRYI_WINDOWED_DICTIONARY;
+    for (int d = threadIdx.x; d < room; d += blockDim.x) to[d] = d < f.columns ? (uint16_t)f.column[d] : 0;
+    if (threadIdx.x >= LANES) return;
+    int pages = 0;
+    for (int begin = 0; begin < f.columns; begin += LANES) {
+        const int d = begin + threadIdx.x;
+        const int32_t high = d < f.columns ? f.column[d] >> SPRYI_WINDOWED_PAGE_BITS : -1;
+        const bool is_first = d < f.columns && (d == 0 || f.column[d - 1] >> SPRYI_WINDOWED_PAGE_BITS != high);
+        const unsigned firsts = __ballot_sync(FULL_WARP, is_first);
+        if (is_first) s.pages[f.at.page + pages + __popc(firsts & lanes_before())] = {(uint32_t)d, (uint32_t)high};
+        pages += __popc(firsts);
+    }
+}
+
+/* Numbers that fill whole words, and how many: what a lane makes at once. */
+template <int BITS> struct number_step {
+    static const int numbers = BITS == 16 ? 4 : 8, words = numbers * BITS / 32;
+};
+
+/* Numbers first, first + 1, ... of a group of `length` runs as words; a window's numbers rise like its columns. */
+template <int BITS, typename P>
+static __device__ __forceinline__ void make_words(const windowing<P> &w, const filling &f, int64_t begin, int length,
+                                                  int first, int first_step, uint32_t *word)
+{
+    constexpr int NUMBERS = number_step<BITS>::numbers, WORDS = number_step<BITS>::words;
+    int32_t column[NUMBERS];
+    int number[NUMBERS];
+#pragma unroll
+    for (int u = 0; u < NUMBERS; u++) {
+        column[u] = first + u < length ? w.a.Aj[begin + begin_of_run(w, f.at.run, first + u)] : -1;
+        number[u] = 0; /* also where there is no column */
+    }
+    for (int step = first_step; step > 0; step /= 2)
+#pragma unroll
+        for (int u = 0; u < NUMBERS; u++)
+            if (number[u] + step < f.columns && f.column[number[u] + step] <= column[u]) number[u] += step;
+#pragma unroll
+    for (int n = 0; n < WORDS; n++) {
+        word[n] = 0;
+#pragma unroll
+        for (int u = 0; u < NUMBERS; u++) {
+            const int bit = u * BITS - 32 * n;
+            if (bit > -BITS && bit < 32) word[n] |= bit < 0 ? (uint32_t)number[u] >> -bit : (uint32_t)number[u] << bit;
+        }
+    }
+}
+
+/*
+ * Stores the words of a slice's groups, word by word, groups side by side. By warp `part` of `parts` warps. Each lane
+ * has a group of `length` runs. Groups with more words come first.
+ */
+template <int BITS, typename P> static __device__ __forceinline__ void
+put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, int part, int parts, uint32_t *put)
+{
+    constexpr int NUMBERS = number_step<BITS>::numbers, WORDS = number_step<BITS>::words;
+    const int lane = lane_of_warp(), first_step = power_of_two(f.columns) / 2;
+    const int own_words = (int)spryi_windowed_words(length, BITS);
+    for (int step = 0;; step++) {
+        int before[WORDS + 1] = {0};
+        uint32_t word[WORDS];
+#pragma unroll
+        for (int n = 0; n < WORDS; n++)
+            before[n + 1] = before[n] + __popc(__ballot_sync(FULL_WARP, own_words > step * WORDS + n));
+        if (before[1] == 0) return;
+        if (step % parts == part && own_words > step * WORDS) {
+            make_words<BITS>(w, f, begin, length, step * NUMBERS, first_step, word);
+#pragma unroll
+            for (int n = 0; n < WORDS; n++)
+                if (own_words > step * WORDS + n) put[before[n] + lane] = word[n];
+        }
+        put += before[WORDS];
+    }
+}
+
+/* By one of `parts` warps, number `part`: the indices of a slice. lanes: LANES bytes of shared memory of the warp. */
+template <typename P> static __device__ void put_indices(const windowing<P> &w, const filling &f,
+                                                         const spryi_windowed &s, int64_t slice, int part, int parts,
+                                                         uint8_t *lanes)
+{
+    const int lane = lane_of_warp(), run = f.at.run;
+    const lane_view own = view_slice(w, slice, run);
+    const uint32_t before = __shfl_up_sync(FULL_WARP, own.leader, 1);
+    const bool is_first = lane == 0 || own.leader != before;
+    const unsigned firsts = __ballot_sync(FULL_WARP, is_first);
+    const int groups = __popc(firsts), group = __popc(firsts & lanes_before()) + is_first - 1;
+    __syncwarp();
+    if (is_first) lanes[group] = (uint8_t)lane;
+    __syncwarp();
+    const int from = lane < groups ? lanes[lane] : 0; /* lane g has group g from here on */
+    const int64_t begin = __shfl_sync(FULL_WARP, own.begin, from);
+    const int all = __shfl_sync(FULL_WARP, own.length, from), length = lane < groups ? all : 0;
+    uint8_t *to = s.indices + (int64_t)s.slices[slice].indices * SPRYI_WINDOWED_UNIT;
+    if (groups < LANES) {
+        if (part == 0) to[lane] = (uint8_t)group;
+        to += LANES;
+    }
+    if (part == 0 && lane < groups) ((uint16_t *)to)[lane] = (uint16_t)length;
+    uint32_t *put = (uint32_t *)(to + (groups + 1) / 2 * 4);
+    if (f.at.bits == 16)
+        put_words<16>(w, f, begin, length, part, parts, put);
+    else
+        put_words<SPRYI_WINDOWED_SHORT_BITS>(w, f, begin, length, part, parts, put);
+}
+
+/* By the block of THREADS: dictionary and indices of a window. */
+template <int THREADS, typename P>
+static __device__ void fill_window(const windowing<P> &w, const filling &f, const spryi_windowed &s, int slices)
+{
+    enum { ALL = THREADS / LANES };
+    __shared__ uint8_t lanes[ALL][LANES];
+    const int warp = threadIdx.x / LANES, parts = slices < ALL ? ALL / slices : 1;
+    put_dictionary(f, s);
+    for (int n = warp; n < slices * parts; n += ALL)
+        put_indices(w, f, s, f.at.slice + n % slices, n / slices, parts, lanes[warp]);
+}
+
+/* A block a window of few columns. */
+template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
+    fill_small(const windowing<P> w, const spryi_windowed s)
+{
+    __shared__ column_table table;
+    __shared__ uint32_t leader[SPRYI_WINDOWED_MOST_ROWS];
+    const spryi_windowed_window at = s.windows[blockIdx.x];
+    const int slices = (int)(s.windows[blockIdx.x + 1].slice - at.slice);
+    if (at.columns > MOST_SMALL) return;
+    for (int p = threadIdx.x; p < slices * LANES; p += SMALL_THREADS) {
+        const uint32_t row = w.rows[(int64_t)at.slice * LANES + p];
+        leader[p] = row != NO_ROW ? w.leader[row] : NO_ROW;
+    }
+    __syncthreads();
+    const int columns = collect_columns(w, leader, 0, slices * LANES, at.run, MOST_SMALL, &table);
+    sort_table(&table, columns);
+    const filling f = {table.column, columns, at};
+    fill_window<SMALL_THREADS>(w, f, s, slices);
+}
+
+/* A window of one slice. */
+template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
+    fill_large(const windowing<P> w, const spryi_windowed s)
+{
+    extern __shared__ int32_t column[];
+    for (uint32_t n = blockIdx.x; n < w.marks[0]; n += gridDim.x) {
+        const int64_t slice = w.large[n];
+        const int columns = list_columns(w, slice, column);
+        const window_sizes before = sizes_before(w.sizes, w.slices, slice);
+        const filling f = {column, columns, s.windows[before.windows]};
+        fill_window<LARGE_THREADS>(w, f, s, 1);
+        __syncthreads(); /* columns may be written again */
     }
 }
 
