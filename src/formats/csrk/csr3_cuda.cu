@@ -10,8 +10,8 @@
  *       for by name outside of its cases GPUSpMV-3 keeps 8 x 12 and GPUSpMV-3.5 takes 4 x 8 x 12. Groups larger than
  *       the block's part are handled in rounds (sizes: matrix/group_sizes.h). Rows are not balanced: a row that is
  *       far longer than the rest keeps its thread, or its few lanes, busy alone, which is what the paper loses on
- *       irregular matrices. With csr3:by=longest the longest row's length takes the density's place, so that long rows have all
- *       lanes that there are, and short ones leave most of theirs idle.
+ *       irregular matrices. With csr3:by=longest the longest row's length takes the density's place, so that long
+ *       rows have all lanes that there are, and short ones leave most of theirs idle.
  * Cost: bytes of CSR, 8 a super-row and 8 a super-super-row. In GPUSpMV-3 neighbouring threads read entries a row
  *       apart: good for short rows. Deterministic.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4, of
