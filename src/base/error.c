@@ -117,6 +117,15 @@ static int write_place(spry_error *err, const char *file, int64_t line)
                     : snprintf(err->message, sizeof err->message, "%s%s: ", cut, shown);
 }
 
+spry_status spryi_check_range(const char *who, const char *name, int64_t value, int64_t least, int64_t most,
+                              const char *expected, spry_error *err)
+{
+    if (value >= least && value <= most) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, most == INT64_MAX ? least : most,
+                            "%s%s%s is %lld, expected %s", who ? who : "", who ? ": " : "", name, (long long)value,
+                            expected);
+}
+
 spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
                             ...)
 {

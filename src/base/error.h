@@ -25,6 +25,13 @@ spry_status spryi_fail_missing(spry_error *err, const char *argument);
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
                              const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/*
+ * Returns SPRY_INVALID_ARGUMENT unless value is least .. most: "WHO: NAME is VALUE, expected EXPECTED". who NULL: the
+ * message begins with the name. The error's limit is most, or least if most is INT64_MAX.
+ */
+spry_status spryi_check_range(const char *who, const char *name, int64_t value, int64_t least, int64_t most,
+                              const char *expected, spry_error *err);
+
 /* A fault of an input file. line 0: none. The message becomes "FILE:LINE: text" ("FILE: text" without a line). */
 spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
                             ...) __attribute__((format(printf, 5, 6)));

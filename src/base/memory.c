@@ -396,9 +396,7 @@ spry_status spryi_note_needs(int64_t least, int64_t enough, const char *what, sp
 
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
 {
-    if (bytes >= 0) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", bytes, 0,
-                            "%s: memory_limit_bytes is %lld, expected 0 or more", of, (long long)bytes);
+    return spryi_check_range(of, "memory_limit_bytes", bytes, 0, INT64_MAX, "0 or more", err);
 }
 
 void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most)

@@ -278,16 +278,12 @@ static spry_status check_options(const spry_context_options *options, spry_error
         return fail_alone("device_allocate", "device_release", err);
     if (options->device_allocate && !options->device_release)
         return fail_alone("device_release", "device_allocate", err);
-    if (options->no_caches != 0 && options->no_caches != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "no_caches", options->no_caches, 1,
-                                "context: no_caches is %d, expected 0 or 1", options->no_caches);
+    SPRYI_OK_OR_RETURN(spryi_check_range("context", "no_caches", options->no_caches, 0, 1, "0 or 1", err));
     if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
                           sizeof((spryi_device_list *)0)->plugin_path - 1);
-    if ((int)options->threading < SPRY_THREADING_DEFAULT || (int)options->threading > SPRY_THREADING_OPENMP)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threading", options->threading, SPRY_THREADING_OPENMP,
-                                "context: threading is %d, expected SPRY_THREADING_DEFAULT or SPRY_THREADING_POOL",
-                                (int)options->threading);
+    SPRYI_OK_OR_RETURN(spryi_check_range("context", "threading", (int)options->threading, SPRY_THREADING_DEFAULT,
+                                         SPRY_THREADING_OPENMP, "SPRY_THREADING_DEFAULT or SPRY_THREADING_POOL", err));
     return spryi_check_threads(options->threads, "context", err);
 }
 

@@ -10,12 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static spry_status check_switch(const char *name, int value, spry_error *err)
-{
-    if (value == 0 || value == 1) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 1, "read: %s is %d, expected 0 or 1", name, value);
-}
-
 static spry_status check_options(spry_context *context, spry_matrix **A, const void *source, const char *source_name,
                                  spry_read_options *o, const spry_read_options *options, spry_error *err)
 {
@@ -31,9 +25,9 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     if (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
                           "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
-    SPRYI_OK_OR_RETURN(check_switch("index_base", options->index_base, err));
-    SPRYI_OK_OR_RETURN(check_switch("drop_duplicates", options->drop_duplicates, err));
-    SPRYI_OK_OR_RETURN(check_switch("undirected", options->undirected, err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("read", "index_base", options->index_base, 0, 1, "0 or 1", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("read", "drop_duplicates", options->drop_duplicates, 0, 1, "0 or 1", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("read", "undirected", options->undirected, 0, 1, "0 or 1", err));
     if (options->input && strcmp(options->input, "edges") != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "input", "read: input is '%.40s', expected 'edges'",
                           options->input);

@@ -211,9 +211,7 @@ spry_status spry_vector_write_table(spry_context *context, spry_const_vector v, 
     spry_status status = check_write(context, &v, path, err);
     if (status != SPRY_OK) return status;
     if (!row || !value) return spryi_fail_missing(err, !row ? "row" : "value");
-    if (index_base != 0 && index_base != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", index_base, 1,
-                                "write: index_base is %d, expected 0 or 1", index_base);
+    SPRYI_OK_OR_RETURN(spryi_check_range("write", "index_base", index_base, 0, 1, "0 or 1", err));
     v = spryi_resolved(v);
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));

@@ -31,9 +31,7 @@ spry_status spryi_check_value_type(const char *who, spry_type type, spry_type le
 
 spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err)
 {
-    if (type >= SPRY_INDEX_DEFAULT && type <= SPRY_I64) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, type, SPRY_I64,
-                            "%s: %s is %d, expected SPRY_I32 or SPRY_I64", who, name, (int)type);
+    return spryi_check_range(who, name, type, SPRY_INDEX_DEFAULT, SPRY_I64, "SPRY_I32 or SPRY_I64", err);
 }
 
 static int64_t offset_count(const spry_arrays *a)
@@ -83,9 +81,8 @@ spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type
 
 static spry_status check_types(const spry_arrays *a, spry_error *err)
 {
-    if (a->layout < SPRY_CSR || a->layout > SPRY_CSC)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", a->layout, SPRY_CSC,
-                                "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
+    SPRYI_OK_OR_RETURN(
+        spryi_check_range("arrays", "layout", a->layout, SPRY_CSR, SPRY_CSC, "SPRY_CSR, SPRY_COO or SPRY_CSC", err));
     SPRYI_OK_OR_RETURN(spryi_check_value_type("arrays", a->value_type, SPRY_F32, err));
     int coo = a->layout == SPRY_COO;
     if (!coo) SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "offset_type", a->offset_type, err));
@@ -94,14 +91,11 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (pair < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, coo ? "index_type" : "offset_type",
                           "arrays: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
-    if (a->index_base != 0 && a->index_base != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", a->index_base, 1,
-                                "arrays: index_base is %d, expected 0 or 1", a->index_base);
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "index_base", a->index_base, 0, 1, "0 or 1", err));
     if (a->index_base != 0 && a->device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "index_base", "arrays in device memory have to count from 0");
-    if (a->ownership != SPRY_BORROW && a->ownership != SPRY_COPY)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ownership", a->ownership, SPRY_COPY,
-                                "arrays: ownership is %d, expected SPRY_BORROW or SPRY_COPY", (int)a->ownership);
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "ownership", a->ownership, SPRY_BORROW, SPRY_COPY,
+                                         "SPRY_BORROW or SPRY_COPY", err));
     if (a->device < SPRY_CPU)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
                                 "arrays: device is %d, expected 0 (host memory) or a GPU's number", a->device);
@@ -113,10 +107,8 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
 
 static spry_status check_claim(const char *name, spry_known claim, spry_error *err)
 {
-    if ((unsigned)claim <= SPRY_KNOWN_YES) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, claim, SPRY_KNOWN_YES,
-                            "arrays: %s is %d, expected SPRY_NOT_KNOWN, SPRY_KNOWN_NO or SPRY_KNOWN_YES", name,
-                            (int)claim);
+    return spryi_check_range("arrays", name, claim, SPRY_NOT_KNOWN, SPRY_KNOWN_YES,
+                             "SPRY_NOT_KNOWN, SPRY_KNOWN_NO or SPRY_KNOWN_YES", err);
 }
 
 static spry_status check_sizes(const spry_arrays *a, spry_error *err)
@@ -136,10 +128,8 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
                                 (long long)a->nnz, (long long)a->rows, (long long)a->cols);
     spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_I64 : a->offset_type, index_type = a->index_type;
     SPRYI_OK_OR_RETURN(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, a->nnz, err));
-    if (a->symmetry < SPRY_GENERAL || a->symmetry > SPRY_SKEW_SYMMETRIC)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
-                                "arrays: symmetry is %d, expected SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC",
-                                (int)a->symmetry);
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "symmetry", a->symmetry, SPRY_GENERAL, SPRY_SKEW_SYMMETRIC,
+                                         "SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC", err));
     if (a->symmetry != SPRY_GENERAL && a->rows != a->cols)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "symmetry", a->rows, a->cols,
                                 "arrays: claimed symmetric, but it has %lld rows and %lld columns", (long long)a->rows,
@@ -151,11 +141,8 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
 static spry_status check_triangle(const spry_arrays *a, spry_error *err)
 {
     if (a->triangle == SPRY_ALL_ENTRIES) return SPRY_OK;
-    if (a->triangle != SPRY_LOWER_TRIANGLE && a->triangle != SPRY_UPPER_TRIANGLE)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "triangle", a->triangle, SPRY_UPPER_TRIANGLE,
-                                "arrays: triangle is %d, expected SPRY_ALL_ENTRIES, SPRY_LOWER_TRIANGLE or "
-                                "SPRY_UPPER_TRIANGLE",
-                                (int)a->triangle);
+    SPRYI_OK_OR_RETURN(spryi_check_range("arrays", "triangle", a->triangle, SPRY_LOWER_TRIANGLE, SPRY_UPPER_TRIANGLE,
+                                         "SPRY_ALL_ENTRIES, SPRY_LOWER_TRIANGLE or SPRY_UPPER_TRIANGLE", err));
     if (a->symmetry == SPRY_GENERAL)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
                                 "arrays: symmetry is SPRY_GENERAL, but one triangle needs SPRY_SYMMETRIC or "
@@ -556,9 +543,7 @@ int spry_matrix_index_base(const spry_matrix *A)
 spry_status spry_matrix_set_index_base(spry_matrix *A, int index_base, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
-    if (index_base != 0 && index_base != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", index_base, 1,
-                                "index_base is %d, expected 0 or 1", index_base);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "index_base", index_base, 0, 1, "0 or 1", err));
     A->index_base = index_base;
     if (A->stored && A->stored->csr) A->stored->csr->index_base = index_base;
     return SPRY_OK;

@@ -11,9 +11,8 @@
 
 static spry_status check_types(const spry_convert_options *o, spry_error *err)
 {
-    if (o->layout < SPRY_LAYOUT_DEFAULT || o->layout > SPRY_CSC)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", o->layout, SPRY_CSC,
-                                "convert: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)o->layout);
+    SPRYI_OK_OR_RETURN(spryi_check_range("convert", "layout", o->layout, SPRY_LAYOUT_DEFAULT, SPRY_CSC,
+                                         "SPRY_CSR, SPRY_COO or SPRY_CSC", err));
     SPRYI_OK_OR_RETURN(spryi_check_value_type("convert", o->value_type, SPRY_TYPE_DEFAULT, err));
     SPRYI_OK_OR_RETURN(spryi_check_index_type("convert", "offset_type", o->offset_type, err));
     return spryi_check_index_type("convert", "index_type", o->index_type, err);

@@ -234,10 +234,8 @@ enum { CELLS_TO_SHARE = 1 << 20 }; /* a larger picture is drawn by one thread */
 spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err)
 {
     if (!A || !counts) return spryi_fail_missing(err, !A ? "A" : "counts");
-    if (height < 1 || width < 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, height < 1 ? "height" : "width",
-                                height < 1 ? height : width, 1, "spy: %s is %d, expected 1 or more",
-                                height < 1 ? "height" : "width", height < 1 ? height : width);
+    SPRYI_OK_OR_RETURN(spryi_check_range("spy", "height", height, 1, INT64_MAX, "1 or more", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("spy", "width", width, 1, INT64_MAX, "1 or more", err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "spy: the matrix is in device memory, not host memory");
 

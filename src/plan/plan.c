@@ -19,9 +19,8 @@ static const double MOST_BUDGET = 1e12; /* us, some days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
-    if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", o->op, SPRY_TRANSPOSE,
-                                "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "op", o->op, SPRY_NO_TRANSPOSE, SPRY_TRANSPOSE,
+                                         "SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", err));
     if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
@@ -42,10 +41,8 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
     if (!(o->budget_us >= 0 && o->budget_us <= MOST_BUDGET))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "budget_us", "budget_us is %g, expected 0 to %g microseconds",
                           o->budget_us, MOST_BUDGET);
-    if (o->vector_device < SPRY_CPU)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_device", o->vector_device, SPRY_CPU,
-                                "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
-                                o->vector_device);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "vector_device", o->vector_device, SPRY_CPU, INT64_MAX,
+                                         "SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU", err));
     SPRYI_OK_OR_RETURN(spryi_check_threads(o->threads, "plan", err));
     SPRYI_OK_OR_RETURN(spryi_check_policy(o->policy, err));
     return spryi_check_ordering(o, err);

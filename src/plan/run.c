@@ -96,9 +96,9 @@ static spry_status check_run(const spryi_plan *plan, const spry_const_vector *x,
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
                                 "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
                                 scalar_device);
-    if (options && options->workspace_bytes < 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace_bytes", options->workspace_bytes, 0,
-                                "workspace_bytes is %lld, expected 0 or more", (long long)options->workspace_bytes);
+    if (options)
+        SPRYI_OK_OR_RETURN(
+            spryi_check_range(NULL, "workspace_bytes", options->workspace_bytes, 0, INT64_MAX, "0 or more", err));
     if (options && options->workspace &&
         (options->workspace_bytes < plan->work.bytes || (uintptr_t)options->workspace % 64 != 0))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes, plan->work.bytes,
@@ -398,9 +398,7 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
 
 static spry_status check_direction(const spry_spmv_plan *plan, int transpose, spry_error *err)
 {
-    if (transpose != 0 && transpose != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "transpose", transpose, 1,
-                                "transpose is %d, expected 0 or 1", transpose);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "transpose", transpose, 0, 1, "0 or 1", err));
     if (!transpose || plan->backward) return SPRY_OK;
     return spryi_fail(err, SPRY_INVALID_ARGUMENT, "transpose",
                       "transpose: the plan has one direction, expected one made with both_directions");

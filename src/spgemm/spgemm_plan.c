@@ -37,23 +37,13 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
     if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", o->value_type, SPRY_F64,
                                 "spgemm: value_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->value_type);
-    if (o->offset_type < SPRY_INDEX_DEFAULT || o->offset_type > SPRY_I64)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", o->offset_type, SPRY_I64,
-                                "spgemm: offset_type is %d, expected SPRY_I32 or SPRY_I64", (int)o->offset_type);
-    if (o->memory_limit_bytes < 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", o->memory_limit_bytes, 0,
-                                "spgemm: memory_limit_bytes is %lld, expected 0 (no limit) or more",
-                                (long long)o->memory_limit_bytes);
-    if (o->drop_zeros != 0 && o->drop_zeros != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
-                                "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
-    if (o->tell_stages != 0 && o->tell_stages != 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "tell_stages", o->tell_stages, 1,
-                                "spgemm: tell_stages is %d, expected 0 or 1", o->tell_stages);
-    if (o->result_device < SPRY_CPU)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
-                                "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
-                                o->result_device);
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("spgemm", "offset_type", o->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "memory_limit_bytes", o->memory_limit_bytes, 0, INT64_MAX,
+                                         "0 (no limit) or more", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "drop_zeros", o->drop_zeros, 0, 1, "0 or 1", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "tell_stages", o->tell_stages, 0, 1, "0 or 1", err));
+    SPRYI_OK_OR_RETURN(spryi_check_range("spgemm", "result_device", o->result_device, SPRY_CPU, INT64_MAX,
+                                         "SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number", err));
     return spryi_check_threads(o->threads, "spgemm", err);
 }
 

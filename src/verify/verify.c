@@ -207,9 +207,8 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     spry_matrix *entries = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
-    if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
-                                "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "op", op, SPRY_NO_TRANSPOSE, SPRY_TRANSPOSE,
+                                         "SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", err));
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
     SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
@@ -491,9 +490,8 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
     const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
     const int64_t m = a_transposed ? A->a.cols : A->a.rows, columns = a_transposed ? A->a.rows : A->a.cols;
     const int64_t inner = b_transposed ? B->a.cols : B->a.rows, n = b_transposed ? B->a.rows : B->a.cols;
-    if (how != SPRY_VERIFY_RANDOM && how != SPRY_VERIFY_EXACT)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "how", how, SPRY_VERIFY_EXACT,
-                                "how is %d, expected SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", (int)how);
+    SPRYI_OK_OR_RETURN(spryi_check_range(NULL, "how", how, SPRY_VERIFY_RANDOM, SPRY_VERIFY_EXACT,
+                                         "SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", err));
     SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
     if (columns != inner || C->a.rows != m || C->a.cols != n)
         return spryi_fail(err, SPRY_INVALID_SIZE, columns != inner ? "B" : "C",
