@@ -413,13 +413,25 @@ static const spryi_kernel *named_kernel(const spryi_selection_request *request)
     return kernel && offers(kernel, alike) ? kernel : NULL;
 }
 
+/* The device of a public number, SPRY_CPU or a GPU's, which can be used. */
+static spry_status device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err)
+{
+    if (number > 0) return spryi_device_usable(context, device, number, err);
+    if (number != SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", number, SPRY_CPU,
+                                "device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU (%d) or a GPU's number", number,
+                                SPRY_CPU);
+    *device = spryi_device_at(context, 0);
+    return SPRY_OK;
+}
+
 spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
                                 const spryi_selection_request *request, spry_error *err)
 {
     const spryi_kernel *kernel = named_kernel(request);
     const spryi_device *there = spryi_device_at(context, request->operand_device), *picked = there;
     if (request->device != SPRY_DEVICE_DEFAULT)
-        SPRYI_OK_OR_RETURN(spryi_device_asked(context, &picked, request->device, err));
+        SPRYI_OK_OR_RETURN(device_asked(context, &picked, request->device, err));
     else if (kernel && strcmp(kernel->device, there->driver->name) != 0)
         picked = spryi_device_of_kind(context, kernel->device);
     if (!picked->ops) return spryi_device_usable(context, &picked, picked->number, err);

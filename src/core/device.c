@@ -23,17 +23,6 @@ spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error 
     return device->driver->host_memory ? SPRY_OK : device->ops->synchronize(device, stream, err);
 }
 
-spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err)
-{
-    if (number > 0) return spryi_device_usable(context, device, number, err);
-    if (number != SPRY_CPU)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", number, SPRY_CPU,
-                                "device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU (%d) or a GPU's number", number,
-                                SPRY_CPU);
-    *device = spryi_device_at(context, 0);
-    return SPRY_OK;
-}
-
 spry_status spryi_device_usable(const spry_context *context, const spryi_device **device, int number, spry_error *err)
 {
     const spryi_device *found = number > 0 ? spryi_device_at(context, number) : NULL;

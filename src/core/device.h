@@ -222,9 +222,6 @@ int spryi_told_device(const spryi_device *device);
 /* Returns when the stream (NULL: the default one) has done its work; in host memory there is none to wait for. */
 spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error *err);
 
-/* The device of a public number, SPRY_CPU or a GPU's, which can be used. */
-spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err);
-
 /*
  * A device with memory of its own that can be used (device may be NULL); SPRY_INVALID_ARGUMENT or
  * SPRY_DEVICE_UNAVAILABLE otherwise.

@@ -289,17 +289,6 @@ typedef struct opened {
     spryi_container_head head;
 } opened;
 
-int spryi_container_is(const spryi_text *text)
-{
-    unsigned char first = 0;
-    const spryi_feed *feed = &text->feed;
-    if (feed->fd >= 0)
-        return spryi_feed_held(feed) > 0 && (unsigned char)feed->held[feed->begin] == SPRYI_CONTAINER_FIRST_BYTE;
-    if (text->inflater || text->bytes == 0) return 0;
-    if (text->memory) return (unsigned char)text->memory[0] == SPRYI_CONTAINER_FIRST_BYTE;
-    return pread(text->fd, &first, 1, 0) == 1 && first == SPRYI_CONTAINER_FIRST_BYTE;
-}
-
 /* ---- the head ---------------------------------------------------------------------------------- */
 
 /* Checks magic and version first, because other fields of a newer version are unknown. */

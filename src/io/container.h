@@ -92,9 +92,6 @@ uint64_t spryi_container_checksum(const spryi_container_head *head);
 spry_status spryi_container_hash(spry_context *context, const spryi_container_part *parts, int count, uint64_t *hashes,
                                  spry_error *err);
 
-/* Returns 1 if the text is a container, by its first byte. */
-int spryi_container_is(const spryi_text *text);
-
 /* Reads a container. The matrix takes over its bytes, so that the text must be closed next. */
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 

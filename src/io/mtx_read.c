@@ -81,6 +81,39 @@ bool spryi_mtx_is_banner(const char *p, const char *end)
     return which(first_word(&p, end), banners) >= 0;
 }
 
+/* Two or three numbers; or names and numbers between commas, semicolons or tabs. */
+static int looks_like_edge(const char *p, const char *end)
+{
+    int words = 0, letters = 0, dividers = 0;
+    for (char before = ' '; p < end; before = *p++) {
+        const int is_letter = (*p | 0x20) >= 'a' && (*p | 0x20) <= 'z';
+        const int is_divider = *p == ',' || *p == ';' || *p == '\t';
+        if (is_divider || spryi_is_blank(*p)) {
+            dividers += is_divider;
+            continue;
+        }
+        if (!is_letter && !strchr("0123456789.+-_\"", *p)) return 0;
+        letters += is_letter && *p != 'e' && *p != 'E';
+        words += spryi_is_blank(before) || before == ',' || before == ';';
+    }
+    return dividers > 0 || (letters == 0 && (words == 2 || words == 3));
+}
+
+/* Returns the advice that follows a message if the first line of text looks like an edge; else "". */
+static const char *edges_advice(const char *p, const char *end)
+{
+    const char *line_end = end;
+    for (; p < end; p = line_end + (line_end < end)) { /* behind comments */
+        line_end = spryi_line_end(p, end);
+        const char *word = p;
+        const spryi_word first = spryi_next_word(&word, line_end);
+        if (first.p < first.end && *first.p != '#') break;
+    }
+    if (!looks_like_edge(p, line_end)) return "";
+    return "; its lines look like those of an edge list, whose name ends in .txt, .csv, .tsv, .edges or .el, or "
+           "which is read with input 'edges'";
+}
+
 /* block_end: of what follows the line, which tells other kinds of files. */
 static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, const char *block_end, spry_error *err)
 {
@@ -98,7 +131,7 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     if (which(w, banners) < 0) {
         SPRYI_OK_OR_RETURN(spryi_refuse_foreign(head->name, start, block_end, err));
         return BAD_HEAD("expected a banner such as " BANNER ", found %s%s", spryi_show_word(w.p, w.end).text,
-                        spryi_edges_advice(start, block_end));
+                        edges_advice(start, block_end));
     }
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, objects, "'matrix'", &object, err));
     SPRYI_OK_OR_RETURN(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));

@@ -12,11 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool spryi_npz_is(const char *head, int64_t bytes)
-{
-    return bytes >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
-}
-
 #if SPRY_HAVE_MINIZIP
 
 #include <errno.h>

@@ -49,7 +49,7 @@ static spry_status refuse_options(const spry_read_options *o, const char *kind, 
                       sorts || given[0] != 'd' ? "edge lists" : "text and npz files", kind);
 }
 
-/* The first bytes of a file, no more than tell what it is: of a pipe no more may be there yet. */
+/* Reads no more of a file's first bytes than show its kind, because a pipe may have no more yet. */
 static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_text_peek(text, head, 2, got, err));
@@ -57,7 +57,7 @@ static spry_status peek(spryi_text *text, char head[10], int64_t *got, spry_erro
     return more > 0 ? spryi_text_peek(text, head, more, got, err) : SPRY_OK;
 }
 
-/* Files of these are known, so that it can be told what to do with them. */
+/* Says how to convert a MATLAB file. */
 static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_error *err)
 {
     return spryi_fail_file(err, SPRY_UNSUPPORTED, text->name, 0,
@@ -66,21 +66,21 @@ static spry_status refuse_matlab(const spryi_text *text, const char *head, spry_
                            memcmp(head, "MATLAB 7.3", 10) == 0 ? " of version 7.3" : "");
 }
 
-/* What a file is tells its content; but edges begin with anything, so these go by the file's name. */
+/* The content of a file shows its kind. Lists of edges, which may begin with anything, are known by their name. */
 static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     char head[10];
     int64_t got = 0;
     int edges = 0;
-    if (spryi_container_is(text)) {
+    SPRYI_OK_OR_RETURN(peek(text, head, &got, err));
+    if (got > 0 && (unsigned char)head[0] == SPRYI_CONTAINER_FIRST_BYTE) {
         SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_CONTAINER, 0, err));
         return spryi_container_read(text, A, options, err);
     }
     spry_read_options chosen = *options;
     if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
-    SPRYI_OK_OR_RETURN(peek(text, head, &got, err));
     if (got == 10 && memcmp(head, "MATLAB ", 7) == 0) return refuse_matlab(text, head, err);
-    if (spryi_npz_is(head, got)) {
+    if (got == 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)) {
         SPRYI_OK_OR_RETURN(refuse_options(options, SPRYI_NPZ, 1, err));
         return spryi_npz_read(text, A, &chosen, err);
     }

@@ -207,8 +207,7 @@ size_t spryi_mtx_comment(char *to, const char *comment);
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
-/* SciPy's .npz. head: the first bytes of a file. options->value_type is a type that the library stores. */
-bool spryi_npz_is(const char *head, int64_t bytes);
+/* SciPy's .npz, a zip archive. options->value_type is a type that the library stores. */
 spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*
@@ -216,6 +215,3 @@ spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_op
  * and the remedy, or SPRY_OK if the kind is unknown.
  */
 spry_status spryi_refuse_foreign(const char *name, const char *p, const char *end, spry_error *err);
-
-/* Returns the advice that follows a message if the first line of text looks like an edge; else "". */
-const char *spryi_edges_advice(const char *p, const char *end);

@@ -66,13 +66,6 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type);
 
-/*
- * Arrays of CSR of *a's rows, nnz and types, to be filled in and adopted (spryi_matrix_adopt); none after a failure.
- * What is not adopted is released, and NULL then.
- */
-spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
-void spryi_release_csr(spry_context *context, spry_arrays *a);
-
 /* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err);

@@ -200,30 +200,6 @@ spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t valu
     return types;
 }
 
-spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err)
-{
-    void *offsets = NULL, *columns = NULL, *values = NULL;
-    spry_status status =
-        spryi_allocate(context, &offsets, a->rows + 1, spry_index_type_bytes(a->offset_type), "row offsets", err);
-    if (status == SPRY_OK)
-        status = spryi_allocate(context, &columns, a->nnz, spry_index_type_bytes(a->index_type), "columns", err);
-    if (status == SPRY_OK && a->value_type != SPRY_PATTERN)
-        status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(a->value_type), "values", err);
-    a->offsets = offsets;
-    a->indices = columns;
-    a->values = values;
-    if (status != SPRY_OK) spryi_release_csr(context, a);
-    return status;
-}
-
-void spryi_release_csr(spry_context *context, spry_arrays *a)
-{
-    spryi_release(context, (void *)(uintptr_t)a->offsets);
-    spryi_release(context, (void *)(uintptr_t)a->indices);
-    spryi_release(context, (void *)(uintptr_t)a->values);
-    a->offsets = a->indices = a->values = NULL;
-}
-
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 spry_error *err)
 {

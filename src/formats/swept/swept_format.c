@@ -500,6 +500,31 @@ static void unpack_blocks(void *job, int64_t begin, int64_t end, int part)
     }
 }
 
+static void release_csr(spry_context *context, spry_arrays *a)
+{
+    spryi_release(context, (void *)(uintptr_t)a->offsets);
+    spryi_release(context, (void *)(uintptr_t)a->indices);
+    spryi_release(context, (void *)(uintptr_t)a->values);
+    a->offsets = a->indices = a->values = NULL;
+}
+
+/* Allocates the arrays of CSR with the rows, nnz and types of *a. */
+static spry_status new_csr(spry_context *context, spry_arrays *a, spry_error *err)
+{
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    spry_status status =
+        spryi_allocate(context, &offsets, a->rows + 1, spry_index_type_bytes(a->offset_type), "row offsets", err);
+    if (status == SPRY_OK)
+        status = spryi_allocate(context, &columns, a->nnz, spry_index_type_bytes(a->index_type), "columns", err);
+    if (status == SPRY_OK && a->value_type != SPRY_PATTERN)
+        status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(a->value_type), "values", err);
+    a->offsets = offsets;
+    a->indices = columns;
+    a->values = values;
+    if (status != SPRY_OK) release_csr(context, a);
+    return status;
+}
+
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_swept *s = storage;
@@ -509,7 +534,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     int32_t *rows = NULL;
     spry_arrays a = s->types;
     const int threads = spryi_threads(context, a.rows + a.nnz);
-    SPRYI_TRY(spryi_new_csr(context, &a, err));
+    SPRYI_TRY(new_csr(context, &a, err));
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
@@ -525,7 +550,7 @@ done:
     spryi_release(context, at);
     spryi_release(context, heads);
     spryi_release(context, rows);
-    spryi_release_csr(context, &a);
+    release_csr(context, &a);
     return status;
 }
 
