@@ -526,13 +526,9 @@ SPRYI_INLINE void parse_as(const edge_list *edges, const spryi_block *block, spr
     int64_t k = 0, others = 0, aside = 0;
     to->bad = NULL;
     while (p < block->end) {
-        const char *next = NULL;
-        if (LIKELY(p < masked_end)) next = masked_line(edges, p, type, to, k);
-        if (!next && p < fast_end) {
-            next = fast_line(edges, p, type, to, k);
-            if (next && next - p > SPRYI_LINE_BYTES) next = NULL;
-        }
-        if (LIKELY(next != NULL)) {
+        const char *next = LIKELY(p < masked_end) ? masked_line(edges, p, type, to, k) : NULL;
+        if (!next && p < fast_end) next = fast_line(edges, p, type, to, k);
+        if (LIKELY(next != NULL && next - p <= SPRYI_LINE_BYTES)) {
             p = next;
             k++;
             continue;

@@ -279,11 +279,7 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     spryi_loop(g->context, threads, a->majors, ROWS_A_BLOCK, count_rows, &j);
     spryi_scan(a->offsets, a->majors);
     a->nnz = a->offsets[a->majors];
-    SPRYI_OK_OR_RETURN(
-        spryi_allocate(g->context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "columns", err));
-    if (a->value_type != SPRY_PATTERN)
-        SPRYI_OK_OR_RETURN(
-            spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+    SPRYI_OK_OR_RETURN(spryi_compressed_allocate(g->context, a, err));
     spryi_loop(g->context, threads, a->majors, ROWS_A_BLOCK, fill_rows, &j);
     if (g->generator->kind->loose) {
         SPRYI_OK_OR_RETURN(spryi_sort(g->context, a, err));

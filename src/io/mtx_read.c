@@ -438,21 +438,12 @@ SPRYI_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int 
     int64_t k = 0, others = 0, aside = 0;
     to->bad = NULL;
     while (p < block->end) {
-        if (LIKELY(p < masked_end)) {
-            const char *next = masked_line(head, p, wide, array, type, to, k);
-            if (LIKELY(next != NULL)) {
-                p = next;
-                k++;
-                continue;
-            }
-        }
-        if (p < fast_end) {
-            const char *next = fast_line(head, p, wide, array, type, to, k);
-            if (LIKELY(next != NULL && next - p <= SPRYI_LINE_BYTES)) {
-                p = next;
-                k++;
-                continue;
-            }
+        const char *next = LIKELY(p < masked_end) ? masked_line(head, p, wide, array, type, to, k) : NULL;
+        if (!next && p < fast_end) next = fast_line(head, p, wide, array, type, to, k);
+        if (LIKELY(next != NULL && next - p <= SPRYI_LINE_BYTES)) {
+            p = next;
+            k++;
+            continue;
         }
         spryi_entry entry;
         const char *end = spryi_line_end(p, block->end);

@@ -147,45 +147,37 @@ struct archive;
 struct archive_entry;
 
 /* Functions of libarchive, with the types that <archive.h> declares. */
-typedef struct functions {
-    struct archive *(*archive_read_new)(void);
-    int (*archive_read_free)(struct archive *);
-    int (*archive_read_support_format_raw)(struct archive *);
-    int (*archive_read_support_format_empty)(struct archive *);
-    int (*archive_read_open)(struct archive *, void *user, int (*open)(struct archive *, void *),
-                             ssize_t (*read)(struct archive *, void *, const void **),
-                             int (*close)(struct archive *, void *));
-    int (*archive_read_next_header)(struct archive *, struct archive_entry **);
-    int (*archive_read_data_block)(struct archive *, const void **, size_t *, int64_t *);
-    int (*archive_filter_code)(struct archive *, int);
-    int64_t (*archive_filter_bytes)(struct archive *, int);
-    int (*archive_errno)(struct archive *);
-    const char *(*archive_error_string)(struct archive *);
-} functions;
+#define FUNCTIONS(DO)                                                                                                  \
+    DO(struct archive *, archive_read_new, (void))                                                                     \
+    DO(int, archive_read_free, (struct archive *))                                                                     \
+    DO(int, archive_read_support_format_raw, (struct archive *))                                                       \
+    DO(int, archive_read_support_format_empty, (struct archive *))                                                     \
+    DO(int, archive_read_open,                                                                                         \
+       (struct archive *, void *user, int (*)(struct archive *, void *),                                               \
+        ssize_t (*)(struct archive *, void *, const void **), int (*)(struct archive *, void *)))                      \
+    DO(int, archive_read_next_header, (struct archive *, struct archive_entry **))                                     \
+    DO(int, archive_read_data_block, (struct archive *, const void **, size_t *, int64_t *))                           \
+    DO(int, archive_filter_code, (struct archive *, int))                                                              \
+    DO(int64_t, archive_filter_bytes, (struct archive *, int))                                                         \
+    DO(int, archive_errno, (struct archive *))                                                                         \
+    DO(const char *, archive_error_string, (struct archive *))
+
+#define MEMBER(type, name, arguments) type(*name) arguments;
+static struct {
+    FUNCTIONS(MEMBER)
+} archive;
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static void *library; /* NULL: missing, or functions are */
-static functions archive;
 
 static void load(void)
 {
-#define FIND(name) all &= (*(void **)&archive.name = dlsym(found, #name)) != NULL
-    void *found = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    int all = found != NULL;
+#define FIND(type, name, arguments) all &= (*(void **)&archive.name = dlsym(found, #name)) != NULL;
+    void *const found = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    bool all = true;
     if (!found) return;
-    FIND(archive_read_new);
-    FIND(archive_read_free);
-    FIND(archive_read_support_format_raw);
-    FIND(archive_read_support_format_empty);
-    FIND(archive_read_open);
-    FIND(archive_read_next_header);
-    FIND(archive_read_data_block);
-    FIND(archive_filter_code);
-    FIND(archive_filter_bytes);
-    FIND(archive_errno);
-    FIND(archive_error_string);
+    FUNCTIONS(FIND)
     if (all) library = found;
-#undef FIND
 }
 
 /* ---- decompression ------------------------------------------------------------------------------- */

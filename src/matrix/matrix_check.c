@@ -592,14 +592,6 @@ static spry_status check_structure(const spry_context *context, const spry_array
     return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
 }
 
-/* A copy of an array of a device in host memory. */
-static spry_status fetch(const spryi_device *device, void **host, const void *array, int64_t count, size_t size,
-                         spry_error *err)
-{
-    SPRYI_OK_OR_RETURN(spryi_allocate(device->context, host, count, size, "host copy of the matrix", err));
-    return device->ops->copy(device, *host, array, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
-}
-
 spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int checked, spry_error *err)
 {
     const spryi_device *device = A->context->device_at(A->context, A->a.device);
@@ -622,21 +614,20 @@ spry_status spryi_matrix_look(spryi_row_look *look, const spry_matrix *A, int ch
 static spry_status check_on_device(const spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    void *offsets = NULL, *indices = NULL;
     spry_arrays a = A->a;
     const spryi_device *device = A->context->device_at(A->context, a.device);
     spryi_row_look look;
     SPRYI_OK_OR_RETURN(spryi_matrix_look(&look, A, 1, err));
     if (look.sound) return SPRY_OK;
-    SPRYI_TRY(fetch(device, &offsets, a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
-    SPRYI_TRY(fetch(device, &indices, a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
+    a.indices = NULL;
+    SPRYI_TRY(spryi_fetch_array(device, &a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
+    a.indices = A->a.indices;
+    SPRYI_TRY(spryi_fetch_array(device, &a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
     SPRYI_TRY(device->ops->synchronize(device, NULL, err));
-    a.offsets = offsets;
-    a.indices = indices;
     status = check_structure(A->context, &a, A->index_base, err);
 done:
-    spryi_release(A->context, offsets);
-    spryi_release(A->context, indices);
+    spryi_release(A->context, (void *)(uintptr_t)a.offsets);
+    spryi_release(A->context, (void *)(uintptr_t)a.indices);
     return status;
 }
 
