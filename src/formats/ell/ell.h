@@ -30,6 +30,8 @@ enum {
     SPRYI_ELL_BLOCKS = 256,            /* that small matrices aim at, or few threads would find one */
     SPRYI_ELL_LEAST_ROWS = 256,        /* of a block */
     SPRYI_ELL_STREAM_BYTES = 16 << 20, /* from this size y is streamed, as in csr.h */
+    SPRYI_SLOT_LANES = 16,             /* rows that kernels of ell, sell and hyb multiply together */
+    SPRYI_TILE_SLOTS = 8,              /* slots that the builds of ell and sell fill together */
 };
 
 /* The storage of format ell. */

@@ -4,12 +4,12 @@
  * The build fills blocks of rows in parallel. Inside a block it handles a few rows at a time, so that their CSR entries
  * and slots remain in the cache.
  */
+#ifndef SPRYI_TEMPLATE
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/ell/ell.h"
 #include "formats/shared/padding_guard.h"
-#include "formats/shared/slots.h"
 #include "matrix/assemble.h"
 #include "matrix/row_lengths.h"
 
@@ -69,7 +69,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "base/instantiate.h"
-#define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
+#define SPRYI_TEMPLATE "formats/ell/ell_format.c" /* its last part */
 #include "base/instantiate.h"
 
 typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
@@ -78,7 +78,7 @@ typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *column
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
 
-#define SPRYI_TEMPLATE "formats/ell/ell_runs.tmpl.c"
+#define SPRYI_TEMPLATE "formats/ell/ell_format.c" /* its second part */
 #include "base/instantiate_indices.h"
 
 /* Returns the number of rows in a block. */
@@ -234,3 +234,103 @@ const spryi_format spryi_format_ell = {
     .estimator = &spryi_ell_estimator,
     .tree_answers = SPRYI_TREE_UNIFORM,
 };
+
+#elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
+
+/* Returns 1 if rows i .. i + count - 1 have one length, not 0, and each has the columns of the row before plus one. */
+static int SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
+{
+    const SPRY_P *Ap = csr->offsets;
+    const int32_t length = e->lengths[i];
+    int32_t differs = length == 0 || e->lengths[i - 1] != length;
+    for (int64_t r = i + 1; r < i + count; r++) differs |= e->lengths[r] ^ length;
+    if (differs) return 0;
+    const int64_t entries = count * length;
+    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* without gaps, because no row is cut at the width */
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
+        SPRY_J other = 0;
+        for (int64_t k = 0; k < entries; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
+        return other == 0;
+    }
+    for (int64_t r = i; r < i + count; r++) {
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[r], *before = (const SPRY_J *)csr->indices + Ap[r - 1];
+        for (int64_t k = 0; k < length; k++)
+            if (Aj[k] - before[k] != 1) return 0;
+    }
+    return 1;
+}
+
+/* Finds the runs of slices in rows begin .. end - 1, a block. */
+static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
+{
+    uint8_t *run = NULL; /* that may go on */
+    for (int64_t i = begin; i < end; i += SPRYI_ELL_SLICE) {
+        uint8_t *slice = e->runs + i / SPRYI_ELL_SLICE;
+        *slice = 0;
+        if (i + SPRYI_ELL_SLICE > end || !SPRY_FN(step)(e, csr, i + 1, SPRYI_ELL_SLICE - 1)) {
+            run = NULL;
+        } else if (run && *run < SPRYI_ELL_MOST_RUN && SPRY_FN(step)(e, csr, i, 1)) {
+            ++*run;
+        } else {
+            run = slice;
+            *run = 1;
+        }
+    }
+}
+
+#else /* for each value type and pair of index types: base/instantiate.h */
+
+/* Sets lengths[i] to the entries of row i in the slots, and *least to the least of them. Returns their sum. */
+static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64_t begin, int64_t end, int32_t *least)
+{
+    const SPRY_P width = (SPRY_P)e->width;
+    int32_t low = INT32_MAX;
+    int64_t sum = 0;
+    for (int64_t i = begin; i < end; i++) {
+        SPRY_P length = Ap[i + 1] - Ap[i] < width ? Ap[i + 1] - Ap[i] : width;
+        e->lengths[i] = (int32_t)length;
+        low = (int32_t)length < low ? (int32_t)length : low;
+        sum += length;
+    }
+    *least = low;
+    return sum;
+}
+
+/* Fills a block. Returns its entries. */
+static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
+{
+    const int64_t chunk = e->width <= SPRYI_TILE_SLOTS ? FEW_ROWS : MANY_ROWS;
+    int64_t entries = 0;
+    for (int64_t i = begin; i < end; i += chunk) {
+        const int64_t to = i + chunk < end ? i + chunk : end;
+        int32_t least;
+        entries += SPRY_FN(take_lengths)(e, csr->offsets, i, to, &least);
+        const SPRY_FN(lanes) rows = {.Aj = csr->indices,
+                                     .Ax = csr->values,
+                                     .first = (const SPRY_P *)csr->offsets + i,
+                                     .lengths = e->lengths + i,
+                                     .count = to - i,
+                                     .columns = (SPRY_J *)e->columns + i,
+                                     .values = (SPRY_B *)e->values + i,
+                                     .stride = e->a.rows};
+        SPRY_FN(fill_lanes)(&rows, e->width, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
+    }
+    return entries;
+}
+
+/* Copies the entries of rows to their positions in CSR. */
+static void SPRY_FN(take_rows)(const spryi_ell *e, const int64_t *offsets, void *to_columns, void *to_values,
+                               int64_t begin, int64_t end)
+{
+    for (int64_t s = 0; s < e->width; s++) {
+        const SPRY_B *values = (const SPRY_B *)e->values + s * e->a.rows;
+        const SPRY_J *columns = (const SPRY_J *)e->columns + s * e->a.rows;
+        for (int64_t i = begin; i < end; i++) {
+            if (s >= e->lengths[i]) continue;
+            ((SPRY_J *)to_columns)[offsets[i] + s] = columns[i];
+            ((SPRY_B *)to_values)[offsets[i] + s] = values[i];
+        }
+    }
+}
+
+#endif

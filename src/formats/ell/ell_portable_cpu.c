@@ -9,7 +9,6 @@
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "formats/ell/ell.h"
-#include "formats/shared/slots.h"
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/ell/ell_rows.tmpl.c"

@@ -9,7 +9,6 @@
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4.
  */
 #include "formats/hyb/hyb.h"
-#include "formats/shared/slots.h"
 
 #include <math.h>
 

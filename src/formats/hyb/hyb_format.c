@@ -2,6 +2,7 @@
  * The storage of format hyb: the width of its ELL part, its size, its build from CSR, the way back to CSR, and what
  * containers need. The ELL part is filled by ell_format.c. The rest is filled by chunks of rows in parallel.
  */
+#ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -15,7 +16,7 @@
 
 enum { CHUNK_ROWS = 4096 };
 
-#define SPRYI_TEMPLATE "formats/hyb/hyb_build.tmpl.c"
+#define SPRYI_TEMPLATE "formats/hyb/hyb_format.c" /* its second half */
 #include "base/instantiate.h"
 
 typedef void (*fill_fn)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k);
@@ -287,3 +288,35 @@ const spryi_format spryi_format_hyb = {
     .estimator = &spryi_hyb_estimator,
     .tree_answers = SPRYI_TREE_UNPREDICTABLE | SPRYI_TREE_FEW_LONG,
 };
+
+#else /* for each value type and pair of index types: base/instantiate.h */
+
+/* Copies what rows begin .. end - 1 have beyond the width to entries k, k + 1, ... of COO. */
+static void SPRY_FN(fill_rest)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k)
+{
+    const SPRY_P *Ap = csr->offsets;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t from = Ap[i] + h->ell.width, count = Ap[i + 1] - from;
+        if (count <= 0) continue;
+        memcpy((SPRY_J *)h->columns + k, (const SPRY_J *)csr->indices + from, (size_t)count * sizeof(SPRY_J));
+        memcpy((SPRY_V *)h->values + k, (const SPRY_V *)csr->values + from, (size_t)count * sizeof(SPRY_V));
+        for (int64_t e = k; e < k + count; e++) ((SPRY_J *)h->rows)[e] = (SPRY_J)i;
+        k += count;
+    }
+}
+
+/* Copies entries k .. end - 1 of COO, of whole rows, behind the first entries of their rows. */
+static void SPRY_FN(take_rest)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
+                               int64_t end)
+{
+    const SPRY_J *Ai = h->rows;
+    while (k < end) {
+        int64_t i = Ai[k], to = offsets[i] + h->ell.width;
+        for (; k < end && Ai[k] == i; k++, to++) {
+            ((SPRY_J *)columns)[to] = ((const SPRY_J *)h->columns)[k];
+            ((SPRY_V *)values)[to] = ((const SPRY_V *)h->values)[k];
+        }
+    }
+}
+
+#endif

@@ -1,15 +1,17 @@
 /* The storage of format scoo: the height of its slices, its size, its build, and CSR of it. */
+#ifndef SPRYI_TEMPLATE
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/scoo/scoo.h"
+#include "formats/shared/padding_guard.h"
 #include "formats/shared/run_blocks.h"
 #include "matrix/assemble.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Slices of SPRYI_SCOO_SLICE_BYTES of y; lower, in steps of two, where the matrix would give few. */
+/* Returns the height of slices of SPRYI_SCOO_SLICE_BYTES of y, halved while there are few slices. */
 static int64_t default_height(int64_t rows, spry_type value_type)
 {
     int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
@@ -86,7 +88,7 @@ typedef struct digits {
     int64_t buckets;
 } digits;
 
-/* For `count` entries whose columns span `span` after the least. */
+/* Returns the digits for `count` entries whose columns are up to `span` greater than the least. */
 static digits digits_of(int64_t count, int64_t span)
 {
     int bits = 0, high = 0;
@@ -98,7 +100,7 @@ static digits digits_of(int64_t count, int64_t span)
     return how;
 }
 
-/* Where the arrays lie in the memory that a thread sorts in, behind its counters. */
+/* Positions of arrays in the memory that a thread sorts in, after its counters. */
 typedef struct sorting {
     int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
@@ -109,9 +111,8 @@ static int64_t offset(const spryi_scoo *s, int64_t slice)
 }
 
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
+#define SPRYI_TEMPLATE "formats/scoo/scoo_format.c" /* its second half */
 #include "base/instantiate.h"
-#include "formats/shared/padding_guard.h"
 
 typedef void (*sort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch);
 typedef void (*unsort_fn)(const spryi_scoo *s, spryi_compressed *c, int64_t slice);
@@ -119,11 +120,6 @@ typedef const char *(*fault_fn)(const spryi_scoo *s, int64_t slice);
 static const sort_fn sorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(sort);
 static const unsort_fn unsorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unsort);
 static const fault_fn faults[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fault);
-
-static int pair_of(const spryi_scoo_head *h)
-{
-    return spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type);
-}
 
 static spry_arrays types_of(const spryi_scoo_head *h)
 {
@@ -154,7 +150,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     return SPRY_OK;
 }
 
-/* Scratch memory for the largest slice. */
+/* Plans the scratch memory for the largest slice. */
 static sorting plan_sorting(const spryi_scoo *s)
 {
     int64_t most = 0;
@@ -174,31 +170,35 @@ typedef struct slice_job {
     const spryi_scoo *s;
     const spry_arrays *a;
     const sorting *how;
-    sort_fn sort;
     char *scratch;
-    unsort_fn unsort;
-    spryi_compressed *c;
-    fault_fn fault;
+    spryi_compressed *to;
     atomic_llong first; /* slice with a fault */
 } slice_job;
 
 static void sort_slices(void *job, int64_t begin, int64_t end, int part)
 {
     const slice_job *j = job;
-    for (int64_t b = begin; b < end; b++) j->sort(j->s, j->a, b, j->how, j->scratch + part * j->how->bytes);
+    for (int64_t b = begin; b < end; b++)
+        SPRYI_INSTANCE(sorts, j->a)(j->s, j->a, b, j->how, j->scratch + part * j->how->bytes);
 }
 
 static void unsort_slices(void *job, int64_t begin, int64_t end)
 {
     const slice_job *j = job;
-    for (int64_t b = begin; b < end; b++) j->unsort(j->s, j->c, b);
+    for (int64_t b = begin; b < end; b++) SPRYI_INSTANCE(unsorts, &j->s->types)(j->s, j->to, b);
+}
+
+/* Returns NULL or what is wrong with a restored slice, whose offsets rise. */
+static const char *fault_of(const spryi_scoo *s, int64_t slice)
+{
+    return SPRYI_INSTANCE(faults, &s->types)(s, slice);
 }
 
 static void find_faults(void *job, int64_t begin, int64_t end)
 {
     slice_job *j = job;
     for (int64_t b = begin; b < end; b++)
-        if (b < j->first && j->fault(j->s, b)) spryi_lower(&j->first, b);
+        if (b < j->first && fault_of(j->s, b)) spryi_lower(&j->first, b);
 }
 
 static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays *a, spry_error *err)
@@ -214,9 +214,8 @@ static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays 
     int threads = spryi_threads(context, h->rows + h->nnz);
     if (threads > h->slices) threads = h->slices > 0 ? (int)h->slices : 1;
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)how.bytes, "scratch memory of sorting", err));
-    slice_job j = {.s = s, .a = a, .how = &how, .scratch = scratch};
-    j.sort = sorts[spryi_value_slot(a->value_type)][pair_of(h)];
-    spryi_loop_in_parts(context, threads, h->slices, 1, sort_slices, &j);
+    spryi_loop_in_parts(context, threads, h->slices, 1, sort_slices,
+                        &(slice_job){.s = s, .a = a, .how = &how, .scratch = scratch});
 done:
     spryi_release(context, scratch);
     return status;
@@ -244,15 +243,15 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     a.sorted = SPRY_KNOWN_YES;
     SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     c.offsets[0] = 0;
-    slice_job j = {.s = s, .c = &c, .unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)]};
-    spryi_loop(context, spryi_threads(context, a.rows + a.nnz), s->head.slices, 1, unsort_slices, &j);
+    spryi_loop(context, spryi_threads(context, a.rows + a.nnz), s->head.slices, 1, unsort_slices,
+               &(slice_job){.s = s, .to = &c});
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
 done:
     spryi_compressed_clear(context, &c);
     return status;
 }
 
-/* Sums of rows, or of columns, where beta is not 0. */
+/* Returns the bytes of sums of rows, or of columns, if beta is not 0. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
@@ -264,7 +263,9 @@ static const char *head_fault(const spryi_scoo_head *h)
     if (h->rows < 0 || h->cols < 0 || h->nnz < 0) return "a size is negative";
     if (h->height < 1 || h->height > SPRYI_SCOO_MOST_HEIGHT) return "the height of slices is out of range";
     if (h->slices != h->rows / h->height + (h->rows % h->height > 0)) return "the number of slices does not fit";
-    if (spryi_value_slot((spry_type)h->value_type) < 0 || pair_of(h) < 0) return "a type is unknown";
+    if (spryi_value_slot((spry_type)h->value_type) < 0 ||
+        spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
+        return "a type is unknown";
     if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
     return NULL;
 }
@@ -280,12 +281,12 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     if (!rises || offset(s, h->slices) != h->nnz)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: slice offsets do not rise from 0 to %lld",
                           (long long)h->nnz);
-    slice_job j = {.s = s, .fault = faults[spryi_value_slot(s->types.value_type)][pair_of(h)], .first = h->slices};
+    slice_job j = {.s = s, .first = h->slices};
     spryi_loop(context, spryi_threads(context, h->rows + h->nnz), h->slices, 1, find_faults, &j);
     const int64_t first = j.first;
     if (first < h->slices)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, first, 0, "scoo: slice %lld: %s", (long long)first,
-                                j.fault(s, first));
+                                fault_of(s, first));
     return SPRY_OK;
 }
 
@@ -311,3 +312,128 @@ const spryi_format spryi_format_scoo = {
     .check = check,
     .estimator = &spryi_scoo_estimator,
 };
+
+#else /* for each value type and pair of index types: base/instantiate.h */
+
+/* One slice's entries in one order. */
+typedef struct SPRY_FN(list) {
+    SPRY_J *columns;
+    SPRY_V *values;
+    uint16_t *rows;
+} SPRY_FN(list);
+
+/* The first and the last column that `count` entries meet. */
+static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t *high)
+{
+    SPRY_J least = count > 0 ? Aj[0] : 0, most = least;
+    for (int64_t k = 0; k < count; k++) {
+        least = Aj[k] < least ? Aj[k] : least;
+        most = Aj[k] > most ? Aj[k] : most;
+    }
+    *low = least;
+    *high = most;
+}
+
+/* Turns counts into where the counted begin. */
+static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
+{
+    for (int64_t d = 0, sum = 0; d < count; d++) {
+        int64_t entries = at[d];
+        at[d] = sum;
+        sum += entries;
+    }
+}
+
+/* Sorts a bucket, in `from`, stably by the low digits of its columns, `low` taken off; the last pass ends in `to`. */
+static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t count, int64_t low, const digits *how,
+                                 int64_t (*at)[DIGITS])
+{
+    const int64_t mask = ((int64_t)1 << how->bits) - 1;
+    for (int p = 0; p < how->passes; p++) memset(at[p], 0, (size_t)(mask + 1) * sizeof **at);
+    for (int64_t k = 0; k < count; k++)
+        for (int p = 0; p < how->passes; p++) at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
+    for (int p = 0; p < how->passes; p++) {
+        SPRY_FN(begin_at)(at[p], mask + 1);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t slot = at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
+            to.columns[slot] = from.columns[k];
+            to.values[slot] = from.values[k];
+            to.rows[slot] = from.rows[k];
+        }
+        SPRY_FN(list) swap = to;
+        to = from;
+        from = swap;
+    }
+}
+
+/* A slice: spread over buckets by the high digit of the column, then each bucket, which fits a cache, by the rest. */
+static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *memory,
+                          char *scratch)
+{
+    const SPRY_J *Aj = A->indices;
+    const SPRY_V *Ax = A->values;
+    const int64_t begin = slice * s->head.height, end = spryi_block_end(slice, s->head.height, s->head.rows);
+    const int64_t first = spryi_offset_of(A, begin), count = spryi_offset_of(A, end) - first;
+    int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch, *bucket = at[MOST_PASSES], low, high;
+    const SPRY_FN(list) made = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
+                        beside = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
+                                  (uint16_t *)(scratch + memory->rows_at)};
+    SPRY_FN(span)(Aj + first, count, &low, &high);
+    const digits how = digits_of(count, high - low);
+    const SPRY_FN(list) spread = how.passes % 2 == 0 ? made : beside; /* so that the last pass ends in the storage */
+
+    memset(bucket, 0, (size_t)(how.buckets + 1) * sizeof *bucket);
+    for (int64_t k = first; k < first + count; k++) bucket[((int64_t)Aj[k] - low) >> how.shift]++;
+    SPRY_FN(begin_at)(bucket, how.buckets + 1);
+    int64_t k = first;
+    for (int64_t i = begin; i < end; i++)
+        for (const int64_t stop = spryi_offset_of(A, i + 1); k < stop; k++) {
+            int64_t slot = bucket[((int64_t)Aj[k] - low) >> how.shift]++;
+            spread.columns[slot] = Aj[k];
+            spread.values[slot] = Ax[k];
+            spread.rows[slot] = (uint16_t)(i - begin);
+        }
+    for (int64_t b = 0; how.passes > 0 && b < how.buckets; b++) {
+        const int64_t from = b > 0 ? bucket[b - 1] : 0;
+        if (from == bucket[b]) continue;
+        const SPRY_FN(list) of = {spread.columns + from, spread.values + from, spread.rows + from};
+        const SPRY_FN(list) other = {(how.passes % 2 == 0 ? beside : made).columns + from,
+                                     (how.passes % 2 == 0 ? beside : made).values + from,
+                                     (how.passes % 2 == 0 ? beside : made).rows + from};
+        SPRY_FN(sort_bucket)(of, other, bucket[b] - from, low, &how, at);
+    }
+}
+
+/* The rows of one slice into CSR, sorted: entries of a row are met in the order of their columns. */
+static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t slice)
+{
+    const int64_t first = offset(s, slice), last = offset(s, slice + 1);
+    const uint16_t *Ai = s->rows;
+    const int64_t begin = slice * s->head.height, rows = spryi_block_end(slice, s->head.height, s->head.rows) - begin;
+    int64_t *at = c->offsets + begin + 1; /* where a row begins, then where it ends */
+    for (int64_t i = 0; i < rows; i++) at[i] = 0;
+    for (int64_t k = first; k < last; k++) at[Ai[k]]++;
+    SPRY_FN(begin_at)(at, rows);
+    for (int64_t i = 0; i < rows; i++) at[i] += first;
+    for (int64_t k = first; k < last; k++) {
+        int64_t slot = at[Ai[k]]++;
+        ((SPRY_J *)c->indices)[slot] = ((const SPRY_J *)s->columns)[k];
+        ((SPRY_V *)c->values)[slot] = ((const SPRY_V *)s->values)[k];
+    }
+}
+
+static const char *SPRY_FN(fault)(const spryi_scoo *s, int64_t slice)
+{
+    const int64_t first = offset(s, slice), last = offset(s, slice + 1);
+    const SPRY_J *Aj = s->columns;
+    const uint16_t *Ai = s->rows;
+    const int64_t rows = spryi_block_end(slice, s->head.height, s->head.rows) - slice * s->head.height;
+    for (int64_t k = first; k < last; k++) {
+        if (Aj[k] < 0 || Aj[k] >= s->head.cols) return "a column is out of range";
+        if (k > first && Aj[k] < Aj[k - 1]) return "the columns of a slice fall";
+        if (Ai[k] >= rows) return "a local row is out of range";
+    }
+    return NULL;
+}
+
+#endif

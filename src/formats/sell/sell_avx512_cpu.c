@@ -13,7 +13,6 @@
 #include "base/simd_x86.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/panels.h"
-#include "formats/shared/slots.h"
 
 enum { AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
 

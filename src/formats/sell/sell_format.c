@@ -2,13 +2,13 @@
  * The storage of format sell: blocks of chunks, the sort of rows inside windows, the build from CSR, the way back to
  * CSR, and what containers need.
  */
+#ifndef SPRYI_TEMPLATE
 #include "base/bisect.h"
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "formats/sell/sell.h"
 #include "formats/shared/padding_guard.h"
-#include "formats/shared/slots.h"
 #include "matrix/row_lengths.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@
 #define SPRYI_STORED_ROWS
 #define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
 #include "base/instantiate.h"
-#define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
+#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* its last part */
 #include "base/instantiate.h"
 
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
@@ -39,7 +39,7 @@ static int is_in_order(const spryi_sell *e, int64_t first, int *one_length)
     return 1;
 }
 
-#define SPRYI_TEMPLATE "formats/sell/sell_kinds.tmpl.c"
+#define SPRYI_TEMPLATE "formats/sell/sell_format.c" /* its second part */
 #include "base/instantiate_indices.h"
 
 /* ---- sections ------------------------------------------------------------------------------------------ */
@@ -417,3 +417,93 @@ const spryi_format spryi_format_sell = {
     .check = check,
     .estimator = &spryi_sell_estimator,
 };
+
+#elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */
+
+/* Sets lengths[r] for rows begin .. begin + count - 1, and the least and the greatest length. */
+static void SPRY_FN(row_lengths)(const spry_arrays *csr, int64_t begin, int64_t count, int32_t *lengths, int32_t *least,
+                                 int32_t *most)
+{
+    const SPRY_P *Ap = (const SPRY_P *)csr->offsets + begin;
+    int32_t low = INT32_MAX, high = 0;
+    for (int64_t r = 0; r < count; r++) {
+        const int32_t length = (int32_t)(Ap[r + 1] - Ap[r]);
+        lengths[r] = length;
+        low = length < low ? length : low;
+        high = length > high ? length : high;
+    }
+    *least = low;
+    *most = high;
+}
+
+/* Returns 1 if each of `count` rows from i on, i > 0, has the columns of the row before plus one. Lengths are equal. */
+static int SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
+{
+    const SPRY_P *Ap = csr->offsets;
+    const int64_t length = Ap[i] - Ap[i - 1];
+    const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
+    SPRY_J other = 0;
+    for (int64_t k = 0; k < count * length; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
+    return other == 0;
+}
+
+/* Finds the kinds of chunks begin .. end - 1, a block. */
+static void SPRY_FN(find_kinds)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end)
+{
+    uint8_t *run = NULL; /* that may go on */
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        const int64_t first = chunk * e->c;
+        int one_length, in_order = is_in_order(e, first, &one_length);
+        e->kinds[chunk] = in_order ? SPRYI_SELL_IN_ORDER : SPRYI_SELL_SCATTERED;
+        const int64_t i = in_order ? spryi_sell_row(e, first) : 0;
+        if (!one_length || (e->c > 1 && !SPRY_FN(steps)(csr, i + 1, e->c - 1))) {
+            run = NULL;
+            continue;
+        }
+        if (run && *run < SPRYI_SELL_MOST_RUN && i == spryi_sell_row(e, first - 1) + 1 &&
+            e->lengths[first] == e->lengths[first - 1] && SPRY_FN(steps)(csr, i, 1)) {
+            ++*run;
+        } else {
+            run = e->kinds + chunk;
+            *run = 1;
+        }
+    }
+}
+
+#else /* for each stored type and pair of index types: base/instantiate.h */
+
+static void SPRY_FN(fill_chunk)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk)
+{
+    const SPRY_P *Ap = csr->offsets;
+    const int64_t c = e->c, lane = chunk * c;
+    SPRY_P first[SPRYI_SELL_MOST_CHUNK];
+    int32_t least = INT32_MAX;
+    for (int64_t l = 0; l < c; l++) {
+        const int32_t length = e->lengths[lane + l];
+        first[l] = length > 0 ? Ap[spryi_sell_row(e, lane + l)] : 0;
+        least = length < least ? length : least;
+    }
+    const SPRY_FN(lanes) lanes = {.Aj = csr->indices,
+                                  .Ax = csr->values,
+                                  .first = first,
+                                  .lengths = e->lengths + lane,
+                                  .count = c,
+                                  .columns = (SPRY_J *)e->columns + e->offsets[chunk],
+                                  .values = csr->values ? (SPRY_B *)e->values + e->offsets[chunk] : NULL,
+                                  .stride = c};
+    SPRY_FN(fill_lanes)
+    (&lanes, (e->offsets[chunk + 1] - e->offsets[chunk]) / c, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
+}
+
+static void SPRY_FN(take_chunk)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk)
+{
+    for (int64_t l = chunk * e->c; l < (chunk + 1) * e->c && l < e->a.rows; l++) {
+        int64_t from = e->offsets[chunk] + l - chunk * e->c, to = offsets[spryi_sell_row(e, l)];
+        for (int64_t s = 0; s < e->lengths[l]; s++) {
+            ((SPRY_J *)columns)[to + s] = ((const SPRY_J *)e->columns)[from + s * e->c];
+            if (values) ((SPRY_B *)values)[to + s] = ((const SPRY_B *)e->values)[from + s * e->c];
+        }
+    }
+}
+
+#endif

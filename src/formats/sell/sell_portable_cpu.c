@@ -10,7 +10,6 @@
  */
 #include "formats/sell/sell.h"
 #include "formats/shared/panels.h"
-#include "formats/shared/slots.h"
 
 #define SPRYI_NO_OFFSETS
 #define PLAIN_ABREAST SPRYI_SELL_ABREAST
