@@ -105,14 +105,6 @@ static void release_in_order(const spryi_device *device, void *pointer)
     give_back(device, gone);
 }
 
-/* Replaces the functions that allocate and release. */
-static void hook_memory(spryi_device_ops *ops)
-{
-    ops->allocate = ops->allocate_in_order = allocate;
-    ops->release = release;
-    ops->release_in_order = release_in_order;
-}
-
 static void open_hooked_memory(spry_context *context, const spry_context_options *options)
 {
     spryi_hooked_memory *memory = &context->devices->hooked_memory;
@@ -160,7 +152,9 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
     }
     if (found > 0 && list->hooked_memory.allocate && !driver->host_memory) {
         list->hooked[d] = *first->ops;
-        hook_memory(&list->hooked[d]);
+        list->hooked[d].allocate = list->hooked[d].allocate_in_order = allocate;
+        list->hooked[d].release = release;
+        list->hooked[d].release_in_order = release_in_order;
         for (int n = 0; n < found; n++) first[n].ops = &list->hooked[d];
     }
     list->count += found > 0 ? found : 1;

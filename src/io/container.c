@@ -504,11 +504,6 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
 
 /* ---- storages of formats ----------------------------------------------------------------------- */
 
-static spry_status fail_storage(const opened *file, const spry_error *fault, spry_error *err)
-{
-    return BAD_FILE("%s storage: %s", file->head.layout, fault->message);
-}
-
 /* Fills in the numbers first, because they decide the lengths of the arrays. The arrays stay in the file. */
 static spry_status fill_storage(const opened *file, const spryi_format *format, void *storage, spry_error *err)
 {
@@ -598,7 +593,8 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     SPRYI_TRY(spryi_allocate(file->context, &stored.storage, 1, format->storage_size, "storage of a container", err));
     memset(stored.storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, stored.storage, err));
-    if (format->check(file->context, stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
+    if (format->check(file->context, stored.storage, &fault) != SPRY_OK)
+        SPRYI_TRY(BAD_FILE("%s storage: %s", h->layout, fault.message));
     const spry_arrays *a = spryi_storage_arrays(stored.storage);
     if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(BAD_FILE("head makes no sense: sizes or types differ from the storage's"));
@@ -794,9 +790,7 @@ static int list_parts(const content *c, const spry_matrix *A, spryi_container_pa
 static spry_status make_head(spryi_container_head *head, const content *c, const spry_matrix *A,
                              const spryi_container_part *parts, int count, spry_error *err)
 {
-    const spry_arrays *a = c->storage     ? spryi_storage_arrays(c->storage)
-                           : c->converted ? &c->converted->a
-                                          : &A->a;
+    const spry_arrays *a = c->storage ? spryi_storage_arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
     int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
     *head = (spryi_container_head){
         .version = A->index_base == 0 ? SPRYI_CONTAINER_BASE_0

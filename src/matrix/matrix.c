@@ -616,16 +616,10 @@ static spry_status csr_of_storage(const spry_matrix *A, spry_matrix **entries, s
 
 /* ---- one triangle ---------------------------------------------------------------------------------- */
 
-/* 1: an entry at major i, minor j lies below the diagonal in the sense of the arrays: minor index first. */
-static int wants_minor_first(const spry_arrays *a)
-{
-    return (a->triangle == SPRY_LOWER_TRIANGLE) != (a->layout == SPRY_CSC);
-}
-
-/* The first entry of majors begin .. end - 1 (of COO: of entries begin .. end - 1) in the other triangle; -1: none. */
+/* Returns the first entry of majors (COO: entries) begin .. end - 1 in the other triangle; -1: none. */
 static int64_t first_outside(const spry_arrays *a, int64_t begin, int64_t end)
 {
-    const int minor_first = wants_minor_first(a);
+    const bool minor_first = (a->triangle == SPRY_LOWER_TRIANGLE) != (a->layout == SPRY_CSC);
     if (a->layout == SPRY_COO) {
         for (int64_t k = begin; k < end; k++) {
             const int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);

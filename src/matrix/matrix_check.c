@@ -375,7 +375,8 @@ done:
     return status;
 }
 
-static void count_some_neighbours(void *job, int64_t begin, int64_t end)
+/* Counts duplicates of sorted entries, which follow each other: no memory is needed. */
+static void count_neighbours(void *job, int64_t begin, int64_t end)
 {
     const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
     const int coo = a->layout == SPRY_COO;
@@ -388,13 +389,6 @@ static void count_some_neighbours(void *job, int64_t begin, int64_t end)
                 note(&mine.duplicate, k, coo ? spryi_row_of(a, k) : i, spryi_minor_of(a, k));
     }
     join_tally(((const check_job *)job)->t, &mine);
-}
-
-/* In order, entries of one position follow each other: no memory is needed. */
-static void count_neighbours(const spry_context *context, const spry_arrays *a, tally *t, int threads)
-{
-    const int64_t majors = a->layout == SPRY_COO ? 1 : majors_of(a);
-    spryi_loop(context, threads, majors, 1024, count_some_neighbours, &(check_job){.a = a, .t = t});
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
@@ -520,7 +514,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     check_values(A->context, a, offsets_sound, &t, threads);
 
     if (t.unsorted.count == 0 && offsets_sound && t.out_of_range.count == 0)
-        count_neighbours(A->context, a, &t, threads);
+        spryi_loop(A->context, threads, coo ? 1 : majors_of(a), 1024, count_neighbours, &(check_job){.a = a, .t = &t});
     else
         status = check_duplicates(A->context, a, &t, err);
     if (status != SPRY_OK) return status;
