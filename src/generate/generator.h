@@ -1,10 +1,10 @@
 /*
- * Generated matrices. A generator is a name, the defaults of its keys, and a kind. A kind says row by row, or as a list
- * of entries, what is stored. io/generate.c reads a specification and builds the matrix; kinds.c has the kinds.
+ * Generated matrices. A generator is a name, the defaults of its keys, and a kind. A kind says row by row, or as a
+ * list of entries, what is stored. io/generate.c reads a specification and builds the matrix; kinds.c has the kinds.
  *
- * The same specification gives the same bits on every machine: random numbers are those of base/random.h, floating
- * point is restricted to + - * / and sqrt, which IEEE 754 fixes, and these files are compiled without fused
- * multiply-add (-ffp-contract=off).
+ * The same specification gives the same bits on every machine. Random numbers come from base/random.h. Floating point
+ * is restricted to + - * / and sqrt, which IEEE 754 fixes. These files are compiled without fused multiply-add
+ * (-ffp-contract=off).
  */
 #pragma once
 

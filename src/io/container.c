@@ -32,7 +32,7 @@
 /* Reports what is wrong with `file`, an opened container. */
 #define BAD_FILE(...) spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, __VA_ARGS__)
 
-/* As in PNG, a byte that no text has, and line ends that a transfer as text would change. */
+/* The first byte is in no text, and a transfer as text would change the line ends. PNG has the same idea. */
 const unsigned char spryi_container_magic[8] = {SPRYI_CONTAINER_FIRST_BYTE, 'S', 'P', 'Y', '\r', '\n', 0x1a, '\n'};
 
 static spry_status check_machine(const char *name, spry_error *err)
@@ -260,9 +260,9 @@ static spry_status verify_parts(spry_context *context, const char *name, const s
 }
 
 /*
- * Reads every byte once. Returns SPRY_BAD_FILE if a section differs from the head's table, or if the sections are not
- * the arrays that a describes (NULL: not checked): rising offsets, indices in range, the order that a claims. Offsets
- * are verified first, because the check of the order within rows relies on them.
+ * Reads every byte once. Returns SPRY_BAD_FILE if a section differs from the head's table, or if a is not NULL and
+ * the sections are not its arrays: rising offsets, indices in range, the order that a claims. Offsets are verified
+ * first, because the check of the order within rows relies on them.
  */
 static spry_status verify(spry_context *context, const char *name, const spryi_container_head *head,
                           const spryi_container_part *parts, int count, const spry_arrays *a, spry_error *err)
@@ -313,7 +313,7 @@ static spry_status check_origin(opened *file, spry_error *err)
     return SPRY_OK;
 }
 
-/* Reads the head, which states the length, then all bytes, and one more if there is one. */
+/* Reads the head, then as many bytes as it states, and one more if there is one. */
 static spry_status open_feed(opened *file, spryi_feed *feed, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));

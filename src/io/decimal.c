@@ -144,10 +144,10 @@ float spryi_decimal_f32(const spryi_decimal *d)
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
 /*
- * The shortest decimal that reads back as the same binary number, and the nearest of these. R. Giulietti, The Schubfach
- * Way to Render Doubles, 2020. The interval of decimals that round to the value is scaled by a power of ten so that it
- * holds one or more integers but few multiples of ten. Products are rounded to odd, so that they compare as exact
- * products would.
+ * The shortest decimal that reads back as the same binary number, and the nearest of these. R. Giulietti, The
+ * Schubfach Way to Render Doubles, 2020. A power of ten scales the interval of decimals that round to the value. The
+ * scaled interval holds one or more integers but few multiples of ten. Products are rounded to odd, so that they
+ * compare as exact products would.
  */
 typedef struct shortest {
     uint64_t digits;
@@ -177,7 +177,7 @@ static spryi_u128 scaled_power(int power)
     return (wide >> 2) + 1;
 }
 
-/* g * count / 2^127, rounded to odd. What g is too large by stays below the bits looked at. */
+/* The error of g is below the bits that are used. */
 static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
 {
     spryi_u128 low = (spryi_u128)(uint64_t)g * count;

@@ -1,6 +1,6 @@
 /*
- * Numbers in lines of text, read as fast as possible: the first and second tier of mtx_read.c, which says what
- * these are, for readers of other text too. Header-only, so that they become part of a reader's loop.
+ * Fast reading of numbers in lines of text: the first and second tier of mtx_read.c, which describes them.
+ * Header-only, so that the functions become part of a reader's loop.
  */
 #pragma once
 

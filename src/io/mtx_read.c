@@ -337,15 +337,14 @@ static spryi_line read_line(const spryi_mtx *head, const char *p, const char *en
 /* ---- all entries, by several threads ------------------------------------------------------------ */
 
 /*
- * Each thread takes the next block of lines, parses it into arrays that stay in its cache, waits until the block before
- * has reported where its entries end, and copies its own behind them. No pass counts lines first. The first block in
+ * Each thread parses the next block of lines into arrays that remain in its cache. It waits until the end of the
+ * previous block's entries is known and copies its own behind them. No pass counts lines first. The first block in
  * file order that has a fault reports it.
  *
- * Three tiers. What most files consist of, "i j -d.ddde-dd" with one blank between and at
- * most 63 characters, is taken apart by a mask of the characters that are no digits: from one word to the
- * next it is a few operations on bits, no loop and no branch that depends on the data, so that the processor
- * works on several lines at a time. Numbers with more blanks or digits are read word by word, eight characters at
- * once. All else, and whatever is wrong, goes to read_line.
+ * There are three tiers. Most files have lines "i j -d.ddde-dd" with single blanks and at most 63 characters. A mask
+ * of the characters that are no digits divides such a line into words: a few operations on bits, without a loop or a
+ * branch that depends on the data, so the processor works on several lines at a time. Numbers with more blanks or
+ * digits are read word by word, eight characters at a time. read_line reads all other lines and finds faults.
  */
 typedef struct parsed_block {
     void *rows, *cols, *values;

@@ -1,9 +1,9 @@
 /*
  * Text of a matrix: Matrix Market, or CSV with a line for each edge. Entries are written in stored order. Matrix
- * Market counts from 1 and holds the lower triangle of a symmetric matrix; CSV counts from the matrix's base and holds
- * all entries. Threads format numbered pieces of as many entries each and write them in order; for ".gz"
- * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
- * number of threads.
+ * Market counts from 1 and holds the lower triangle of a symmetric matrix. CSV counts from the matrix's base and
+ * holds all entries. Threads format numbered pieces with equal numbers of entries and write them in order. For ".gz"
+ * each piece is a gzip member; gzip and zlib read all members as one file. The bytes do not depend on the number of
+ * threads.
  */
 #include "base/error.h"
 #include "base/float_env.h"

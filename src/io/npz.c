@@ -158,7 +158,7 @@ static spry_status open_member(zip_archive *zip, const char *name, int64_t *byte
     return status;
 }
 
-/* Bytes without compression are read in one piece: minizip copies them one by one. */
+/* Reads uncompressed bytes in one piece, because minizip copies them one by one. */
 static spry_status read_stored(zip_archive *zip, void *to, int64_t bytes, spry_error *err)
 {
     const int is_there = bytes <= zip->left && bytes <= zip->text->bytes - zip->stored;
@@ -194,7 +194,7 @@ static spry_status close_member(zip_archive *zip, spry_error *err)
     return status;
 }
 
-/* Its head (NumPy Enhancement Proposal 1), and its elements as they are needed. */
+/* Head of an array (NumPy Enhancement Proposal 1). */
 enum { DIMENSIONS = 3 };
 
 typedef struct npy_array {
@@ -588,7 +588,7 @@ static spry_status read_coo(npz *f, spry_error *err)
     return f->data.count == e->count ? SPRY_OK : bad(f, err, "data has another number of elements than row and col");
 }
 
-/* Where element (a, b, c) of an array lies among its values. */
+/* Returns the index of element (a, b, c) among the values of an array. */
 static int64_t place(const npy_array *npy, int64_t a, int64_t b, int64_t c)
 {
     return npy->fortran ? (c * npy->shape[1] + b) * npy->shape[0] + a : (a * npy->shape[1] + b) * npy->shape[2] + c;

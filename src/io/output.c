@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the system keeps a name for an open file, which linkat needs. */
+/* The system's name of an open file, which linkat needs. */
 typedef struct fd_path {
     char text[40];
 } fd_path;
@@ -26,8 +26,9 @@ static fd_path path_of_fd(int fd)
 }
 
 /*
- * A file without a name in the target's folder: when the process is killed the system removes it, and a library
- * cannot see to that itself, since the signal handlers are the program's. 0: this file system has no such files.
+ * Opens a file without a name in the target's folder. If the process is killed, the system removes the file. A
+ * library cannot do this, because signal handlers belong to the program. Returns 0 if the file system has no such
+ * files.
  */
 static int open_nameless(spryi_output *output)
 {
@@ -46,8 +47,8 @@ static int open_nameless(spryi_output *output)
 }
 
 /*
- * A new name in the target's folder, for a file made there (O_EXCL with the mode of any new file, so that the umask
- * holds), or with link 1 for the nameless one.
+ * Takes a new name in the target's folder. link 0: creates a file there (O_EXCL, with the mode of any new file, so
+ * that the umask holds). link 1: links the nameless file.
  */
 static int take_name_beside(spryi_output *output, int link)
 {
@@ -78,8 +79,8 @@ static spry_status open_beside(spryi_output *output, spry_error *err)
 }
 
 /*
- * The complete file gets its name. No call replaces a file by a nameless one, so over an existing file it
- * has a name of its own between two calls.
+ * Gives the complete file its name. No call replaces a file by a nameless file, so the new file gets a temporary name
+ * before it replaces an existing one.
  */
 static int put_in_place(spryi_output *output)
 {

@@ -1,7 +1,6 @@
 /*
- * A file that appears under its name only when it is complete: written without a name, or under one beside it
- * where the file system cannot do that.
- * A device, a FIFO and standard output are written directly.
+ * A file that appears under its name when it is complete. Before, it has no name, or a temporary name in the same
+ * folder if the file system lacks nameless files. Devices, FIFOs and standard output are written directly.
  */
 #pragma once
 
@@ -30,8 +29,8 @@ typedef enum spryi_output_kind { SPRYI_OUTPUT_MTX, SPRYI_OUTPUT_CSV, SPRYI_OUTPU
 spry_status spryi_output_kind_of(const char *path, spryi_output_kind *kind, bool *gzip, spry_error *err);
 
 /*
- * What path leads to behind symbolic links, of which the last may lead to what is not there yet. 0: it is too long, or
- * they form a ring, as errno tells.
+ * Resolves symbolic links. The last link may lead to a file that does not exist. Returns 0 with errno if the result
+ * is too long or the links form a ring.
  */
 int spryi_output_target(char target[PATH_MAX], const char *path);
 

@@ -487,7 +487,7 @@ static int64_t unpack_up_to(inflater *in, char *buffer, int64_t have, int64_t wa
     return have;
 }
 
-/* Copies plain text. The first line does not wait for others, so that a wrong one is refused early. */
+/* Copies plain text. Returns after the first line, so that a wrong first line is refused early. */
 static int64_t copy_up_to(inflater *in, char *buffer, int64_t have, int64_t want)
 {
     while (have < want && in->stage == IN_MEMBER) {
@@ -537,8 +537,8 @@ static void put_back(inflater *in, const char *from, int64_t bytes)
 }
 
 /*
- * Writes *have bytes of whole lines to buffer; 0 at the end. Of a line that fills the buffer, the beginning is handed
- * out and the rest is skipped. A fault in the stream is reported by the call after the last whole line before it.
+ * Writes *have bytes of whole lines to buffer; 0 at the end. If a line fills the buffer, its beginning is handed out
+ * and its rest is skipped. A fault in the stream is reported by the call after the last whole line before the fault.
  */
 static spry_status inflate_block(inflater *in, char *buffer, int64_t *have, spry_error *err)
 {
@@ -717,8 +717,8 @@ static const char *next_line(const char *p, const char *end)
 }
 
 /*
- * Finds, in data..data_end, which begins one byte before the range (or with it, at the text's start), the lines that
- * begin in the range. complete: data_end is the end of the file. 0: more data are needed to know the end.
+ * Finds the lines that begin in a range of the text. data is one byte before the range, or the beginning of the text.
+ * complete: data_end is the end of the file. Returns 0 if the end of the last line is not in the data.
  */
 static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)
 {

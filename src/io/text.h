@@ -1,13 +1,13 @@
 /*
- * The text of one input, handed out in blocks of whole lines, by several threads at once.
+ * Text of one input, handed out in blocks of whole lines to several threads.
  *
- * A regular file is read with pread into a buffer that stays in the thread's cache: as fast as mapping it,
- * and a file cut short meanwhile is an error, no SIGBUS. gzip, bzip2, xz and Zstandard (any number of members) are
- * unpacked, and what can be read in order alone (pipes, devices: a feed) is read, block by block under a lock while
- * the other threads parse.
+ * A regular file is read with pread into a buffer that remains in the thread's cache. This is as fast as a mapping,
+ * and a file that is cut short meanwhile is an error instead of a SIGBUS. gzip, bzip2, xz and Zstandard (any number
+ * of members) are decompressed. Compressed files and feeds (pipes, devices) are read block by block under a lock,
+ * while the other threads parse.
  *
- * A feed may never end. So nothing waits for its end: as much is read ahead as tells whether the text can be as long
- * as it claims, and what brings no entries (comments, blank lines, packed data without content) is limited.
+ * A feed may never end, so nothing waits for its end. A reader reads ahead until the text can be as long as its head
+ * claims. Bytes without entries (comments, blank lines, compressed data without content) are limited.
  */
 #pragma once
 
@@ -42,8 +42,8 @@ enum {
 };
 
 /*
- * The bytes of what can be read in order alone: a pipe, a terminal, a device. They may never end, so they are read as
- * they are needed; those looked at in advance are held until they are taken.
+ * Input that can only be read in order: a pipe, a terminal, a device. Bytes are read when they are needed. Bytes that
+ * were inspected in advance are held until they are taken.
  */
 typedef struct spryi_feed {
     spry_context *context;
@@ -103,7 +103,7 @@ void spryi_text_close(spryi_text *text);
 /* The first `bytes` bytes of the input, compressed or not, or fewer where it is shorter; they are still to be read. */
 spry_status spryi_text_peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err);
 
-/* No more bytes of text than this can be left to hand out. Of a feed whose end is not in sight any number can. */
+/* Returns the most bytes of text that can be left to hand out. A feed whose end is not in sight can have any number. */
 int64_t spryi_text_most_left(const spryi_text *text);
 
 /* Returns a limit that suffices to read so many entries of so many rows, for spryi_note_needs. */

@@ -76,8 +76,8 @@ int spryi_threads(const spry_context *context, int64_t work)
 }
 
 /*
- * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
- * that another program takes the processor from is waited for much longer than a small product takes.
+ * Returns the number of threads that was asked for. Otherwise each thread of the context gets enough bytes to read
+ * that waking it is worth it: waiting for a thread that lost its processor takes longer than a small product.
  */
 int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked)
 {
@@ -333,7 +333,7 @@ static void place_chunks(const spry_context *context, group_job *j)
     g->starts[g->buckets] = sum;
 }
 
-/* What is owned of the entries is released as soon as they are spread. */
+/* Releases owned entries after they are spread. */
 static spry_status group_in_buckets(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
                                     spry_error *err)
 {
@@ -389,7 +389,7 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Entries of major i that lie where the one before them does. type is a constant where it is inlined. */
+/* Counts entries of major i at the position of the entry before. type is a constant after inlining. */
 SPRYI_INLINE int64_t repeats_as(const spryi_compressed *a, int64_t i, spry_index_type type)
 {
     const void *indices = a->indices;
@@ -652,8 +652,8 @@ done:
 }
 
 /*
- * 1: entries that follow each other lie near each other mostly, in the direction that they are grouped by, as in meshes
- * and grids that are numbered along: of STRETCHES samples all but a few span no more majors than a cache holds ends of.
+ * Returns 1 if most consecutive entries are near each other in the direction of grouping, as in meshes and grids. Of
+ * STRETCHES samples all but a few span no more majors than a cache holds ends of.
  */
 static int are_local(const spryi_entries *e)
 {

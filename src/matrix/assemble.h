@@ -70,19 +70,19 @@ spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entri
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
 
 /*
- * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first, and
- * changes the value type; a pattern's entries count as 1, and into a pattern positions alone survive. Does nothing when
- * there is nothing to do. *duplicates (may be NULL) tells how many entries lie where an earlier one does.
+ * Sums the entries of sorted a at one position (in stored order, in f64, rounded once), or keeps the first. Changes
+ * the value type. Entries of a pattern count as 1; a pattern as the result keeps positions. Returns early if nothing
+ * changes. *duplicates (may be NULL) is the number of entries at the position of an earlier entry.
  */
 typedef enum spryi_duplicates { SPRYI_SUM_ALL = 0, SPRYI_KEEP_ALL = 1, SPRYI_KEEP_FIRST = 2 } spryi_duplicates;
 spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, spryi_duplicates what,
                         int64_t *duplicates, spry_error *err);
 
 /*
- * Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged. Of
- * one triangle both are made.
- * layout SPRY_COO is by rows too, for spryi_compressed_finish with SPRY_COO alone: where rows outnumber the entries
- * by far and A does not have offsets for them, neither has the result (labels), and memory goes with the entries.
+ * Copies A, CSR or CSC, or transposes it (then majors of the result are minors of A), or groups COO. Duplicates are
+ * kept. One triangle gives both.
+ * layout SPRY_COO groups by rows, for spryi_compressed_finish with SPRY_COO. If A has far more rows than entries and
+ * no offsets, the result has labels instead of offsets for all rows, and memory grows with the entries.
  */
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err);

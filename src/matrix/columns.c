@@ -72,7 +72,7 @@ static int64_t list_pieces(const spryi_column_reader *reader, int64_t *list)
     return count;
 }
 
-/* Where the ranges are, whose pieces lie one after the other from `at` on. */
+/* Sets the bases of the ranges. Their pieces follow each other from `at`. */
 static void place_ranges(spryi_column_reader *reader, uintptr_t at)
 {
     for (; reader->fetched < reader->count; reader->fetched++) {

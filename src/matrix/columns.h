@@ -1,7 +1,6 @@
 /*
- * The columns of CSR for whoever looks at samples of them. In host memory they are all there. Where they lie on a
- * device a reader says which ranges it wants, as many as it can tell, and fetches them at once. The offsets are always
- * in host memory.
+ * Samples of the columns of CSR. In host memory all columns can be read. If the columns are on a device, a reader
+ * requests ranges, as many as possible, and fetches them together. Offsets are always in host memory.
  */
 #pragma once
 
@@ -27,7 +26,7 @@ typedef struct spryi_column_reader {
     int out_of_memory;                   /* 1: there was no room for a range */
 } spryi_column_reader;
 
-/* Of csr in host memory, which needs no closing, or of csr whose columns lie on a device. */
+/* Returns a reader of csr in host memory, which needs no closing, or of csr whose columns are on a device. */
 static inline spryi_column_reader spryi_reader_of(const spry_arrays *csr)
 {
     return (spryi_column_reader){.csr = csr};

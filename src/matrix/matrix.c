@@ -348,7 +348,7 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
-/* A matrix of arrays that are A's, but for what *a changes; it keeps alive whose arrays they are. */
+/* Creates a matrix that shares A's arrays, except those that *a changes, and keeps their owner alive. */
 static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arrays *a, spryi_field field,
                         spry_error *err)
 {
@@ -584,7 +584,7 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
     return SPRY_OK;
 }
 
-/* Of known order, which formats forget, or a file tells wrongly. */
+/* Converts a storage to CSR. Checks the order, which formats forget and files may state wrongly. */
 static spry_status make_csr(const spry_matrix *A, spry_matrix **csr, spry_error *err)
 {
     spry_matrix *made = NULL;
@@ -667,7 +667,7 @@ spry_status spryi_check_triangle(const spry_context *context, const spry_arrays 
                             lower ? "above" : "below", lower ? "lower" : "upper", base);
 }
 
-/* CSR of both triangles. Offsets are as wide as the triangle's, or of 64 bits where they have to be. */
+/* Builds CSR of both triangles. Offsets are as wide as the triangle's, or 64 bits if necessary. */
 static spry_status expand(const spry_matrix *A, spry_matrix **whole, spry_error *err)
 {
     const spry_arrays *a = &A->a;

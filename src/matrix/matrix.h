@@ -27,7 +27,7 @@ typedef struct spryi_stored {
     spry_matrix *csr; /* NULL: nobody has asked yet */
 } spryi_stored;
 
-/* Where a matrix was read from, and what that said of itself: spry_matrix_get_source. All zero: from nowhere. */
+/* Source of a matrix, for spry_matrix_get_source. All zero: the matrix was not read. */
 typedef struct spryi_source {
     const char *kind; /* constants, NULL: none */
     const char *field, *symmetry;
@@ -155,7 +155,7 @@ static inline long long spryi_in_base(const spry_matrix *A, int64_t i)
 }
 #endif
 
-/* Of tables that SPRYI_TABLE fills, the instance for the types of *a; a pattern's values are of any. */
+/* Selects the instance for the types of *a from a table that SPRYI_TABLE fills. Any instance serves a pattern. */
 #define SPRYI_INSTANCE(table, a)                                                                                       \
     (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_stored_row((a)->value_type)]                                   \
            [spryi_index_pair((a)->offset_type, (a)->index_type)]

@@ -131,9 +131,9 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
 /*
- * Offsets first: entries are looked at only where offsets that rise from 0 to nnz lead, so arrays full of
- * garbage are never left. Threads tally what they find and the tallies are joined: counts add up, and the
- * first of each kind is the one with the smallest entry, whoever found it.
+ * Offsets are checked first. Entries are read only within offsets that rise from 0 to nnz, so that arrays of garbage
+ * are never left. Threads count their findings, and the counts are added. The first finding of each kind is the one
+ * with the smallest entry.
  */
 
 static pthread_mutex_t joining = PTHREAD_MUTEX_INITIALIZER;
@@ -214,7 +214,10 @@ static void check_offsets(const spry_context *context, const spry_arrays *a, fin
     spryi_loop(context, threads, majors, 0, check_some_offsets, &(check_job){.a = a, .falling = falling});
 }
 
-/* Where major i's entries end and, in *first, begin; nothing where the offsets are no range of entries. */
+/*
+ * Returns the end of major i's entries, and their beginning in *first. Both are 0 if the offsets are no range of
+ * entries.
+ */
 static int64_t range_of(const spry_arrays *a, int64_t i, int64_t *first)
 {
     int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
@@ -482,7 +485,7 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
     return A->a.triangle == SPRY_ALL_ENTRIES ? spryi_check_symmetry(A, err) : check_one_triangle(A, err);
 }
 
-/* What was learned of a container's CSR when it was made is learned again, for the report. */
+/* Checks the CSR of a container again, for the report. */
 static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     spry_matrix *csr;
@@ -565,7 +568,7 @@ static int in_range(const spry_context *context, const void *indices, spry_index
     return !j.bad;
 }
 
-/* Arrays in host memory. What is wrong is looked for by the passes of spry_matrix_check. */
+/* Checks arrays in host memory. The passes of spry_matrix_check find the fault. */
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;

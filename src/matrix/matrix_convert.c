@@ -42,7 +42,7 @@ static spryi_field field_of(const spry_matrix *A, spry_type value_type, int merg
 
 /* ---- rounding ---------------------------------------------------------------------------------------- */
 
-/* What rounding of entries of some majors came to; entries are numbered as they are stored. */
+/* Result of rounding entries of some majors. Entries are numbered in stored order. */
 typedef struct rounded {
     int64_t count, overflowed, vanished;
     double largest;

@@ -78,8 +78,8 @@ static int columns(const spry_context *context, spry_matrix_stats *s, const spry
 }
 
 /*
- * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
- * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
+ * Rows in order meet the columns of each earlier row in order. One cursor for each row begins behind the diagonal and
+ * is at the mirror image of the next entry. O(nnz); stops at the first fault.
  */
 static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 {
@@ -102,8 +102,8 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
 }
 
 /*
- * Share of the entries off the diagonal whose mirror image is stored. As above, but that a cursor passes over what has
- * no image.
+ * Returns the share of entries off the diagonal whose mirror image is stored. A cursor passes over entries without an
+ * image.
  */
 static double mirrored_share(const spry_arrays *a, int64_t *cursor)
 {

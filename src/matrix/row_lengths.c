@@ -100,7 +100,7 @@ int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t 
                                         : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
 }
 
-/* Of rows first .. end - 1, by halving. */
+/* Finds a heavy row among rows first .. end - 1 by halving. */
 static int64_t heaviest_row(const spry_arrays *csr, int64_t first, int64_t end)
 {
     while (end - first > 1) {
@@ -176,12 +176,12 @@ static int step_of(const spryi_column_reader *reader, const row_pair *p)
     return (int)step;
 }
 
-/* Where a sample looks: `rows` rows behind the first of each of `count` parts. */
+/* Places of a sample: `rows` rows behind the first of each of `count` parts. */
 typedef struct places {
     int64_t count, rows;
 } places;
 
-/* Of few rows there are fewer parts: each has some to compare. */
+/* Returns the places. Few rows have fewer parts, so that each part has rows to compare. */
 static places places_of(const spry_arrays *csr, spryi_effort effort)
 {
     enum { PLACES = 128, ROWS = 64, QUICK_PLACES = 16, QUICK_ROWS = 24, QUICK_LEAST = 6, QUICK_ENTRIES = 1 << 13 };

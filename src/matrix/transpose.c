@@ -1,13 +1,13 @@
 /*
- * CSR to CSC by counting. Rows are cut into one part of about equal work for each thread; each part counts its
- * entries of every column; the counts, added up by column and then by part, tell where each part's next
- * entry of each column goes; then every part moves its entries, some at a time: their places first, whose lines are on
- * their way meanwhile. No part sees another's, and entries of a column lie in the order of the rows however many parts
- * there were.
+ * CSR to CSC by counting. Each thread gets one part of the rows with about equal work and counts its entries of every
+ * column. The sums of the counts by column and then by part are the positions of each part's next entry of each
+ * column. Then every part moves its entries, some at a time. It computes their positions first, so that the cache
+ * lines are loaded meanwhile. Parts are independent, and entries of a column are in the order of the rows for any
+ * number of parts.
  *
- * Cost: the columns are read twice, values once, and all written once, to as many places at a time as the rows in
- * hand have columns: fast where rows are near their columns. Workspace: a number for each part and column. Matrices
- * with far more columns than entries a part, for which that would be much, have fewer parts.
+ * Cost: columns are read twice, values once, and all are written once, to as many positions at a time as the current
+ * rows have columns. This is fast if columns are near their rows. Workspace: one number for each part and column.
+ * Matrices with far more columns than entries in a part have fewer parts.
  */
 #include "base/bisect.h"
 #include "base/context.h"
