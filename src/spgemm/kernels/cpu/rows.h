@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "spgemm/kernels/cpu/column_ranks.h"
 #include "spgemm/kernels/cpu/row_runs.h"
 #include "spgemm/kernels/spgemm.h"
 
@@ -66,6 +65,16 @@ typedef struct spryi_group_window {
     unsigned char *bits, *touched;
     uint32_t last; /* groups of the window, less 1 */
 } spryi_group_window;
+
+/*
+ * Ranks of a row's columns: the columns in words of 64 before, and the bits of the word below. All words are 0 between
+ * rows. rank counts only where mask is not 0.
+ */
+typedef struct spryi_column_ranks {
+    uint64_t *restrict mask;
+    uint32_t *restrict rank;
+    unsigned char *restrict touched;
+} spryi_column_ranks;
 
 /* A piece of C on its way there. */
 typedef struct spryi_row_buffer {

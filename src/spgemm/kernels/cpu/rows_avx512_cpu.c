@@ -84,8 +84,6 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/short_rows_avx512.tmpl.h"
 #include "base/instantiate.h"
-#define SPRYI_TEMPLATE "spgemm/kernels/cpu/flagged_window_avx512.tmpl.h"
-#include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/rows_avx512_cpu.c"
 #include "base/instantiate.h"
 #define COUNT_SHORT SPRY_FN(count_short)

@@ -10,12 +10,90 @@
  * moved by a constant, each product goes to the place where it went there. Else up to SPRYI_SHORT products find their
  * positions by comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column,
  * and for each 64 columns how many came before, which is where the sum stands in the row of C.
+ * Groups: where B's columns are close together, they are kept as groups of eight, a bit for each (spgemm_host.c). The
+ * values of a group are spread to their lanes, multiplied, and added together to the eight sums of the group in a dense
+ * window, a ring of groups. A byte of the same bits says which there are. Lanes without a column add +0, which leaves a
+ * sum that began at +0 as it is: each c_ij adds the same products in the same order.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once, past them where it is large.
  * Source: this library; the positions are the chained scan of D. Merrill and M. Garland, 2016.
  */
 
 #ifdef SPRY_V
 #if !SPRY_P_IS_64 && !SPRY_J_IS_64
+
+/* ---- rows by groups of columns ---- */
+
+/* Writes the entries of 64 groups from `group` on, a multiple of 64, and clears them. */
+static inline int64_t SPRY_FN(emit_groups)(const spryi_group_window *window, uint32_t group, int32_t *restrict Cj,
+                                           SPRY_V *restrict Cx)
+{
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    unsigned char *restrict bits = window->bits + (group & window->last);
+    SPRY_V *restrict all = (SPRY_V *)window->sums + 8 * (size_t)(group & window->last);
+    const __m512i bytes = _mm512_loadu_si512(bits);
+    int64_t n = 0;
+    for (uint64_t met = _mm512_test_epi8_mask(bytes, bytes); met; met &= met - 1) {
+        const uint32_t at = (uint32_t)_tzcnt_u64(met);
+        const __mmask8 here = bits[at];
+        const __m256i columns = _mm256_add_epi32(lanes, _mm256_set1_epi32((int)(8 * (group + at))));
+        _mm256_storeu_si256((__m256i *)(void *)(Cj + n), _mm256_maskz_compress_epi32(here, columns));
+        TAKE_EIGHT(Cx + n, all + 8 * at, here);
+        n += __builtin_popcount(here);
+    }
+    _mm512_storeu_si512(bits, _mm512_setzero_si512());
+    return n;
+}
+
+/* Returns whether the window has room for all columns of row i. */
+static __attribute__((noinline)) int SPRY_FN(fits_groups)(const spryi_spgemm_job *job, const spryi_group_window *window,
+                                                          int64_t i)
+{
+    int64_t first, last;
+    if ((job->b.cols - 1) / 8 <= window->last) return 1;
+    SPRY_FN(row_span)(job, i, &first, &last);
+    return last / (8 * GROUPS_AT_ONCE) - first / (8 * GROUPS_AT_ONCE) < ((int64_t)window->last + 1) / GROUPS_AT_ONCE;
+}
+
+/* Fills row i of C by groups. Returns its entries. Writes up to seven positions after them. */
+static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgemm_job *job,
+                                                               const spryi_group_window *window, int64_t i,
+                                                               int32_t *restrict Cj, SPRY_V *restrict Cx)
+{
+    const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const int32_t *restrict Aj = job->a.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    const uint32_t *restrict groups = job->column_groups, ring = window->last;
+    SPRY_V *restrict sums = window->sums;
+    unsigned char *restrict bits = window->bits, *restrict touched = window->touched;
+    uint32_t low = UINT32_MAX, high = 0;
+    for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) {
+        const int32_t begin = Bp[Aj[k]];
+        if (begin == Bp[Aj[k] + 1]) continue;
+        const SPRY_V a = Ax[k], *restrict x = Bx + begin;
+        const uint32_t *restrict g = groups + begin;
+        uint32_t group = *g;
+        low = low < group >> 9 ? low : group >> 9;
+        for (;; group = *++g) {
+            const uint32_t at = group >> 9 & ring;
+            x = ADD_EIGHT(sums + 8 * (size_t)at, (__mmask8)group, a, x);
+            bits[at] |= (unsigned char)group;
+            touched[at >> 6] = 1;
+            if (group & SPRYI_GROUP_LAST) break;
+        }
+        high = high > group >> 9 ? high : group >> 9;
+    }
+    int64_t n = 0;
+    for (uint32_t chunk = low & ~(GROUPS_AT_ONCE - 1u); chunk <= high; chunk += GROUPS_AT_ONCE) {
+        unsigned char *there = touched + ((chunk & ring) >> 6);
+        const __m512i bytes = _mm512_loadu_si512(there);
+        for (uint64_t met = _mm512_test_epi8_mask(bytes, bytes); met; met &= met - 1)
+            n += SPRY_FN(emit_groups)(window, chunk + 64 * (uint32_t)_tzcnt_u64(met), Cj + n, Cx + n);
+        _mm512_storeu_si512(there, _mm512_setzero_si512());
+    }
+    return n;
+}
+
+/* ---- rows by lists of products ---- */
 
 /* Where the products of `before` go whose columns were found by the window: it has them all. */
 static inline void SPRY_FN(find_positions)(summation *o)
@@ -60,9 +138,9 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
         o->n = SPRY_FN(emit_flagged)(&o->w.window, words, base, 1, Cj, Cx);
         return;
     }
-    spryi_mark_ranks(&o->w.ranks, columns, count);
-    o->n = spryi_resolve_ranks(&o->w.ranks, low >> 6, words, Cj);
-    for (int64_t p = 0; p < count; p++) positions[p] = (uint16_t)spryi_rank_of(&o->w.ranks, columns[p]);
+    mark_ranks(&o->w.ranks, columns, count);
+    o->n = resolve_ranks(&o->w.ranks, low >> 6, words, Cj);
+    for (int64_t p = 0; p < count; p++) positions[p] = (uint16_t)rank_of(&o->w.ranks, columns[p]);
     for (int64_t p = 0; p < count; p++) o->w.ranks.mask[columns[p] >> 6] = 0;
 }
 
@@ -102,7 +180,7 @@ static inline void SPRY_FN(sum_ranked)(const spryi_spgemm_job *job, summation *o
     for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) {
         const SPRY_V a = Ax[k];
         const int32_t end = Bp[Aj[k] + 1];
-        for (int32_t t = Bp[Aj[k]]; t < end; t++) Cx[spryi_rank_of(&ranks, Bj[t])] += a * Bx[t];
+        for (int32_t t = Bp[Aj[k]]; t < end; t++) Cx[rank_of(&ranks, Bj[t])] += a * Bx[t];
     }
 }
 
@@ -112,7 +190,7 @@ static inline void SPRY_FN(mark_ranked)(const spryi_spgemm_job *job, summation *
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const int32_t *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
     for (int32_t k = Ap[i]; k < Ap[i + 1]; k++)
-        spryi_mark_ranks(&o->w.ranks, Bj + Bp[Aj[k]], (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]));
+        mark_ranks(&o->w.ranks, Bj + Bp[Aj[k]], (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]));
 }
 
 /* A row of more products than are listed. */
@@ -128,7 +206,7 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_long)(const spryi_spgemm_j
         return SPRY_FN(emit_flagged)(&o->w.window, words, base, 1, Cj, Cx);
     }
     SPRY_FN(mark_ranked)(job, o, i);
-    const int64_t n = spryi_resolve_ranks(&o->w.ranks, low, words, Cj);
+    const int64_t n = resolve_ranks(&o->w.ranks, low, words, Cj);
     memset(Cx, 0, (size_t)n * sizeof *Cx);
     SPRY_FN(sum_ranked)(job, o, i, Cx);
     memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
@@ -199,9 +277,9 @@ static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job
 
 /* Copies the pieces that it holds as far as their positions are known; returns the first piece that is not summed. */
 static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_job *job, summation *o,
-                                                            spryi_piece_order *order)
+                                                            piece_order *order)
 {
-    const int64_t unknown = spryi_first_unknown(order);
+    const int64_t unknown = first_unknown(order);
     while (o->held > 0 && o->w.buffers[0].piece <= unknown) {
         const spryi_row_buffer done = o->w.buffers[0];
         SPRY_FN(copy_piece)(job, o, &done, atomic_load(&order->positions[done.piece]));
@@ -213,20 +291,20 @@ static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_j
 }
 
 /* A giant row is ranked, waits for its place, and is summed in C itself. Nobody else sums it meanwhile. */
-static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int64_t p)
+static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, piece_order *order, int64_t p)
 {
     const int64_t i = job->pieces.rows[p];
     int64_t first, last;
     SPRY_FN(row_span)(job, i, &first, &last);
     const int64_t low = first / 64, words = last / 64 + 1 - low;
     SPRY_FN(mark_ranked)(job, o, i);
-    const int64_t n = spryi_resolve_ranks(&o->w.ranks, low, words, NULL);
-    (void)spryi_publish(order, p, n);
+    const int64_t n = resolve_ranks(&o->w.ranks, low, words, NULL);
+    (void)publish(order, p, n);
     while (SPRY_FN(copy_held)(job, o, order) <= p) (void)sched_yield();
     const int64_t at = atomic_load(&order->positions[p]);
     job->offsets[i + 1] = at + n;
     SPRY_V *restrict Cx = (SPRY_V *)job->values + at;
-    spryi_emit_ranks(&o->w.ranks, low, words, (int32_t *)job->columns + at);
+    emit_ranks(&o->w.ranks, low, words, (int32_t *)job->columns + at);
     memset(Cx, 0, (size_t)n * sizeof *Cx);
     SPRY_FN(sum_ranked)(job, o, i, Cx);
     memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
@@ -235,17 +313,17 @@ static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, spryi
 }
 
 /* Piece p into a free buffer; holds it, unless another thread was faster. */
-static void SPRY_FN(take_piece)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int64_t p)
+static void SPRY_FN(take_piece)(const spryi_spgemm_job *job, summation *o, piece_order *order, int64_t p)
 {
     spryi_row_buffer *to = &o->w.buffers[o->held];
     SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[p], job->pieces.rows[p + 1]);
-    if (!spryi_publish(order, p, to->n)) return;
+    if (!publish(order, p, to->n)) return;
     to->piece = p;
     o->held++;
 }
 
 /* Comes back with no more than `most` pieces on hold. */
-static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, spryi_piece_order *order, int most)
+static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, piece_order *order, int most)
 {
     int64_t late = SPRY_FN(copy_held)(job, o, order);
     for (int waits = 0; o->held > most; late = SPRY_FN(copy_held)(job, o, order)) {
@@ -254,15 +332,15 @@ static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, spr
             if (giant)
                 (void)sched_yield(); /* its thread may want this processor */
             else
-                spryi_wait_a_little();
+                wait_a_little();
             continue;
         }
         waits = 0;
         spryi_row_buffer *to = &o->w.buffers[o->held];
         SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[late], job->pieces.rows[late + 1]);
         to->piece = late;
-        if (!spryi_publish(order, late, to->n)) continue;
-        (void)spryi_first_unknown(order);
+        if (!publish(order, late, to->n)) continue;
+        (void)first_unknown(order);
         SPRY_FN(copy_piece)(job, o, to, atomic_load(&order->positions[late]));
     }
 }
@@ -272,7 +350,7 @@ static void SPRY_FN(sum_pieces)(void *argument, int thread)
 {
     static const SPRY_V one = 1;
     const one_pass *pass = argument;
-    spryi_piece_order *order = pass->order;
+    piece_order *order = pass->order;
     const spryi_spgemm_job *job = pass->job;
     const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
     const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
@@ -294,8 +372,8 @@ static void SPRY_FN(sum_pieces)(void *argument, int thread)
 
 static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 {
-    spryi_piece_order order = {.count = 0};
-    spryi_begin_order(&order, &job->pieces);
+    piece_order order = {.count = 0};
+    begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
     one_pass pass = {job, &order};
     spryi_parallel(job->pool, spryi_team(job->sizes.threads), SPRY_FN(sum_pieces), &pass);
@@ -303,12 +381,14 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 #endif
 #else
 #include "base/pool.h"
-#include "spgemm/kernels/cpu/piece_order.h"
 #include "spgemm/kernels/cpu/rows.h"
 #include "spgemm/kernels/cpu/short_rows_avx512.h"
 #include "spgemm/kernels/cpu/value_vectors_avx512.h"
 
+#include <immintrin.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/row_shape.tmpl.h"
 #include "base/instantiate.h"
@@ -316,20 +396,113 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "spgemm/kernels/cpu/short_rows_avx512.tmpl.h"
 #include "base/instantiate.h"
-#define SPRYI_TEMPLATE "spgemm/kernels/cpu/flagged_window_avx512.tmpl.h"
-#include "base/instantiate.h"
-#define SPRYI_TEMPLATE "spgemm/kernels/cpu/column_groups_avx512.tmpl.h"
-#include "base/instantiate.h"
 
 enum {
-    AHEAD = 24,  /* entries of A whose rows of B are asked for before they are listed */
-    SCANNED = 2, /* words of a span that are looked through for each product rather than ranked */
-    PATIENCE = 8 /* looks at a late piece until the waiting thread sums it too */
+    AHEAD = 24,           /* entries of A whose rows of B are asked for before they are listed */
+    SCANNED = 2,          /* words of a span that are looked through for each product rather than ranked */
+    PATIENCE = 8,         /* looks at a late piece until the waiting thread sums it too */
+    GROUPS_AT_ONCE = 4096 /* groups that 64 bytes of the window's marks cover; divides the ring */
 };
+
+/*
+ * Where the pieces of C go. Threads take pieces in order, and publish the size of each piece that they have summed. The
+ * position of a piece is known when all pieces before it are summed. Any thread computes positions, so none waits.
+ */
+typedef struct piece_order {
+    int64_t count;
+    _Atomic int64_t next, known; /* the next to be taken; positions up to about this one are known */
+    _Atomic int64_t *sizes;      /* entries of each piece, -1 while it is not summed */
+    _Atomic int64_t *positions;  /* entries of C before each, count + 1; -1 while that is not known */
+} piece_order;
+
+static inline void begin_order(piece_order *o, const spryi_work_pieces *pieces)
+{
+    o->count = pieces->count;
+    o->sizes = (_Atomic int64_t *)pieces->sizes;
+    o->positions = (_Atomic int64_t *)pieces->positions;
+    memset(pieces->sizes, 0xff, (size_t)pieces->count * sizeof *pieces->sizes);
+    memset(pieces->positions, 0xff, ((size_t)pieces->count + 1) * sizeof *pieces->positions);
+    pieces->positions[0] = 0;
+}
+
+/* Publishes the size of a piece. Returns 1 to the first thread that does, which then copies the piece. */
+static inline int publish(const piece_order *o, int64_t piece, int64_t entries)
+{
+    int64_t unknown = -1;
+    return atomic_compare_exchange_strong(&o->sizes[piece], &unknown, entries);
+}
+
+/* Computes all positions that are known. Returns the first piece whose size is not known. */
+static inline int64_t first_unknown(piece_order *o)
+{
+    int64_t p = atomic_load(&o->known), size;
+    for (; p < o->count && (size = atomic_load(&o->sizes[p])) >= 0; p++)
+        atomic_store(&o->positions[p + 1], atomic_load(&o->positions[p]) + size);
+    atomic_store(&o->known, p);
+    return p;
+}
+
+/* Waits about as long as it takes to sum a tenth of a piece. */
+static inline void wait_a_little(void)
+{
+    enum { PAUSES = 128 };
+    for (int k = 0; k < PAUSES; k++) _mm_pause();
+}
+
+static inline void mark_ranks(const spryi_column_ranks *r, const int32_t *restrict columns, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++) {
+        r->mask[columns[k] >> 6] |= (uint64_t)1 << (columns[k] & 63);
+        r->touched[columns[k] >> 6] = 1;
+    }
+}
+
+static inline uint32_t rank_of(const spryi_column_ranks *r, int32_t column)
+{
+    return r->rank[column >> 6] +
+           (uint32_t)__builtin_popcountll(_bzhi_u64(r->mask[column >> 6], (unsigned)column & 63));
+}
+
+/* Writes the columns of a word's bits. Writes multiples of four, which avoids a branch that is hard to predict. */
+static inline int64_t emit_bits(uint64_t bits, int32_t from, int32_t *restrict columns)
+{
+    const int64_t n = __builtin_popcountll(bits);
+    int64_t k = 0;
+    do
+        for (int s = 0; s < 4; s++, k++, bits &= bits - 1) columns[k] = from + (int32_t)_tzcnt_u64(bits);
+    while (k < n);
+    return n;
+}
+
+/* Ranks the touched words among `words` from `low` on, and clears the marks. Returns the number of columns. */
+static int64_t resolve_ranks(const spryi_column_ranks *r, int64_t low, int64_t words, int32_t *restrict columns)
+{
+    int64_t n = 0;
+    for (int64_t w = low; w < low + words; w += 64) {
+        const __m512i bytes = _mm512_loadu_si512(r->touched + w);
+        uint64_t touched = _mm512_test_epi8_mask(bytes, bytes);
+        if (!touched) continue;
+        _mm512_storeu_si512(r->touched + w, _mm512_setzero_si512());
+        for (; touched; touched &= touched - 1) {
+            const int64_t word = w + __builtin_ctzll(touched);
+            r->rank[word] = (uint32_t)n;
+            n += columns ? emit_bits(r->mask[word], (int32_t)(64 * word), columns + n)
+                         : __builtin_popcountll(r->mask[word]);
+        }
+    }
+    return n;
+}
+
+/* Writes all columns that are marked, and nothing after them. */
+static inline void emit_ranks(const spryi_column_ranks *r, int64_t low, int64_t words, int32_t *restrict columns)
+{
+    for (int64_t w = low; w < low + words; w++)
+        for (uint64_t bits = r->mask[w]; bits; bits &= bits - 1) *columns++ = (int32_t)(64 * w + __builtin_ctzll(bits));
+}
 
 typedef struct one_pass {
     const spryi_spgemm_job *job;
-    spryi_piece_order *order;
+    piece_order *order;
 } one_pass;
 
 /* A thread's work. */

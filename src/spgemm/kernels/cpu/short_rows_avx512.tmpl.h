@@ -1,4 +1,7 @@
-/* Products listed one after the other, and rows of few of them, for each value type; columns have 32 bits. */
+/*
+ * For each value type, with 32-bit columns: products listed one after the other, rows of few of them, and the dense
+ * window with a flag for each column instead of a bit. A flag costs a store, and 64 flags become bits together.
+ */
 #if !SPRY_J_IS_64
 
 /*
@@ -69,5 +72,42 @@ static inline void SPRY_FN(fill_short)(const spryi_spgemm_job *job, int64_t i, S
     const int64_t n = spryi_short_positions(list, count, positions, Cj);
     for (int p = 0; p < count; p++) sums[positions[p]] += values[p];
     for (int64_t k = 0; k < n; k++) Cx[k] = alpha * sums[k];
+}
+
+/* Adds the products of row i to the sums, and flags their columns. */
+static inline void SPRY_FN(add_and_flag)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
+                                         int64_t base)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    SPRY_V *restrict sums = window->sums;
+    unsigned char *restrict flags = window->flags;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        const SPRY_P end = Bp[Aj[k] + 1];
+        for (SPRY_P t = Bp[Aj[k]]; t < end; t++) {
+            const int64_t c = Bj[t] - base;
+            sums[c] += a * Bx[t];
+            flags[c] = 1;
+        }
+    }
+}
+
+/* Writes the flagged columns of `words` words in order, and clears the window. Returns their number. */
+static inline int64_t SPRY_FN(emit_flagged)(const spryi_dense_window *window, int64_t words, int64_t base, SPRY_V alpha,
+                                            SPRY_J *Cj, SPRY_V *Cx)
+{
+    const SPRY_J *const start = Cj;
+    for (int64_t w = 0; w < words; w++) {
+        const __m512i flags = _mm512_loadu_si512(window->flags + 64 * w);
+        window->bits[w] = _mm512_test_epi8_mask(flags, flags);
+        if (window->bits[w] == 0) continue;
+        _mm512_storeu_si512(window->flags + 64 * w, _mm512_setzero_si512());
+        const int64_t n = SPRY_FN(emit_word)(window, w, base, alpha, Cj, Cx);
+        Cj += n;
+        Cx += n;
+    }
+    return Cj - start;
 }
 #endif
