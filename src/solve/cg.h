@@ -33,16 +33,16 @@ static inline void spryi_see_exponent(spryi_exponents *e, double value)
  */
 typedef struct spryi_cg_scaling {
     int a, c;
-    int m;                /* z = 2^m M r, where M is the caller's */
-    bool finds_m;         /* the next z = M r chooses m */
-    bool by_run;          /* a run has replaced what the set-up made of A: the next run sets up anew */
-    int needed_by_D;      /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
-    int x_exponent;       /* of the largest entry of x */
-    spryi_host_copy host; /* of A in device memory */
-    spry_matrix *A;       /* 2^-a A; NULL: a is 0 */
-    spry_vector values;   /* of 2^-a A */
-    bool guess_is_seen;   /* the first guess was inspected */
-    bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
+    int m;               /* z = 2^m M r, where M is the caller's */
+    bool finds_m;        /* the next z = M r chooses m */
+    bool by_run;         /* a run has replaced what the set-up made of A: the next run sets up anew */
+    int needed_by_D;     /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
+    int x_exponent;      /* of the largest entry of x */
+    spry_matrix *host;   /* A in host memory, of whose arrays 2^-a A is a view */
+    spry_matrix *A;      /* 2^-a A; NULL: a is 0 */
+    spry_vector values;  /* of 2^-a A */
+    bool guess_is_seen;  /* the first guess was inspected */
+    bool may_drop_guess; /* the first guess is finite, so x = 0 may replace it */
 } spryi_cg_scaling;
 
 enum { SPRYI_CG_MOST_BLOCK = 32 }; /* rows of a block */

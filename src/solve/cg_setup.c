@@ -295,7 +295,7 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
     if (asked) names->format = s->o.format; /* with its parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.columns;
-    if (s->scaled.A && s->scaled.host.A && !names->format && !asked) names->format = "csr"; /* used in place */
+    if (s->scaled.A && s->A->a.device > 0 && !names->format && !asked) names->format = "csr"; /* used in place */
     if (B != s->A && names->device == SPRY_DEVICE_DEFAULT) names->device = s->device == 0 ? SPRY_CPU : s->device;
     spry_spmv_plan_destroy(*plan);
     *plan = NULL;
@@ -317,16 +317,15 @@ static bool is_exact(const spry_matrix *B, const spry_matrix *narrow)
 /* Makes s->narrow, B with values in f32. Copies B to the host if needed. */
 static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error *err)
 {
-    spryi_host_copy copy = {0};
+    spry_matrix *host = NULL;
     spry_convert_options to_f32 = SPRY_INIT(spry_convert_options);
     to_f32.value_type = SPRY_F32;
     spry_matrix_destroy(s->narrow);
     s->narrow = NULL;
-    spry_status status = spryi_solve_fetch(s->context, &copy, B, s->run.stream, err);
-    const spry_matrix *host = copy.A ? copy.A : B;
-    if (status == SPRY_OK) status = spry_matrix_convert(s->context, &s->narrow, host, &to_f32, err);
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &host, B, s->run.stream, err));
+    const spry_status status = spry_matrix_convert(s->context, &s->narrow, host, &to_f32, err);
     if (status == SPRY_OK) s->narrow_is_exact = is_exact(host, s->narrow);
-    spryi_solve_fetch_clear(s->context, &copy);
+    spryi_matrix_release(host);
     return status;
 }
 
@@ -410,8 +409,8 @@ static void forget_scaling(spry_cg_plan *s)
     if (scaled->A) forget_plans(s); /* they multiply it */
     spry_matrix_destroy(scaled->A);
     spry_vector_destroy(s->context, &scaled->values);
-    spryi_solve_fetch_clear(s->context, &scaled->host);
-    scaled->A = NULL;
+    spryi_matrix_release(scaled->host);
+    scaled->A = scaled->host = NULL;
     scaled->a = 0;
 }
 
@@ -421,12 +420,11 @@ static spry_status make_scaled(spry_cg_plan *s, spry_cg_result *result, spry_err
     spryi_cg_scaling *scaled = &s->scaled;
     forget_scaling(s);
     SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &scaled->host, s->A, s->run.stream, err));
-    const spry_matrix *host = scaled->host.A ? scaled->host.A : s->A;
-    SPRYI_OK_OR_RETURN(find_exponent(&scaled->a, host, s->o.precond != SPRY_PRECOND_NONE, err));
+    SPRYI_OK_OR_RETURN(find_exponent(&scaled->a, scaled->host, s->o.precond != SPRY_PRECOND_NONE, err));
     if (scaled->a != 0)
-        SPRYI_OK_OR_RETURN(scale_matrix(s->context, &scaled->A, &scaled->values, host, -scaled->a, err));
+        SPRYI_OK_OR_RETURN(scale_matrix(s->context, &scaled->A, &scaled->values, scaled->host, -scaled->a, err));
     if (!needs_diagonal(s) || (scaled->a == 0 && !scaled->needed_by_D)) return SPRY_OK;
-    return make_D(s, result, scaled->A ? scaled->A : host, err);
+    return make_D(s, result, scaled->A ? scaled->A : scaled->host, err);
 }
 
 spry_status spryi_cg_set_up_scaled(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
@@ -435,7 +433,7 @@ spry_status spryi_cg_set_up_scaled(spry_cg_plan *s, spry_cg_result *result, spry
     SPRYI_OK_OR_RETURN(make_scaled(s, result, err));
     if (result->verdict != SPRY_VERDICT_NONE) return SPRY_OK;
     if (s->scaled.A) SPRYI_OK_OR_RETURN(make_plans(s, err));
-    return make_precond(s, result, s->scaled.A ? s->scaled.A : s->scaled.host.A ? s->scaled.host.A : s->A, err);
+    return make_precond(s, result, s->scaled.A ? s->scaled.A : s->scaled.host, err);
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------- */
@@ -489,11 +487,10 @@ static spry_status inspect(spry_cg_plan *s, spry_cg_result *result, const spry_m
 
 static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
-    spryi_host_copy copy = {0};
+    spry_matrix *host = NULL;
     spry_status status = SPRY_OK;
     if (s->o.precond != SPRY_PRECOND_NONE || needs_check(s))
-        SPRYI_TRY(spryi_solve_fetch(s->context, &copy, s->A, s->run.stream, err));
-    const spry_matrix *host = copy.A ? copy.A : s->A;
+        SPRYI_TRY(spryi_solve_fetch(s->context, &host, s->A, s->run.stream, err));
     SPRYI_TRY(inspect(s, result, host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     SPRYI_TRY(make_plans(s, err));
@@ -504,7 +501,7 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     result->format = s->names.format; /* constants from then on */
     result->kernel = s->names.kernel;
 done:
-    spryi_solve_fetch_clear(s->context, &copy);
+    spryi_matrix_release(host);
     return status;
 }
 

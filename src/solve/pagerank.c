@@ -46,8 +46,8 @@ typedef struct ranking {
     int device;
     spry_run_options run; /* its stream is that of all work */
     int64_t n;
-    int base;             /* in which messages count nodes */
-    spryi_host_copy host; /* of A, if it is in device memory */
+    int base;          /* in which messages count nodes */
+    spry_matrix *host; /* A in host memory, if the links are made of it */
     links links;
     spry_spmv_plan *plan;
     spryi_vector_work work;
@@ -383,7 +383,7 @@ static spry_status make_links(ranking *r, const spry_matrix *A, const spry_array
         if (status != SPRY_UNSUPPORTED && status != SPRY_OUT_OF_MEMORY) return spryi_hand_on(err, &why);
     }
     SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
-    return make_links_here(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
+    return make_links_here(r->context, &r->links, r->host, a, r->o->edges, r->x.type, err);
 }
 
 /* ---- the iteration ---------------------------------------------------------------------------------- */
@@ -773,6 +773,6 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     spryi_vector_work_clear(&r.work);
     spry_spmv_plan_destroy(r.plan);
     clear_links(context, &r.links);
-    spryi_solve_fetch_clear(context, &r.host);
+    spryi_matrix_release(r.host);
     return status;
 }

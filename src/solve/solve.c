@@ -92,19 +92,16 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    const int number = spryi_solve_device_number(context, names, &A->a);
     options.device = names->device;
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
     options.columns = names->columns;
     options.stream = stream;
-    const int number = spryi_solve_device_number(context, names, &a);
     options.vector_device = number == 0 ? SPRY_CPU : number;
-    if (status == SPRY_OK) status = spry_spmv_plan_create(context, plan, A, &options, err);
-    if (status == SPRY_OK) status = spry_spmv_plan_get_info(*plan, &info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_spmv_plan_create(context, plan, A, &options, err));
+    SPRYI_OK_OR_RETURN(spry_spmv_plan_get_info(*plan, &info, err));
     names->device = info.device;
     names->format = info.format;
     names->kernel = info.kernel;
@@ -152,36 +149,15 @@ spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, 
     return status;
 }
 
-spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, void *stream,
+spry_status spryi_solve_fetch(const spry_context *context, spry_matrix **host, const spry_matrix *A, void *stream,
                               spry_error *err)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
-    if (status != SPRY_OK || a.device == 0) return status;
-    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
-    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
-                             a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
-                             a.nnz * (int64_t)spry_type_bytes(a.value_type)};
-    for (int i = 0; i < 3 && status == SPRY_OK; i++) {
-        if (!*arrays[i]) continue;
-        /* vectors are what the header allocates */
-        status = spry_vector_create(context, &copy->arrays[i], (bytes[i] + 7) / 8, SPRY_F64, 0, err);
-        if (status == SPRY_OK && bytes[i] > 0)
-            status = spry_device_copy(context, copy->arrays[i].data, 0, *arrays[i], a.device, bytes[i], stream, err);
-        *arrays[i] = copy->arrays[i].data;
+    if (A->a.device > 0) {
+        SPRYI_OK_OR_RETURN(spry_device_synchronize(context, A->a.device, stream, err));
+        return spryi_matrix_fetch(spryi_device_at(context, A->a.device), host, A, err);
     }
-    if (status == SPRY_OK) status = spry_device_synchronize(context, a.device, stream, err);
-    a.device = 0;
-    a.ownership = SPRY_BORROW;
-    if (status == SPRY_OK) status = spry_matrix_create(context, &copy->A, &a, err);
-    return status;
-}
-
-void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
-{
-    spry_matrix_destroy(copy->A);
-    copy->A = NULL;
-    for (int i = 0; i < 3; i++) spry_vector_destroy(context, &copy->arrays[i]);
+    *host = spryi_matrix_retain(A);
+    return SPRY_OK;
 }
 
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
@@ -321,19 +297,19 @@ void spryi_vector_forget(const spryi_vector_work *w, spryi_recorded *recorded)
 
 const char *spry_verdict_text(spry_verdict verdict)
 {
-    switch (verdict) {
-    case SPRY_VERDICT_NONE: return "not begun";
-    case SPRY_VERDICT_CONVERGED: return "converged";
-    case SPRY_VERDICT_ITERATION_LIMIT: return "iteration limit";
-    case SPRY_VERDICT_STAGNATION: return "stagnation";
-    case SPRY_VERDICT_NOT_SYMMETRIC: return "not symmetric";
-    case SPRY_VERDICT_NEGATIVE_CURVATURE: return "negative curvature";
-    case SPRY_VERDICT_BAD_DIAGONAL: return "bad diagonal";
-    case SPRY_VERDICT_ZERO_COLUMN: return "zero column";
-    case SPRY_VERDICT_NOT_FINITE: return "not finite";
-    case SPRY_VERDICT_STOPPED: return "stopped";
-    case SPRY_VERDICT_OUT_OF_RANGE: return "out of range";
-    case SPRY_VERDICT_BAD_PRECONDITIONER: return "bad preconditioner";
-    }
-    return "unknown verdict";
+    static const char *const texts[] = {
+        [SPRY_VERDICT_NONE] = "not begun",
+        [SPRY_VERDICT_CONVERGED] = "converged",
+        [SPRY_VERDICT_ITERATION_LIMIT] = "iteration limit",
+        [SPRY_VERDICT_STAGNATION] = "stagnation",
+        [SPRY_VERDICT_NOT_SYMMETRIC] = "not symmetric",
+        [SPRY_VERDICT_NEGATIVE_CURVATURE] = "negative curvature",
+        [SPRY_VERDICT_BAD_DIAGONAL] = "bad diagonal",
+        [SPRY_VERDICT_ZERO_COLUMN] = "zero column",
+        [SPRY_VERDICT_NOT_FINITE] = "not finite",
+        [SPRY_VERDICT_STOPPED] = "stopped",
+        [SPRY_VERDICT_OUT_OF_RANGE] = "out of range",
+        [SPRY_VERDICT_BAD_PRECONDITIONER] = "bad preconditioner",
+    };
+    return (unsigned)verdict < sizeof texts / sizeof *texts ? texts[verdict] : "unknown verdict";
 }

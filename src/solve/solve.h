@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/device.h"
 #include "device/vector_ops.h"
+#include "matrix/matrix.h"
 #include "spry/spry.h"
 
 /* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
@@ -48,14 +49,9 @@ spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *
 /* v, allocated by spry_vector_create, goes from the host to `device`. v->data NULL: nothing to do. */
 spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err);
 
-/* A matrix in device memory, copied to the host to be looked at. A NULL: it is on the host as it is. */
-typedef struct spryi_host_copy {
-    spry_matrix *A;
-    spry_vector arrays[3];
-} spryi_host_copy;
-spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, void *stream,
+/* Returns A in host memory, to release: A itself, or a copy of a matrix in device memory. */
+spry_status spryi_solve_fetch(const spry_context *context, spry_matrix **host, const spry_matrix *A, void *stream,
                               spry_error *err);
-void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
 
 /*
  * Microseconds of a product, y = A*x. Where work runs ahead, clocks around the calls of an iteration tell nothing:
