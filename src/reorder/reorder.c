@@ -37,27 +37,17 @@ static void add_some_indices(void *job, int64_t begin, int64_t end)
         __atomic_fetch_add(&j.degree[spryi_index_at(j.indices, type, k)], 1, __ATOMIC_RELAXED);
 }
 
-static void add_lengths(const spry_context *context, int64_t *degree, const spry_arrays *a, int64_t majors, int threads)
-{
-    spryi_loop(context, threads, majors, 0, add_some_lengths, &(degree_job){degree, a, NULL});
-}
-
-static void add_indices(const spry_context *context, int64_t *degree, const spry_arrays *a, const void *indices,
-                        int threads)
-{
-    spryi_loop(context, threads, a->nnz, 0, add_some_indices, &(degree_job){degree, a, indices});
-}
-
 /* Counts only rows if the pattern is symmetric: that halves the degrees and keeps their order. */
-static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, int symmetric,
+static void count_degrees(const spry_context *context, int64_t *degree, const spry_arrays *a, bool symmetric,
                           int threads)
 {
-    const int both = a->rows == a->cols && !symmetric;
+    const bool square = a->rows == a->cols, by_column = a->layout == SPRY_CSC;
+    degree_job j = {degree, a, a->row_indices};
     memset(degree, 0, (size_t)a->rows * sizeof *degree);
-    if (a->layout == SPRY_CSR) add_lengths(context, degree, a, a->rows, threads);
-    if (a->layout == SPRY_CSC && a->rows == a->cols) add_lengths(context, degree, a, a->cols, threads);
-    if (a->layout == SPRY_COO) add_indices(context, degree, a, a->row_indices, threads);
-    if (both || (a->layout == SPRY_CSC && a->rows != a->cols)) add_indices(context, degree, a, a->indices, threads);
+    if (a->layout == SPRY_CSR || (by_column && square)) spryi_loop(context, threads, a->rows, 0, add_some_lengths, &j);
+    if (a->layout == SPRY_COO) spryi_loop(context, threads, a->nnz, 0, add_some_indices, &j);
+    j.indices = a->indices;
+    if (square ? !symmetric : by_column) spryi_loop(context, threads, a->nnz, 0, add_some_indices, &j);
 }
 
 /*

@@ -605,20 +605,17 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
     spry_cg_result told = no_result();
     spry_vector right = spryi_solve_vector(b);
     x.device = spryi_device_number(x.device);
-    if (status == SPRY_OK) s->o.columns = count_of(&x);
-    if (status == SPRY_OK) status = take_run_options(s, NULL, err);
-    if (status == SPRY_OK) status = check_vectors(s, &x, &right, err);
-    if (status == SPRY_OK) {
-        s->one_run = 1;
-        s->names.columns = s->outer_names.columns = s->o.columns;
-        status = make_ready(s, &told, err);
-        if (status == SPRY_OK && told.verdict != SPRY_VERDICT_NONE)
-            status = tell(s, &told, err);
-        else if (status == SPRY_OK)
-            status = run(s, &x, &right, &told, err);
-        told.setup_us = s->setup_us;
-    }
+    if (status != SPRY_OK) goto done;
+    s->o.columns = count_of(&x);
+    SPRYI_TRY(take_run_options(s, NULL, err));
+    SPRYI_TRY(check_vectors(s, &x, &right, err));
+    s->one_run = 1;
+    s->names.columns = s->outer_names.columns = s->o.columns;
+    SPRYI_TRY(make_ready(s, &told, err));
+    status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, &x, &right, &told, err);
+    told.setup_us = s->setup_us;
     if (result && told.verdict != SPRY_VERDICT_NONE) SPRYI_GIVE(result, &told);
+done:
     spry_cg_plan_destroy(s);
     return status;
 }

@@ -256,53 +256,44 @@ done:
 
 /* ---- column sums on a device ------------------------------------------------------------------------ */
 
-static spry_status make_block(const spryi_vector_work *w, spry_vector *block, int64_t bytes, spry_error *err)
+/* Replaces the arrays of *m, CSR and square, by device memory. copies: with the content of the arrays. */
+static spry_status place_arrays(const spryi_vector_work *w, spry_vector *blocks, spry_arrays *m, bool copies,
+                                spry_error *err)
 {
-    return spry_vector_create(w->context, block, bytes / 8 + 1, SPRY_F64, w->device, err);
-}
-
-/* Computes the bytes of the arrays of m, which is CSR and square, in the order of its blocks. */
-static void array_bytes(const spry_arrays *m, int64_t *bytes)
-{
-    bytes[0] = (m->rows + 1) * (int64_t)spry_index_type_bytes(m->offset_type);
-    bytes[1] = m->nnz * (int64_t)spry_index_type_bytes(m->index_type);
-    bytes[2] = m->nnz * (int64_t)spry_type_bytes(m->value_type);
+    const void **arrays[] = {&m->offsets, &m->indices, &m->values};
+    const int64_t bytes[] = {(m->rows + 1) * (int64_t)spry_index_type_bytes(m->offset_type),
+                             m->nnz * (int64_t)spry_index_type_bytes(m->index_type),
+                             m->nnz * (int64_t)spry_type_bytes(m->value_type)};
+    for (int i = 0; i < 3; i++) {
+        if (!copies) *arrays[i] = NULL;
+        if (bytes[i] == 0 && (copies || i == 2)) continue; /* values of a pattern */
+        SPRYI_OK_OR_RETURN(spry_vector_create(w->context, &blocks[i], bytes[i] / 8 + 1, SPRY_F64, w->device, err));
+        if (copies)
+            SPRYI_OK_OR_RETURN(
+                spry_device_copy(w->context, blocks[i].data, w->device, *arrays[i], 0, bytes[i], w->stream, err));
+        *arrays[i] = blocks[i].data;
+    }
+    m->device = w->device;
+    return SPRY_OK;
 }
 
 /* Replaces the arrays of m, in host memory, by copies on the device. */
 static spry_status upload(const spryi_vector_work *w, links *links, spry_arrays *m, spry_error *err)
 {
     const double start = spryi_now_us();
-    const void **arrays[] = {&m->offsets, &m->indices, &m->values};
-    int64_t bytes[3];
-    array_bytes(m, bytes);
-    for (int i = 0; i < 3; i++) {
-        if (bytes[i] == 0) continue;
-        SPRYI_OK_OR_RETURN(make_block(w, &links->copies[i], bytes[i], err));
-        SPRYI_OK_OR_RETURN(
-            spry_device_copy(w->context, links->copies[i].data, w->device, *arrays[i], 0, bytes[i], w->stream, err));
-        *arrays[i] = links->copies[i].data;
-    }
-    m->device = w->device;
+    SPRYI_OK_OR_RETURN(place_arrays(w, links->copies, m, true, err));
     SPRYI_OK_OR_RETURN(spry_device_synchronize(w->context, w->device, w->stream, err));
     links->upload_us += spryi_now_us() - start;
     return SPRY_OK;
 }
 
+/* Makes *t, the transpose of m on the device. */
 static spry_status transpose(const spryi_vector_work *w, const spryi_device *device, links *links, spry_arrays *t,
                              const spry_arrays *m, spry_error *err)
 {
-    const void **arrays[] = {&t->offsets, &t->indices, &t->values};
-    int64_t bytes[3];
     *t = *m;
     t->sorted = SPRY_KNOWN_YES;
-    array_bytes(m, bytes);
-    for (int i = 0; i < 3; i++) {
-        *arrays[i] = NULL;
-        if (i == 2 && bytes[i] == 0) continue; /* a pattern */
-        SPRYI_OK_OR_RETURN(make_block(w, &links->transposed[i], bytes[i], err));
-        *arrays[i] = links->transposed[i].data;
-    }
+    SPRYI_OK_OR_RETURN(place_arrays(w, links->transposed, t, false, err));
     return w->ops->links->transpose(device, links->transposed[0].data, links->transposed[1].data,
                                     links->transposed[2].data, m, err);
 }
@@ -698,14 +689,16 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     start = spryi_now_us();
     status = iterate(r, result, err);
     result->solve_us = spryi_now_us() - start;
-    if (status == SPRY_OK && r->device > 0) {
-        status = spryi_solve_time_product(r->context, r->plan, r->x, r->y, r->run.stream, &result->product_us, err);
+    if (status != SPRY_OK) return status;
+    if (r->device > 0) {
+        SPRYI_OK_OR_RETURN(
+            spryi_solve_time_product(r->context, r->plan, r->x, r->y, r->run.stream, &result->product_us, err));
         result->product_us *= (double)result->iterations;
     }
-    if (status == SPRY_OK && r->own_x.data) status = spryi_solve_copy_to(r->context, &x, &r->x, r->run.stream, err);
-    if (status == SPRY_OK && r->device > 0) status = spry_device_synchronize(r->context, r->device, r->run.stream, err);
-    if (status == SPRY_OK) status = bound_error(r, &x, result, err);
-    return status == SPRY_OK ? judge(r, result, err) : status;
+    if (r->own_x.data) SPRYI_OK_OR_RETURN(spryi_solve_copy_to(r->context, &x, &r->x, r->run.stream, err));
+    if (r->device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(r->context, r->device, r->run.stream, err));
+    SPRYI_OK_OR_RETURN(bound_error(r, &x, result, err));
+    return judge(r, result, err);
 }
 
 /* Drops a claim of symmetry that does not hold, or that cannot be checked since the entries are on a device. */
@@ -747,25 +740,23 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
                           !context ? "context" : "A");
-    spry_status status = SPRYI_TAKE(&o, options, err);
-    if (status == SPRY_OK) status = check_options(&r, &o, err);
-    if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
-    if (status == SPRY_OK && a.triangle != SPRY_ALL_ENTRIES) return rank_both(context, x, result, A, options, err);
-    if (status == SPRY_OK) status = check_claim(A, &a, err);
-    if (status == SPRY_OK) status = spryi_solve_check_square(&a, "pagerank", err);
-    if (status == SPRY_OK && a.rows == 0)
-        status = spryi_fail_value(err, SPRY_INVALID_SIZE, "A", 0, 1,
-                                  "pagerank: the matrix is empty, expected 1 x 1 or more");
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    SPRYI_OK_OR_RETURN(check_options(&r, &o, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
+    if (a.triangle != SPRY_ALL_ENTRIES) return rank_both(context, x, result, A, options, err);
+    SPRYI_OK_OR_RETURN(check_claim(A, &a, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "pagerank", err));
+    if (a.rows == 0)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", 0, 1,
+                                "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
-    if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err);
-    if (status == SPRY_OK) status = check_personalised(&r, &a, err);
+    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err));
+    SPRYI_OK_OR_RETURN(check_personalised(&r, &a, err));
     r.run.stream = r.device > 0 ? o.stream : NULL;
-    if (status == SPRY_OK && r.device > 0) status = spry_device_synchronize(context, r.device, r.run.stream, err);
-    if (status != SPRY_OK) return status;
-
+    if (r.device > 0) SPRYI_OK_OR_RETURN(spry_device_synchronize(context, r.device, r.run.stream, err));
     r.n = a.rows;
     r.base = spry_matrix_index_base(A);
-    status = run(&r, x, &told, A, &a, err);
+    const spry_status status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spryi_vector_forget(&r.work, &r.recorded);
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x, &r.v};

@@ -79,6 +79,18 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
 
 /* ---- the route ------------------------------------------------------------------------------------------ */
 
+/* What a plan is made for: one product need not be counted before it is filled. */
+typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
+
+/* A product, whose options and shapes are checked. */
+typedef struct request {
+    spry_context *context;
+    const spry_matrix *A, *B;
+    const spry_spgemm_options *o;
+    spry_type type; /* of C */
+    plan_use use;
+} request;
+
 /* Where a product is computed, and why. */
 typedef struct route {
     const spryi_device *device;
@@ -179,19 +191,19 @@ static void choose_gpu(route *r, spry_context *context, const product_sizes *s, 
     *r = (route){.device = first, .why = "predicted to be the faster one", .chosen = true};
 }
 
-static int is_auto(const spry_spgemm_options *o)
+static int64_t input_bytes(const request *q)
 {
-    return o->device == SPRY_DEVICE_AUTO;
+    return spryi_arrays_bytes(&q->A->a) + (q->A == q->B ? 0 : spryi_arrays_bytes(&q->B->a));
 }
 
-static spryi_selection_request request_for(const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *o)
+static spryi_selection_request selection_for(const request *q)
 {
     return (spryi_selection_request){
         .operation = SPRYI_OP_SPGEMM,
-        .device = is_auto(o) ? SPRY_DEVICE_DEFAULT : o->device,
-        .kernel = o->kernel,
-        .operand_device = A->a.device > 0 ? A->a.device : B->a.device,
-        .result_device = o->result_device,
+        .device = q->o->device == SPRY_DEVICE_AUTO ? SPRY_DEVICE_DEFAULT : q->o->device,
+        .kernel = q->o->kernel,
+        .operand_device = q->A->a.device > 0 ? q->A->a.device : q->B->a.device,
+        .result_device = q->o->result_device,
         .operand = "spgemm: a matrix",
         .result_argument = "result_device",
         .result = "spgemm: result_device",
@@ -200,46 +212,49 @@ static spryi_selection_request request_for(const spry_matrix *A, const spry_matr
 }
 
 /* Finds the device: the one named, else where A, B or C is, else the kernel's. */
-static spry_status select_device(const spryi_device **device, spry_context *context, const spry_matrix *A,
-                                 const spry_matrix *B, const spry_spgemm_options *o, spry_error *err)
+static spry_status select_device(const spryi_device **device, const request *q, spry_error *err)
 {
-    const int a = A->a.device, b = B->a.device;
-    spryi_selection_request request = request_for(A, B, o);
-    if (o->result_device > 0) {
-        const spryi_device *of_result = spryi_device_at(context, o->result_device);
-        if (!of_result) return spryi_device_usable(context, NULL, o->result_device, err);
+    const int a = q->A->a.device, b = q->B->a.device, result = q->o->result_device;
+    spryi_selection_request request = selection_for(q);
+    if (result > 0) {
+        const spryi_device *of_result = spryi_device_at(q->context, result);
+        if (!of_result) return spryi_device_usable(q->context, NULL, result, err);
         if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = of_result->number;
     }
     if (request.operand_device > 0) request.kernel = NULL;
-    spry_status status = spryi_select_device(context, device, &request, err);
-    if (status == SPRY_OK && a > 0 && b > 0 && a != b)
+    SPRYI_OK_OR_RETURN(spryi_select_device(q->context, device, &request, err));
+    if (a > 0 && b > 0 && a != b)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, (*device)->number,
                                 "spgemm: a matrix is in memory of device %d, the product was asked for on %s", b,
                                 (*device)->name);
-    return status;
-}
-
-/* Decides where the product is computed, from sizes; nothing is converted yet. */
-static spry_status find_route(route *r, spry_context *context, const spry_matrix *A, const spry_matrix *B,
-                              const spry_spgemm_options *o, spry_type type, bool single_run, spry_error *err)
-{
-    SPRYI_OK_OR_RETURN(select_device(&r->device, context, A, B, o, err));
-    if (!is_auto(o) || o->kernel || A->a.device != 0 || B->a.device != 0 || o->result_device != 0) return SPRY_OK;
-    product_sizes s = {.type = type,
-                       .rows = o->op_a == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
-                       .cols = o->op_b == SPRY_TRANSPOSE ? B->a.rows : B->a.cols,
-                       .entries = A->a.nnz,
-                       .products = spryi_spgemm_guess_products(A, B, o),
-                       .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
-                       .a = &A->a};
-    s.threads = spryi_spgemm_threads(context, o->threads, s.rows, s.products);
-    choose_gpu(r, context, &s, single_run);
     return SPRY_OK;
 }
 
-static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
+/* Decides where the product is computed, from sizes; nothing is converted yet. */
+static spry_status find_route(route *r, const request *q, spry_error *err)
 {
-    const spryi_selection_request request = request_for(plan->a.given, plan->b.given, o);
+    const spry_spgemm_options *o = q->o;
+    const spry_arrays *a = &q->A->a, *b = &q->B->a;
+    SPRYI_OK_OR_RETURN(select_device(&r->device, q, err));
+    if (o->device != SPRY_DEVICE_AUTO || o->kernel || a->device != 0 || b->device != 0 || o->result_device != 0)
+        return SPRY_OK;
+    product_sizes s = {.type = q->type,
+                       .rows = o->op_a == SPRY_TRANSPOSE ? a->cols : a->rows,
+                       .cols = o->op_b == SPRY_TRANSPOSE ? b->rows : b->cols,
+                       .entries = a->nnz,
+                       .products = spryi_spgemm_guess_products(q->A, q->B, o),
+                       .input_bytes = input_bytes(q),
+                       .a = a};
+    s.threads = spryi_spgemm_threads(q->context, o->threads, s.rows, s.products);
+    choose_gpu(r, q->context, &s, q->use != FOR_RUNS);
+    return SPRY_OK;
+}
+
+/* Selects the kernel, and writes the reason. */
+static spry_status select_kernel(spry_spgemm_plan *plan, const request *q, const char *why, spry_error *err)
+{
+    const spry_spgemm_options *o = q->o;
+    const spryi_selection_request request = selection_for(q);
     SPRYI_OK_OR_RETURN(
         o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, plan->kernel_parameters, &request, err)
                   : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
@@ -269,26 +284,25 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
-/* What a plan is made for: one product need not be counted before it is filled. */
-typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
-
 /* Creates a plan that has only the request. */
-static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                            const spry_spgemm_options *o, spry_type type, plan_use use, spry_error *err)
+static spry_status new_plan(spry_spgemm_plan **plan, const request *q, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
+    const spry_spgemm_options *o = q->o;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(q->context, plan, 1, "plan", err));
     spry_spgemm_plan *made = *plan;
     *made = (spry_spgemm_plan){
-        .context = spryi_context_retain(context),
+        .context = spryi_context_retain(q->context),
         .options = *o,
-        .single_run = use != FOR_RUNS,
-        .job = {.type = type, .alpha = &made->alpha},
-        .shown = {&A->a, &B->a},
+        .single_run = q->use != FOR_RUNS,
+        .job = {.type = q->type, .alpha = &made->alpha},
+        .shown = {&q->A->a, &q->B->a},
         .chunks = 1,
         .stages = SPRYI_NO_STAGES,
-        .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+        .input_bytes = input_bytes(q),
+        .a.given = spryi_matrix_retain(q->A),
+        .b.given = spryi_matrix_retain(q->B),
     };
-    spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
+    spryi_set_value(&made->alpha, q->type, 0, o->alpha ? spryi_value_at(o->alpha, q->type, 0) : 1);
     const spryi_kernel *named = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (named && named->spgemm) {
         made->needs_csc = named->spgemm->needs_csc;
@@ -297,47 +311,43 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
     made->options.alpha = made->options.kernel = NULL;
     made->options.info = NULL;
     made->options.stream = NULL;
-    made->a.given = spryi_matrix_retain(A);
-    made->b.given = spryi_matrix_retain(B);
     return SPRY_OK;
 }
 
-/* The steps that the plan is made for. */
+/* Runs the steps that the plan is made for. */
 static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *err)
 {
     plan->steps = plan->device->driver->host_memory ? &spryi_spgemm_on_host : &spryi_spgemm_on_device;
     if (use == FOR_ONE_RUN) return plan->steps->multiply(plan, err);
-    spry_status status = plan->steps->count(plan, err);
-    return status == SPRY_OK && use == FOR_RUNS ? plan->steps->ready(plan, err) : status;
+    SPRYI_OK_OR_RETURN(plan->steps->count(plan, err));
+    return use == FOR_RUNS ? plan->steps->ready(plan, err) : SPRY_OK;
 }
 
 /* Creates a plan for the route's device. */
-static spry_status make_plan_on(const route *r, spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
-                                const spry_matrix *B, const spry_spgemm_options *o, spry_type type, plan_use use,
-                                spry_error *err)
+static spry_status make_plan_on(const route *r, spry_spgemm_plan **plan, const request *q, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_spgemm_plan *made = NULL;
     const double start = spryi_now_us();
-    SPRYI_TRY(new_plan(context, &made, A, B, o, type, use, err));
+    SPRYI_TRY(new_plan(&made, q, err));
     made->device = r->device;
-    if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
+    if (q->o->stream) SPRYI_TRY(spryi_wait_for(made->device, q->o->stream, err));
     SPRYI_TRY(spryi_make_operands(made, err));
-    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
-    SPRYI_TRY(select_kernel(made, o, r->why, err));
-    SPRYI_TRY(take_steps(made, use, err));
-    if (o->stream || use == FOR_RUNS)
+    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(q->context, &made->job, err));
+    SPRYI_TRY(select_kernel(made, q, r->why, err));
+    SPRYI_TRY(take_steps(made, q->use, err));
+    if (q->o->stream || q->use == FOR_RUNS)
         SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
-    *plan = made;
     made->shown[0] = made->shown[1] = NULL;
     made->setup_us = spryi_now_us() - start - made->run_us;
+    *plan = made;
     made = NULL;
 done:
     spry_spgemm_plan_destroy(made);
     return status;
 }
 
-/* The whole sentence, or where there is no room for it what kind of failure it was. */
+/* Writes the reason after a failure of the GPU: the error's sentence, or its status if the sentence is too long. */
 static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
 {
     const int size = (int)sizeof plan->reason;
@@ -350,17 +360,17 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
                              const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_error told = SPRY_ERROR_INIT;
-    spry_type type = SPRY_F64;
+    request q = {.context = context, .A = A, .B = B, .o = o, .type = SPRY_F64, .use = use};
     route r = {0};
     const double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(check_options(o, err));
-    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
-    SPRYI_OK_OR_RETURN(find_route(&r, context, A, B, o, type, use != FOR_RUNS, err));
+    SPRYI_OK_OR_RETURN(check_operands(&q.type, A, B, o, err));
+    SPRYI_OK_OR_RETURN(find_route(&r, &q, err));
     const double routed_us = spryi_now_us() - start;
-    spry_status status = make_plan_on(&r, context, plan, A, B, o, type, use, r.chosen ? &told : err);
+    spry_status status = make_plan_on(&r, plan, &q, r.chosen ? &told : err);
     if (status != SPRY_OK && r.chosen) {
         r = (route){.device = spryi_device_at(context, 0)};
-        status = make_plan_on(&r, context, plan, A, B, o, type, use, err);
+        status = make_plan_on(&r, plan, &q, err);
         if (status == SPRY_OK) tell_failure(*plan, &told);
     }
     if (status == SPRY_OK) (*plan)->setup_us += routed_us;

@@ -1,5 +1,6 @@
 /*
- * Runs of rows that share one order of products, in vectors of the level that includes this (value_vectors_*.h first).
+ * Runs of rows that share one order of products, in vectors of a processor level. A source of that level includes its
+ * value_vectors_*.h, defines RUN_FUNCTIONS, the name of the functions' table, and includes this file once.
  *
  * Idea: in a run each row of A, or group of rows with the same columns, is the one before moved by a constant, and so
  * are the rows of B that they meet: then C's columns are those of the first, moved, and every entry of C adds the same
@@ -221,7 +222,31 @@ static void order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i
     run->moved = 0;
 }
 
-/* Of the index pairs the first alone has runs. */
+#define SPRYI_TEMPLATE "spgemm/kernels/cpu/row_runs.tmpl.h"
+#include "base/instantiate.h"
+
+static void fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx)
+{
+    if (job->type == SPRY_F64)
+        fill_run_f64_32_32(job, run, i, Cj, Cx);
+    else
+        fill_run_f32_32_32(job, run, i, Cj, Cx);
+}
+
+static void finish(void)
+{
+    _mm_sfence();
+}
+
+const spryi_run_functions RUN_FUNCTIONS = {
+    .bytes = sizeof(spryi_vector_f64),
+    .find = find_run,
+    .order = order_run,
+    .fill = fill_run,
+    .finish = finish,
+};
+
+/* Only the first index pair has runs. */
 #elif !SPRY_P_IS_64 && !SPRY_J_IS_64
 /* ---- transposing ---------------------------------------------------------------------------------------- */
 

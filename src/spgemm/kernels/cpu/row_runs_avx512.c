@@ -9,4 +9,4 @@
 #include "spgemm/kernels/cpu/value_vectors_avx512.h"
 
 #define RUN_FUNCTIONS spryi_runs_avx512
-#include "spgemm/kernels/cpu/row_runs_level.h"
+#include "spgemm/kernels/cpu/row_runs.tmpl.h"

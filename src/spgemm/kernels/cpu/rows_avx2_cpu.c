@@ -7,6 +7,10 @@
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
 #include "spgemm/kernels/cpu/rows.h"
+#include "spgemm/kernels/cpu/value_vectors_avx2.h"
+
+#define RUN_FUNCTIONS spryi_runs_avx2
+#include "spgemm/kernels/cpu/row_runs.tmpl.h"
 
 static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
 {
