@@ -510,20 +510,11 @@ static void SPRY_FN(sort_rows)(walk *w)
     w->sorted = spryi_packed_sort_pays(slots, sorted, slices) && !SPRY_FN(mostly_diagonals)(w);
 }
 
-/* Prefetches the columns of a slice of the next group, which is measured at about the same place. */
-static inline void SPRY_FN(fetch_columns)(const walk *w, const spryi_packed_draft *n)
-{
-    enum { MOST = 1 << 14 };
-    const SPRY_P *Ap = w->csr->offsets;
-    const int64_t row = n->row + SPRYI_PACKED_GROUP, end = row + (int64_t)SPRYI_PACKED_LANES * n->b;
-    if (end > w->csr->rows) return;
-    const char *columns = (const char *)((const SPRY_J *)w->csr->indices + Ap[row]);
-    const size_t bytes = (size_t)(Ap[end] - Ap[row]) * sizeof(SPRY_J);
-    for (size_t q = 0; q < bytes && q < MOST; q += 64) __builtin_prefetch(columns + q, 0, 2);
-}
-
 static void SPRY_FN(measure_slice)(walk *w, int64_t row, int b, int count, spryi_packed_choice *choice)
 {
+    enum { MOST_BYTES = 1 << 14 };
+    const SPRY_P *Ap = w->csr->offsets;
+    const int64_t ahead = row + SPRYI_PACKED_GROUP, end = ahead + (int64_t)SPRYI_PACKED_LANES * b;
     spryi_packed_draft n;
     SPRY_FN(draft_lanes)(w, &n, row, b, count);
     SPRY_FN(choose_kind)(w, &n);
@@ -534,8 +525,12 @@ static void SPRY_FN(measure_slice)(walk *w, int64_t row, int b, int count, spryi
                                     (uint8_t)n.shared,
                                     (uint8_t)n.padded,
                                     (uint8_t)n.b};
-    SPRY_FN(fetch_columns)(w, &n);
     SPRY_FN(locate)(w, &n);
+    if (end > w->csr->rows) return;
+    /* Columns of the next group. gcc removes calls of a function that only prefetches, so the loop stands here. */
+    const uintptr_t columns = (uintptr_t)((const SPRY_J *)w->csr->indices + Ap[ahead]);
+    const size_t bytes = (size_t)(Ap[end] - Ap[ahead]) * sizeof(SPRY_J);
+    for (size_t q = 0; q < bytes && q < MOST_BYTES; q += 64) __builtin_prefetch((const void *)(columns + q), 0, 2);
 }
 
 static void SPRY_FN(measure)(walk *w, spryi_packed_choices *choices)
