@@ -250,18 +250,25 @@ spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, 
     return (spryi_packed_group){csr, (int)block, n * rows, end < csr->rows ? end : csr->rows};
 }
 
-static walk walk_of(const spryi_packed_group *g, spryi_packed_counts at)
+/* Sets all members except order and distances, which are written before they are read. */
+static void start(walk *w, const spryi_packed_group *g, const spryi_packed_counts *at)
 {
     const int64_t entries = spryi_offset_of(g->csr, g->end) - spryi_offset_of(g->csr, g->begin);
-    walk w = {.csr = g->csr, .b = g->b, .begin = g->begin, .end = g->end, .at = at, .list_at = at.units};
-    w.blocks_over = spryi_packed_blocks_over(entries, g->end - g->begin);
-    w.over = spryi_packed_rows_over(w.blocks_over);
-    return w;
+    w->csr = g->csr;
+    w->b = g->b;
+    w->begin = g->begin;
+    w->end = g->end;
+    w->blocks_over = spryi_packed_blocks_over(entries, g->end - g->begin);
+    w->over = spryi_packed_rows_over(w->blocks_over);
+    w->at = *at;
+    w->sorted = w->list = 0;
+    w->list_at = at->units;
 }
 
 spryi_packed_counts spryi_packed_measure(const spryi_packed_group *g, spryi_packed_choices *choices)
 {
-    walk w = walk_of(g, (spryi_packed_counts){0});
+    walk w;
+    start(&w, g, &(spryi_packed_counts){0});
     SPRYI_INSTANCE(measure_table, g->csr)(&w, choices);
     return w.at;
 }
@@ -269,7 +276,13 @@ spryi_packed_counts spryi_packed_measure(const spryi_packed_group *g, spryi_pack
 int64_t spryi_packed_write(const spryi_packed_group *g, const spryi_packed_choices *choices, spryi_packed *s,
                            const spryi_packed_counts *at, int stream, int share)
 {
-    writer to = {.w = walk_of(g, *at), .s = s, .stream = stream, .share = share};
+    writer to;
+    start(&to.w, g, at);
+    to.s = s;
+    to.stream = stream;
+    to.share = share;
+    to.kept_count = to.found = to.missed = 0;
+    memset(to.holes, 0, sizeof to.holes);
     SPRYI_INSTANCE(write_table, g->csr)(&to, choices);
     return to.w.at.slots - at->slots;
 }
