@@ -1,8 +1,8 @@
 /*
- * Sparse times sparse on a device with memory of its own: operands to it, the device's phases, C there or on its way
- * to the host. Where a limit, or the memory that there is, does not allow the whole, rows are done in chunks of about
- * equal products: twice as many until one fits, or a chunk is a row. Chunks are counted first, so that C is allocated
- * once and exactly.
+ * Sparse times sparse on a device with its own memory: upload of the operands, the device's phases, and C on the device
+ * or copied to the host. If a limit or the memory does not allow the whole product, rows are multiplied in chunks with
+ * about equal products: twice as many until they fit, or a chunk is a row. All chunks are counted before C is
+ * allocated, once and exactly.
  */
 #include "base/clock.h"
 #include "base/context.h"
@@ -26,14 +26,14 @@ typedef struct spryi_spgemm_there {
 
 /* ---- device memory, counted; all work of a product is in the default stream ---------------------------- */
 
-/* Bytes that come to be held. */
+/* Counts bytes that are held from now on. */
 static void hold(spry_spgemm_plan *plan, int64_t bytes)
 {
     plan->there->held += bytes;
     if (plan->there->held > plan->peak_bytes) plan->peak_bytes = plan->there->held;
 }
 
-/* Of a product, whose owner is the plan; kernels are given these two. */
+/* Allocate and release device memory of a product, whose owner is the plan. Kernels call them too. */
 static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
     spry_spgemm_plan *plan = product->owner;
@@ -55,14 +55,10 @@ static void give(spryi_device_product *product, void *pointer, int64_t bytes)
     plan->there->held -= bytes;
 }
 
-static spry_status copy_to(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spry_error *err)
+static spry_status copy(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spryi_copy direction,
+                        spry_error *err)
 {
-    return plan->device->ops->copy(plan->device, to, from, bytes, SPRYI_TO_DEVICE, NULL, err);
-}
-
-static spry_status copy_from(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spry_error *err)
-{
-    return plan->device->ops->copy(plan->device, to, from, bytes, SPRYI_FROM_DEVICE, NULL, err);
+    return plan->device->ops->copy(plan->device, to, from, bytes, direction, NULL, err);
 }
 
 static spry_status synchronize(const spry_spgemm_plan *plan, spry_error *err)
@@ -70,7 +66,7 @@ static spry_status synchronize(const spry_spgemm_plan *plan, spry_error *err)
     return plan->device->ops->synchronize(plan->device, NULL, err);
 }
 
-/* A step with the device current. */
+/* Runs a step with the device current. */
 static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_spgemm_plan *, spry_error *),
                              spry_error *err)
 {
@@ -83,7 +79,7 @@ static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_sp
 
 /* ---- operands -------------------------------------------------------------------------------------- */
 
-/* One operand's arrays to the device, slots of inputs from `first` on; those that are there stay. */
+/* Copies one operand's arrays to the device, unless they are there. first: of its slots in inputs. */
 static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, spry_error *err)
 {
     if (to->device > 0) {
@@ -96,21 +92,21 @@ static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, sp
     void **inputs = plan->there->inputs + first;
     for (int n = 0; n < 3; n++) {
         SPRYI_OK_OR_RETURN(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
-        SPRYI_OK_OR_RETURN(copy_to(plan, inputs[n], *arrays[n], bytes[n], err));
+        SPRYI_OK_OR_RETURN(copy(plan, inputs[n], *arrays[n], bytes[n], SPRYI_TO_DEVICE, err));
         *arrays[n] = inputs[n];
     }
     to->device = plan->device->number;
     return SPRY_OK;
 }
 
-/* New values of the operands, structures unchanged. */
+/* Copies new values of the operands. */
 static spry_status upload_values(spry_spgemm_plan *plan, spry_error *err)
 {
     const spry_arrays *from[] = {&plan->job.a, &plan->job.b};
     for (int m = 0; m < 2; m++) {
         void *to = plan->there->inputs[3 * m + 2];
         const int64_t bytes = from[m]->nnz * (int64_t)spry_type_bytes(from[m]->value_type);
-        if (to) SPRYI_OK_OR_RETURN(copy_to(plan, to, from[m]->values, bytes, err));
+        if (to) SPRYI_OK_OR_RETURN(copy(plan, to, from[m]->values, bytes, SPRYI_TO_DEVICE, err));
     }
     return SPRY_OK;
 }
@@ -149,17 +145,14 @@ done:
 
 /* ---- chunks ------------------------------------------------------------------------------------------- */
 
-/* Lets go of the kernel's state. */
-static spry_status discard(spry_spgemm_plan *plan, spry_error *err)
+/* Frees the kernel's state. */
+static void discard(there *t)
 {
-    (void)err;
-    there *t = plan->there;
     if (t->product.state) t->kernel->discard(&t->product);
     t->product.state = NULL;
-    return SPRY_OK;
 }
 
-/* Rows at which chunks of about equal products begin; each has a row at least. */
+/* Finds the rows at which chunks of about equal products begin. Each chunk has at least one row. */
 static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64_t rows)
 {
     int64_t row = 0;
@@ -173,7 +166,7 @@ static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64
     cuts[chunks] = rows;
 }
 
-/* Twice as many chunks, with the products of the rows looked up the first time. */
+/* Cuts twice as many chunks. Counts the products of rows the first time. */
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
     there *t = plan->there;
@@ -206,34 +199,27 @@ static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error
 static void empty_room(spry_spgemm_plan *plan)
 {
     there *t = plan->there;
-    give(&plan->there->product, t->c_columns, t->room * 4);
-    give(&plan->there->product, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
+    give(&t->product, t->c_columns, t->room * 4);
+    give(&t->product, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
     t->c_columns = NULL;
     t->c_values = NULL;
     t->room = 0;
 }
 
-/* Room for the entries of a chunk on its way to the host. */
+/* Allocates device memory for the entries of a chunk that is copied to the host. */
 static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *err)
 {
     there *t = plan->there;
+    void *columns = NULL;
     if (t->c_values && t->room >= nnz) return SPRY_OK;
     empty_room(plan);
-    void *columns = NULL, *values = NULL;
-    SPRYI_OK_OR_RETURN(take(&plan->there->product, &columns, nnz * 4, "columns of C", err));
-    spry_status status =
-        take(&plan->there->product, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
-    if (status != SPRY_OK) {
-        give(&plan->there->product, columns, nnz * 4);
-        return status;
-    }
+    SPRYI_OK_OR_RETURN(take(&t->product, &columns, nnz * 4, "columns of C", err));
     t->c_columns = columns;
-    t->c_values = values;
     t->room = nnz;
-    return SPRY_OK;
+    return take(&t->product, &t->c_values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
 }
 
-/* Counts all chunks; one chunk's state stays for its numeric phase. */
+/* Counts all chunks. The state of a single chunk is kept for its numeric phase. */
 static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -244,32 +230,29 @@ static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
         plan->nnz += t->product.nnz;
         plan->job.products += t->product.products;
         if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, t->product.nnz, err));
-        if (plan->chunks > 1) discard(plan, NULL);
+        if (plan->chunks > 1) discard(t);
     }
 done:
-    if (status != SPRY_OK) discard(plan, NULL);
+    if (status != SPRY_OK) discard(t);
     return status;
 }
 
 static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spry_error why = SPRY_ERROR_INIT; /* of chunks that were too large, which is no failure of the call */
     void *offsets = NULL;
-    SPRYI_TRY(upload_operands(plan, err));
     const int64_t rows = plan->job.a.rows;
-    SPRYI_TRY(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
+    SPRYI_OK_OR_RETURN(upload_operands(plan, err));
+    SPRYI_OK_OR_RETURN(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
     plan->there->c_offsets = offsets;
     for (;;) {
-        status = count_all(plan, &why);
-        if (status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) break;
-        if (plan->chunks >= rows) break;
+        const spry_status status = count_all(plan, &why);
+        if (status == SPRY_OK) return SPRY_OK;
+        if ((status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) || plan->chunks >= rows)
+            return spryi_hand_on(err, &why);
         empty_room(plan);
-        SPRYI_TRY(cut_finer(plan, err));
+        SPRYI_OK_OR_RETURN(cut_finer(plan, err));
     }
-    if (status != SPRY_OK) spryi_hand_on(err, &why);
-done:
-    return status;
 }
 
 static spry_status count(spry_spgemm_plan *plan, spry_error *err)
@@ -285,19 +268,19 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 
 /* ---- C ------------------------------------------------------------------------------------------------- */
 
-/* C's arrays, on the host or the device; adopted at once. */
+/* Allocates C's arrays on the host or the device, and creates C. */
 static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
 {
     const int stays = plan->options.result_device > 0;
     const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
-    spry_status status = spryi_size_result(plan, &result_bytes, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
     spry_arrays c =
         spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type, SPRY_I32);
     const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
     void *made[3] = {NULL, NULL, NULL};
+    spry_status status = SPRY_OK;
     for (int n = 0; n < 3 && status == SPRY_OK; n++)
         status = stays ? take(&plan->there->product, &made[n], bytes[n], "C", err)
                        : spryi_allocate(plan->context, &made[n], bytes[n], 1, "C", err);
@@ -331,7 +314,7 @@ static spry_status deliver_offsets(spry_spgemm_plan *plan, int64_t shift, spry_e
                                                        shift, count, NULL, err);
     int64_t *host = NULL;
     SPRYI_TRY(SPRYI_NEW(plan->context, &host, count, "row offsets", err));
-    SPRYI_TRY(copy_from(plan, host, t->c_offsets, count * 8, err));
+    SPRYI_TRY(copy(plan, host, t->c_offsets, count * 8, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(synchronize(plan, err));
     for (int64_t i = 0; i < count; i++) spryi_set_index(offsets, plan->offset_type, first + i, host[i] + shift);
 done:
@@ -386,8 +369,8 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     SPRYI_TRY(take_stages(plan, err));
     if (stays) goto done;
     const double start = spryi_now_us();
-    if (!p->values_alone) SPRYI_TRY(copy_from(plan, columns, p->c_columns, p->nnz * 4, err));
-    SPRYI_TRY(copy_from(plan, values, p->c_values, p->nnz * size, err));
+    if (!p->values_alone) SPRYI_TRY(copy(plan, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, err));
+    SPRYI_TRY(copy(plan, values, p->c_values, p->nnz * size, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(synchronize(plan, err));
     plan->download_us += spryi_now_us() - start;
 done:
@@ -431,14 +414,14 @@ static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_TRY(fill_chunk(plan, at, err));
         if (!plan->there->structured) SPRYI_TRY(deliver_offsets(plan, at, err));
         at += plan->there->product.nnz;
-        if (plan->chunks > 1) discard(plan, NULL);
+        if (plan->chunks > 1) discard(plan->there);
     }
     if (drops && stays) SPRYI_TRY(drop_there(plan, err));
     if (drops && !stays) spryi_drop_zeros(plan->C);
     plan->there->structured = plan->chunks == 1;
     plan->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
 done:
-    if (status != SPRY_OK && plan->chunks > 1) discard(plan, NULL);
+    if (status != SPRY_OK && plan->chunks > 1) discard(plan->there);
     return status;
 }
 
@@ -483,8 +466,12 @@ static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *esti
 static void close_plan(spry_spgemm_plan *plan)
 {
     there *t = plan->there;
+    int previous;
     if (!t) return;
-    (void)in_device(plan, discard, NULL);
+    if (plan->device->ops->enter(plan->device, &previous, NULL) == SPRY_OK) {
+        discard(t);
+        plan->device->ops->leave(plan->device, previous);
+    }
     void *const arrays[] = {t->c_offsets, t->c_columns, t->c_values};
     for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, t->inputs[n]);
     for (int n = 0; n < 3; n++) plan->device->ops->release_in_order(plan->device, arrays[n]);
