@@ -384,14 +384,6 @@ static int64_t held_bytes(const spry_spgemm_plan *plan)
     return plan->input_bytes + plan->converted_bytes + numbers * (int64_t)sizeof(int64_t);
 }
 
-int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products)
-{
-    enum { PIECE = 1 << 15 };
-    const int64_t work = products < INT64_MAX - rows ? products + rows : products;
-    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(context, work);
-    return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
-}
-
 /* ---- two phases ------------------------------------------------------------------------------------------ */
 
 /* Returns a phase's function for the job's types, or NULL. */
@@ -518,53 +510,6 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
 }
 
 /* ---- C's arrays ------------------------------------------------------------------------------------------ */
-
-enum { PAGE = 4096 };
-
-static void touch_pages(void *memory, int64_t begin, int64_t end)
-{
-    char *pages = memory;
-    for (int64_t p = begin; p < end; p++) pages[p * PAGE] = 0;
-}
-
-void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes)
-{
-    spryi_loop(context, spryi_threads(context, bytes), bytes / PAGE, 0, touch_pages, memory);
-}
-
-#define DROP(V, J)                                                                                                     \
-    static int64_t drop_##V##_##J(const spry_arrays *c, int64_t to, int64_t begin, int64_t end)                        \
-    {                                                                                                                  \
-        J *columns = (J *)(uintptr_t)c->indices;                                                                       \
-        V *values = (V *)(uintptr_t)c->values;                                                                         \
-        for (int64_t k = begin; k < end; k++) {                                                                        \
-            columns[to] = columns[k];                                                                                  \
-            values[to] = values[k];                                                                                    \
-            to += values[k] != 0;                                                                                      \
-        }                                                                                                              \
-        return to;                                                                                                     \
-    }
-DROP(float, int32_t)
-DROP(float, int64_t)
-DROP(double, int32_t)
-DROP(double, int64_t)
-
-void spryi_drop_zeros(spry_matrix *C)
-{
-    int64_t (*const drop[2][2])(const spry_arrays *, int64_t, int64_t,
-                                int64_t) = {{drop_float_int32_t, drop_float_int64_t},
-                                            {drop_double_int32_t, drop_double_int64_t}};
-    spry_arrays *c = &C->a;
-    void *offsets = (void *)(uintptr_t)c->offsets;
-    int64_t to = 0, begin = 0;
-    for (int64_t i = 0; i < c->rows; i++) {
-        const int64_t end = spryi_index_at(offsets, c->offset_type, i + 1);
-        to = drop[spryi_value_slot(c->value_type)][c->index_type == SPRY_I64](c, to, begin, end);
-        begin = end;
-        spryi_set_index(offsets, c->offset_type, i + 1, to);
-    }
-    c->nnz = to;
-}
 
 /* Creates C's offsets: a copy of the job's in C's type. */
 static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)

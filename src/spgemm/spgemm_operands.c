@@ -410,6 +410,18 @@ done:
     return status;
 }
 
+spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
+{
+    const spry_op ops[] = {o->op_a, o->op_b};
+    for (int m = 0; m < 2; m++) {
+        const char *name = m == 0 ? "op_a" : "op_b";
+        if (ops[m] != SPRY_NO_TRANSPOSE && ops[m] != SPRY_TRANSPOSE)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ops[m], SPRY_TRANSPOSE,
+                                    "%s is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", name, (int)ops[m]);
+    }
+    return SPRY_OK;
+}
+
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(take_all_entries(plan, err));

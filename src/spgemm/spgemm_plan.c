@@ -19,18 +19,6 @@
 
 /* ---- validation ---------------------------------------------------------------------------------- */
 
-spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
-{
-    const spry_op ops[] = {o->op_a, o->op_b};
-    for (int m = 0; m < 2; m++) {
-        const char *name = m == 0 ? "op_a" : "op_b";
-        if (ops[m] != SPRY_NO_TRANSPOSE && ops[m] != SPRY_TRANSPOSE)
-            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ops[m], SPRY_TRANSPOSE,
-                                    "%s is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", name, (int)ops[m]);
-    }
-    return SPRY_OK;
-}
-
 static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
@@ -269,7 +257,8 @@ static spry_status select_kernel(spry_spgemm_plan *plan, const request *q, const
     return SPRY_OK;
 }
 
-/* Index types and bytes of C, and whether it fits. */
+/* ---- C's arrays ------------------------------------------------------------------------------------------ */
+
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
@@ -280,6 +269,53 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
     *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
     return SPRY_OK;
+}
+
+enum { PAGE = 4096 };
+
+static void touch_pages(void *memory, int64_t begin, int64_t end)
+{
+    char *pages = memory;
+    for (int64_t p = begin; p < end; p++) pages[p * PAGE] = 0;
+}
+
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes)
+{
+    spryi_loop(context, spryi_threads(context, bytes), bytes / PAGE, 0, touch_pages, memory);
+}
+
+#define DROP(V, J)                                                                                                     \
+    static int64_t drop_##V##_##J(const spry_arrays *c, int64_t to, int64_t begin, int64_t end)                        \
+    {                                                                                                                  \
+        J *columns = (J *)(uintptr_t)c->indices;                                                                       \
+        V *values = (V *)(uintptr_t)c->values;                                                                         \
+        for (int64_t k = begin; k < end; k++) {                                                                        \
+            columns[to] = columns[k];                                                                                  \
+            values[to] = values[k];                                                                                    \
+            to += values[k] != 0;                                                                                      \
+        }                                                                                                              \
+        return to;                                                                                                     \
+    }
+DROP(float, int32_t)
+DROP(float, int64_t)
+DROP(double, int32_t)
+DROP(double, int64_t)
+
+void spryi_drop_zeros(spry_matrix *C)
+{
+    int64_t (*const drop[2][2])(const spry_arrays *, int64_t, int64_t,
+                                int64_t) = {{drop_float_int32_t, drop_float_int64_t},
+                                            {drop_double_int32_t, drop_double_int64_t}};
+    spry_arrays *c = &C->a;
+    void *offsets = (void *)(uintptr_t)c->offsets;
+    int64_t to = 0, begin = 0;
+    for (int64_t i = 0; i < c->rows; i++) {
+        const int64_t end = spryi_index_at(offsets, c->offset_type, i + 1);
+        to = drop[spryi_value_slot(c->value_type)][c->index_type == SPRY_I64](c, to, begin, end);
+        begin = end;
+        spryi_set_index(offsets, c->offset_type, i + 1, to);
+    }
+    c->nnz = to;
 }
 
 /* ---- plans --------------------------------------------------------------------------------------------- */

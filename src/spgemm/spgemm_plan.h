@@ -1,7 +1,9 @@
 /* A plan of sparse times sparse. spry_spgemm creates one for a single run. */
 #pragma once
 
+#include "base/pool.h"
 #include "core/device.h"
+#include "matrix/assemble.h"
 #include "spgemm/kernels/spgemm.h"
 
 /* A or op(B) as the kernels need it. */
@@ -64,13 +66,28 @@ struct spry_spgemm_plan {
 
 /* ---- spgemm_plan.c ------------------------------------------------------------------------------------- */
 
-/* Checks that op_a and op_b are values of spry_op. */
-spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err);
-
 /* Computes the index types and bytes of C, whose nnz is known. Fails if C does not fit. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 
+/* Removes entries whose value is 0, in place. C has no other user yet. */
+void spryi_drop_zeros(spry_matrix *C);
+
+/* Writes to every page with all threads: a first write waits until the system provides the page. */
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
+
+/* Returns the threads that have work in a product on a CPU. asked: options.threads; rows: of C. */
+static inline int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products)
+{
+    enum { PIECE = 1 << 15 };
+    const int64_t work = products < INT64_MAX - rows ? products + rows : products;
+    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(context, work);
+    return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
+}
+
 /* ---- spgemm_operands.c --------------------------------------------------------------------------------- */
+
+/* Checks that op_a and op_b are values of spry_op. */
+spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err);
 
 /*
  * Makes both operands. Their value types agree already. Arrays in device memory are used as they are, or refused. Frees
@@ -97,9 +114,6 @@ spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact,
 
 /* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
 
-/* Returns the threads that have work in a product on a CPU. asked: options.threads; rows: of C. */
-int spryi_spgemm_threads(const spry_context *context, int asked, int64_t rows, int64_t products);
-
 /* Cuts the rows of job->a into pieces, and counts all products (INT64_MAX if they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
@@ -108,9 +122,3 @@ int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
 /* Returns whether job->column_groups pay. */
 int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job);
-
-/* Removes entries whose value is 0, in place. C has no other user yet. */
-void spryi_drop_zeros(spry_matrix *C);
-
-/* Writes to every page with all threads: a first write waits until the system provides the page. */
-void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
