@@ -1,6 +1,5 @@
 #include "base/cpu_features.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,47 +51,17 @@ int spryi_cpu_is_amd(void)
 }
 #endif
 
-static const char *const simd_names[] = {"portable", "avx2", "avx512"};
-
-const char *spryi_simd_name(spryi_simd level)
-{
-    return simd_names[level];
-}
-
 int spryi_allowed_simd(spryi_simd *level)
 {
     *level = cpu_simd();
     const char *wanted = getenv("SPRY_SIMD");
     if (!wanted || !wanted[0]) return 1;
     for (int l = 0; l < 3; l++)
-        if (strcmp(wanted, simd_names[l]) == 0) {
+        if (strcmp(wanted, spryi_simd_name((spryi_simd)l)) == 0) {
             if (l < (int)*level) *level = (spryi_simd)l;
             return 1;
         }
     return 0;
-}
-
-static char cpu_name[96] = "unknown processor";
-
-static void read_cpu_name(void)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file) return;
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        snprintf(cpu_name, sizeof cpu_name, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    fclose(file);
-}
-
-const char *spryi_cpu_name(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_cpu_name);
-    return cpu_name;
 }
 
 int64_t spryi_memory_bytes(void)

@@ -119,7 +119,8 @@ static int threads_of_environment(void)
     return *end == '\0' || *end == ',' ? (int)threads : 0;
 }
 
-int spryi_default_threads(void)
+/* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
+static int default_threads(void)
 {
     const int asked = threads_of_environment(), processors = processors_of_thread();
     return asked > 0 ? asked : processors < SPRYI_MOST_THREADS ? processors : SPRYI_MOST_THREADS;
@@ -352,7 +353,7 @@ void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argum
     call(pool, tasks, task, argument, true);
 }
 
-void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
+int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room)
 {
     memset(pool, 0, sizeof *pool); /* zero is the first value of all atomics here */
     pool->execute = options->execute;
@@ -361,6 +362,7 @@ void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void
     pool->threads = room;
     if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
     atomic_store(&pool->forks, forks_so_far());
+    return options->threads > 0 ? options->threads : default_threads();
 }
 
 void spryi_pool_close(spryi_pool *pool)

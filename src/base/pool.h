@@ -55,7 +55,8 @@ typedef struct spryi_pool {
 /* Bytes that follow the pool's owner, for its threads. */
 enum { SPRYI_POOL_ROOM = SPRYI_MOST_THREADS * sizeof(pthread_t) };
 
-void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room);
+/* Returns the number of threads: the options', else the default. */
+int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room);
 void spryi_pool_close(spryi_pool *pool);
 
 /*
@@ -125,6 +126,3 @@ spry_status spryi_check_threads(int threads, const char *of, spry_error *err);
  * alone, as a pool of processes wants it.
  */
 int spryi_team(int threads);
-
-/* Threads of a context that asks for no number: OMP_NUM_THREADS from 1 to SPRYI_MOST_THREADS, else the processors. */
-int spryi_default_threads(void);

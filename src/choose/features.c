@@ -90,13 +90,13 @@ static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort e
     *longest = 0;
     if (a->rows == 0) return 0;
     if (effort == SPRYI_FULL || a->rows <= 2 * BLOCK * BLOCKS) {
-        *longest = spryi_count_some_lengths(a, 0, a->rows, c->rows, LENGTHS);
+        *longest = spryi_count_lengths(a, 0, a->rows, c->rows, LENGTHS);
         return a->rows;
     }
     *longest = spryi_long_row(a, RANGES);
     for (int64_t b = 0; b < BLOCKS; b++) {
         const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
-        const int64_t found = spryi_count_some_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
+        const int64_t found = spryi_count_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
         if (spryi_row_length(a, found) > spryi_row_length(a, *longest)) *longest = found;
     }
     return BLOCK * BLOCKS;

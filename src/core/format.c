@@ -51,24 +51,6 @@ int64_t spryi_storage_bytes(const spryi_format *format, const void *storage)
     return spryi_listed_bytes(list, list_owned(format, (void *)(uintptr_t)storage, list));
 }
 
-int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage)
-{
-    return format->owned_bytes ? format->owned_bytes(storage) : spryi_storage_bytes(format, storage);
-}
-
-int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type)
-{
-    if (format->workspace_bytes) return format->workspace_bytes(storage, vector_type);
-    const spryi_windows *windows = (const void *)((const char *)storage + format->windows_at);
-    return format->windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
-}
-
-int spryi_storage_borrows_values(const void *storage, const spry_arrays *a)
-{
-    const spry_arrays *s = storage;
-    return s->value_type == SPRY_PATTERN ? a->value_type == SPRY_PATTERN : s->values == a->values;
-}
-
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list)
 {
     if (format->device_sections) return format->device_sections(storage, list);

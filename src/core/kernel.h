@@ -11,6 +11,8 @@
 #include "base/types.h"
 #include "spry/spry.h"
 
+#include <stdbool.h>
+
 enum {
     SPRYI_OP_SPMV = 1u << 0,
     SPRYI_OP_SPMV_T = 1u << 1,
@@ -217,14 +219,28 @@ spry_status spryi_storage_build(spry_context *context, const spryi_format *forma
                                 const spryi_build_request *request, spry_error *err);
 void spryi_storage_destroy(spry_context *context, const spryi_format *format, void *storage);
 int64_t spryi_storage_bytes(const spryi_format *format, const void *storage);
-int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage);
-int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type);
-int spryi_storage_borrows_values(const void *storage, const spry_arrays *a); /* 1: the storage reads A's values */
+static inline int64_t spryi_storage_owned_bytes(const spryi_format *format, const void *storage)
+{
+    return format->owned_bytes ? format->owned_bytes(storage) : spryi_storage_bytes(format, storage);
+}
+static inline int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type)
+{
+    if (format->workspace_bytes) return format->workspace_bytes(storage, vector_type);
+    const spryi_windows *windows = (const spryi_windows *)((const char *)storage + format->windows_at);
+    return format->windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
+}
 
 /* Returns the sizes, types and borrowed arrays of any storage. */
 static inline const spry_arrays *spryi_storage_arrays(const void *storage)
 {
     return (const spry_arrays *)storage; /* the cast is for C++ */
+}
+
+/* Returns whether the storage reads A's values. */
+static inline bool spryi_storage_borrows_values(const void *storage, const spry_arrays *a)
+{
+    const spry_arrays *s = spryi_storage_arrays(storage);
+    return s->value_type == SPRY_PATTERN ? a->value_type == SPRY_PATTERN : s->values == a->values;
 }
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list);
 

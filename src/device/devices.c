@@ -320,14 +320,13 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .release = chosen.release,
         .user = chosen.user,
         .no_caches = chosen.no_caches,
-        .threads = chosen.threads > 0 ? chosen.threads : spryi_default_threads(),
         .simd = simd,
         .amd = spryi_cpu_is_amd(),
     };
     atomic_init(&made->references, 1);
     made->close = close_context;
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
-    spryi_pool_open(&made->pool, &chosen, devices + 1);
+    made->threads = spryi_pool_open(&made->pool, &chosen, devices + 1);
     open_devices(made, devices);
     open_hooked_memory(made, &chosen);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);

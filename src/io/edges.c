@@ -247,7 +247,8 @@ spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *
     do status = spryi_text_next(text, &block, err);
     while (status == SPRY_OK && !block.finished && block.text == block.end);
     if (status == SPRY_OK && !block.finished) {
-        *are = !spryi_mtx_is_banner(block.text, block.end);
+        const char *p = block.text;
+        *are = !spryi_is_banner(spryi_first_word(&p, spryi_line_end(p, block.end)));
         if (*are) status = spryi_refuse_foreign(text->name, block.text, block.end, err);
         spryi_text_unread(text, &block, block.text);
     }

@@ -66,21 +66,6 @@ static spry_status check_banner(const spryi_mtx *head, int object, int field, in
     return SPRY_OK;
 }
 
-static const char *const banners[] = {"%%matrixmarket", NULL};
-
-/* Behind a byte order mark, if there is one. */
-static spryi_word first_word(const char **p, const char *end)
-{
-    if (end - *p >= 3 && memcmp(*p, "\xef\xbb\xbf", 3) == 0) *p += 3;
-    return spryi_next_word(p, end);
-}
-
-bool spryi_mtx_is_banner(const char *p, const char *end)
-{
-    end = spryi_line_end(p, end);
-    return which(first_word(&p, end), banners) >= 0;
-}
-
 /* Two or three numbers; or names and numbers between commas, semicolons or tabs. */
 static int looks_like_edge(const char *p, const char *end)
 {
@@ -127,8 +112,8 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     static const spry_symmetry kinds[] = {SPRY_GENERAL, SPRY_SYMMETRIC, SPRY_SKEW_SYMMETRIC, SPRY_SYMMETRIC};
     int object, field, symmetry;
 
-    spryi_word w = first_word(&p, end);
-    if (which(w, banners) < 0) {
+    spryi_word w = spryi_first_word(&p, end);
+    if (!spryi_is_banner(w)) {
         SPRYI_OK_OR_RETURN(spryi_refuse_foreign(head->name, start, block_end, err));
         return BAD_HEAD("expected a banner such as " BANNER ", found %s%s", spryi_show_word(w.p, w.end).text,
                         edges_advice(start, block_end));

@@ -68,6 +68,18 @@ typedef struct spryi_shown {
 } spryi_shown;
 spryi_shown spryi_show_word(const char *p, const char *end);
 
+/* Returns the first word of a text, behind a byte order mark if there is one, and moves *p behind the word. */
+spryi_word spryi_first_word(const char **p, const char *end);
+
+/* Returns whether the word is "%%MatrixMarket", in any case. */
+bool spryi_is_banner(spryi_word w);
+
+/*
+ * Writes a comment (may be NULL) as lines that begin with '%', of at most 1024 characters as the format asks, broken at
+ * blanks if there are any. Returns the number of bytes. to NULL: only counts.
+ */
+size_t spryi_mtx_comment(char *to, const char *comment);
+
 /* Result of reading one line of entries. */
 typedef enum spryi_line { SPRYI_LINE_EMPTY, SPRYI_LINE_ENTRY, SPRYI_LINE_BAD } spryi_line;
 
@@ -193,12 +205,6 @@ spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx 
 spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err);
 spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
-
-/*
- * Writes a comment (may be NULL) as lines that begin with '%', of at most 1024 characters as the format asks, broken at
- * blanks if there are any. Returns the number of bytes. to NULL: only counts.
- */
-size_t spryi_mtx_comment(char *to, const char *comment);
 
 /*
  * Lists of edges. *are: the name, or `stated`, says that the text is a list of edges, and the text does not begin like

@@ -89,12 +89,7 @@ SPRYI_INLINE int64_t count_of(const void *offsets, spry_index_type type, int64_t
     return at;
 }
 
-void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most)
-{
-    (void)spryi_count_some_lengths(csr, 0, csr->rows, rows_of, most);
-}
-
-int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most)
+int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most)
 {
     return csr->offset_type == SPRY_I32 ? count_of(csr->offsets, SPRY_I32, first, end, rows_of, most)
                                         : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);

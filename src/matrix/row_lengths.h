@@ -11,11 +11,11 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
 /* Returns 1 if columns increase in every row, whatever the arrays claim. */
 int spryi_rows_rise(const spry_context *context, const spry_arrays *csr);
 
-/* Counts rows in rows_of[length]. Rows of `most` or more entries count in rows_of[most]. The caller clears rows_of. */
-void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most);
-
-/* Counts rows first .. end - 1, at least one row. Returns the first of the longest rows. */
-int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
+/*
+ * Counts rows first .. end - 1 in rows_of[length]. Rows of `most` or more entries count in rows_of[most]. The caller
+ * clears rows_of. Returns the first of the longest rows.
+ */
+int64_t spryi_count_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
 /*
  * Returns one of the longest rows, usually the longest. Halves the ranges of rows that have the most entries, again and

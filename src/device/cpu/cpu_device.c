@@ -7,6 +7,7 @@
 #include "device/drivers.h"
 #include "device/vector_ops.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,6 +134,30 @@ static const spryi_device_ops ops = {
     .vector_ops = vector_ops,
 };
 
+static char cpu_name[96] = "unknown processor";
+
+static void read_cpu_name(void)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file) return;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        snprintf(cpu_name, sizeof cpu_name, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    fclose(file);
+}
+
+/* Returns "Intel(R) Xeon(R) Processor", for example; "unknown processor" if the system does not say. */
+static const char *name_of_cpu(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_cpu_name);
+    return cpu_name;
+}
+
 static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size)
 {
@@ -145,7 +170,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
         .memory_bytes = spryi_memory_bytes(),
         .cache_bytes = cache > 0 ? cache : spryi_cache_bytes(2),
     };
-    snprintf(devices->description, sizeof devices->description, "%s", spryi_cpu_name());
+    snprintf(devices->description, sizeof devices->description, "%s", name_of_cpu());
     return 1;
 }
 

@@ -70,7 +70,7 @@ static spry_status width_of_share(spry_context *context, int64_t *width, const s
     int64_t *rows_of = NULL, whole;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err));
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
-    spryi_count_row_lengths(csr, rows_of, longest);
+    (void)spryi_count_lengths(csr, 0, csr->rows, rows_of, longest);
     *width = 0;
     for (whole = rows_of[0]; *width < longest && (double)whole < wanted;) whole += rows_of[++*width];
     spryi_release(context, rows_of);
