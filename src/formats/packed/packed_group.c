@@ -830,9 +830,9 @@ static void SPRY_FN(write)(writer *g, const spryi_packed_choices *choices)
         w->sorted = 1;
     }
     for (int64_t row = w->begin, next; row < w->end; row = next, choice++) {
-        const int count = lanes_left(0, (w->end - row) / choice->b);
-        next = row + (int64_t)count * choice->b;
-        for (int64_t i = row; i < next && choice->b == 1; i++)
+        const int b = choice->b, count = lanes_left(0, b == 1 ? w->end - row : (w->end - row) / b);
+        next = row + (int64_t)count * b;
+        for (int64_t i = row; b == 1 && i < next; i++)
             if (Ap[i + 1] - Ap[i] > w->over) SPRY_FN(write_long_row)(g, i, Ap[i], Ap[i + 1] - Ap[i]);
         SPRY_FN(write_slice)(g, row, count, choice);
     }
