@@ -426,8 +426,8 @@ static spry_status read_head(spryi_text *text, spryi_block *block, edge_list *ed
 /* ---- lines to edges ------------------------------------------------------------------------------------ */
 
 /*
- * The three tiers of io/mtx_entries.c: by a mask of the characters that are no digits, word by word, and with care
- * (read_line), which all that is wrong comes to.
+ * The three tiers of mtx_read.c: a mask of the characters that are no digits, word by word, and read_line, which
+ * finds faults.
  */
 
 /* The edges of one block, with indices of 32 bits where they fit. */
