@@ -47,7 +47,7 @@ static void check_alone(const sketch *k, const packed_plan *p)
     options.vector_type = SPRY_F64;
     if (spryi_storage_build(p->context, &spryi_format_packed, &storage, &alone, &err) != SPRY_OK)
         fail_msg("%s", err.message);
-    assert_true(((const spryi_packed *)storage)->slots + ((const spryi_packed *)storage)->long_nnz >= k->nnz);
+    assert_true(((const spryi_packed *)storage)->slots + ((const spryi_packed *)storage)->long_rows.nnz >= k->nnz);
     if (spryi_format_packed.check(p->context, storage, &err) != SPRY_OK) fail_msg("%s", err.message);
     spryi_storage_destroy(p->context, &spryi_format_packed, storage);
 }
@@ -128,7 +128,7 @@ static void layout(void **state)
     REFUSE(s->slices[1].row, 0u);
     REFUSE(s->block, 9);
     REFUSE(s->a.nnz, 10);
-    REFUSE(s->pieces[0], 1);
+    REFUSE(s->long_rows.pieces[0], 1);
     plan_free(&p);
     sketch_free(&k);
 }
@@ -242,8 +242,8 @@ static void long_rows(void **state)
             for (int64_t j = 0; j < (i == 37 || i == 99 ? lengths[n] : 2); j++) sketch_put(&k, i, (i + j) % 6000);
         sketch_finish(&k);
         packed_plan p = plan_of(&k, "packed_portable_cpu");
-        assert_int_equal(p.s->long_count, lengths[n] > 64 ? 2 : 0);
-        assert_int_equal(p.s->piece_count, p.s->long_count * ((lengths[n] + 1023) / 1024));
+        assert_int_equal(p.s->long_rows.count, lengths[n] > 64 ? 2 : 0);
+        assert_int_equal(p.s->long_rows.piece_count, p.s->long_rows.count * ((lengths[n] + 1023) / 1024));
         plan_free(&p);
         multiply(&k);
         sketch_free(&k);

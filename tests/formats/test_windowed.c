@@ -85,7 +85,7 @@ static void layout(void **state)
     assert_true(s->window == SPRYI_WINDOWED_LEAST_ROWS && s->cells == 0 && s->run == 1 && s->stride == 1 &&
                 s->staged == 3);
     assert_true(s->window_count == 1 && s->slice_count == 1 && s->page_count == 1 && s->numbers == 8);
-    assert_true(s->slots == 8 && s->units == 4 && s->long_count == 0 && s->piece_count == 0);
+    assert_true(s->slots == 8 && s->units == 4 && s->long_rows.count == 0 && s->long_rows.piece_count == 0);
     const spryi_windowed_window *w = s->windows;
     assert_true(w->slice == 0 && w->dictionary == 0 && w->page == 0 && w->columns == 3 && w->run == 1 && w->bits == 12);
     assert_true(w[1].slice == 1 && w[1].dictionary == 1 && w[1].page == 1 && w[1].columns == 0 && w[1].run == 0);
@@ -249,7 +249,7 @@ static void windows_are_halved(void **state)
     k = lonely_rows(70, 512); /* more columns than a window should stage, in windows of one slice */
     expect_windows(&k, "windowed:window=256", 256, 3, (const int64_t[]){32, 32, 6});
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
-    assert_true(p.s->staged == 32 * 512 && p.s->long_count == 0 && p.s->windows[0].bits == 16);
+    assert_true(p.s->staged == 32 * 512 && p.s->long_rows.count == 0 && p.s->windows[0].bits == 16);
     plan_free(&p);
     sketch_free(&k);
 }
@@ -277,9 +277,9 @@ static void lengths(void **state)
     }
     sketch_finish(&k);
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
-    assert_int_equal(p.s->long_count, 8);
-    assert_int_equal(p.s->long_rows[1], 57);
-    assert_true(p.s->piece_count > 8 && p.s->cells == 0);
+    assert_int_equal(p.s->long_rows.count, 8);
+    assert_int_equal(p.s->long_rows.rows[1], 57);
+    assert_true(p.s->long_rows.piece_count > 8 && p.s->cells == 0);
     plan_free(&p);
     multiply(&k, "windowed");
     multiply(&k, "windowed:window=32");

@@ -102,7 +102,7 @@ static void damage_is_seen(void **state)
     uint8_t *group = s->indices + (int64_t)s->slices[1].indices * SPRYI_WINDOWED_UNIT;
     uint16_t *length = (uint16_t *)(void *)(s->indices + ((const uint8_t *)v.length - s->indices));
     uint32_t *word = (uint32_t *)(void *)(s->indices + ((const uint8_t *)v.words - s->indices));
-    assert_true(s->long_count == 1 && s->page_count == 1 && s->slice_count == 2 && v.group == group);
+    assert_true(s->long_rows.count == 1 && s->page_count == 1 && s->slice_count == 2 && v.group == group);
     DAMAGED(s->a.rows, s->a.rows + 1);
     DAMAGED(s->a.rows, INT64_MAX);
     DAMAGED(s->a.cols, s->a.cols - 40);
@@ -143,11 +143,11 @@ static void damage_is_seen(void **state)
     DAMAGED(length[0], (uint16_t)(length[0] + 1));
     DAMAGED(length[v.groups - 1], (uint16_t)(length[0] + 1));
     DAMAGED(word[0], UINT32_MAX);
-    DAMAGED(s->long_rows[0], -1);
-    DAMAGED(s->long_rows[0], 8);
-    DAMAGED(s->long_first[1], 0);
-    DAMAGED(s->pieces[1], s->long_nnz - 1);
-    DAMAGED(((int32_t *)s->long_columns)[5], (int32_t)s->a.cols);
+    DAMAGED(s->long_rows.rows[0], -1);
+    DAMAGED(s->long_rows.rows[0], 8);
+    DAMAGED(s->long_rows.first[1], 0);
+    DAMAGED(s->long_rows.pieces[1], s->long_rows.nnz - 1);
+    DAMAGED(((int32_t *)s->long_rows.columns)[5], (int32_t)s->a.cols);
     assert_int_equal(spryi_format_windowed.check(b->context, s, &err), SPRY_OK);
     blocks_free(b);
 }
@@ -175,7 +175,7 @@ static void flipped_bits(void **state)
         blocks *b = blocks_of(width, 1, width == 1);
         spryi_section list[SPRYI_WINDOWED_ARRAYS];
         for (int n = spryi_windowed_arrays(b->s, list) - 1; n >= 0; n--)
-            if (list[n].array != &b->s->values && list[n].array != &b->s->long_values && list[n].count > 0)
+            if (list[n].array != &b->s->values && list[n].array != &b->s->long_rows.values && list[n].count > 0)
                 flip(b, b->s, *list[n].array, list[n].count * list[n].item_bytes);
         blocks_free(b);
     }

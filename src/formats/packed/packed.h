@@ -35,8 +35,8 @@
  *             matrices of constant coefficients and graphs without weights take nearly none. Not in files and on GPUs,
  *             whose kernels count on neighbours' values lying side by side.
  *
- * Rows far longer than the others lie apart as CSR, cut into pieces of SPRYI_PACKED_PIECE entries that are added up in
- * order: long_rows, long_first (the first piece of each), pieces (the first entry of each), long_columns, long_values.
+ * Rows far longer than the others are stored as CSR (long_rows), cut into pieces of SPRYI_PACKED_PIECE entries that are
+ * added up in order.
  *
  * Size: the values, and 20 bytes a slice on grids (4.1 an entry in f32); masks of 1 to 4 bytes a lane where there are
  * holes; elsewhere 2 or 4 bytes an entry (or b x b block), 1 of length and 2 of row a lane.
@@ -51,6 +51,7 @@
 
 #include "core/kernel.h"
 #include "formats/shared/column_windows.h"
+#include "formats/shared/long_rows.h"
 #include "matrix/assemble.h"
 #include "matrix/columns.h"
 
@@ -98,17 +99,13 @@ typedef struct spryi_packed {
     int64_t indexed;     /* slices with OFFSETS or COLUMNS */
     int64_t slots;       /* numbers in values */
     int64_t units;       /* of indices */
-    int64_t long_count, piece_count, long_nnz;
+    spryi_long_rows long_rows;
     spryi_packed_slice *slices; /* slice_count + 1 */
     int32_t *extras;            /* slice_count */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
     void *values;               /* slots; a pattern has none */
-    int64_t *long_rows;         /* long_count, rising */
-    int64_t *long_first;        /* long_count + 1: pieces */
-    int64_t *pieces;            /* piece_count + 1: entries of long_columns and long_values */
-    void *long_columns, *long_values;
-    spryi_windows windows; /* for the transposed product, else empty */
-    int64_t most_slots;    /* numbers in values if no slices shared them */
+    spryi_windows windows;      /* for the transposed product, else empty */
+    int64_t most_slots;         /* numbers in values if no slices shared them */
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;

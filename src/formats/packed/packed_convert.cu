@@ -545,9 +545,9 @@ static __device__ void store_long_rows(const packed_group *g, const packed_rows<
     const int64_t pieces = warp_scan(own), entries = warp_scan(length);
     if (length == 0) return;
     const int64_t at = g->before[q].long_rows + __popc(rows & ((1u << lane) - 1));
-    s.long_rows[at] = i;
-    s.long_first[at] = g->before[q].pieces + pieces - own;
-    s.pieces[s.long_first[at]] = g->before[q].long_nnz + entries - length;
+    s.long_rows.rows[at] = i;
+    s.long_rows.first[at] = g->before[q].pieces + pieces - own;
+    s.long_rows.pieces[s.long_rows.first[at]] = g->before[q].long_nnz + entries - length;
 }
 
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
@@ -567,14 +567,14 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     copy_pieces(const P *__restrict__ Ap, const int32_t *__restrict__ Aj, const V *__restrict__ Ax,
                 const spryi_packed s)
 {
-    const int64_t p = blockIdx.x, n = owner_of(s.long_first, 0, s.long_count, p), i = s.long_rows[n];
-    const int64_t first = s.long_first[n], to = s.pieces[first], from = Ap[i], length = Ap[i + 1] - from;
+    const int64_t p = blockIdx.x, n = owner_of(s.long_rows.first, 0, s.long_rows.count, p), i = s.long_rows.rows[n];
+    const int64_t first = s.long_rows.first[n], to = s.long_rows.pieces[first], from = Ap[i], length = Ap[i + 1] - from;
     const int64_t begin = (p - first) * SPRYI_PACKED_PIECE;
     const int64_t end = begin + SPRYI_PACKED_PIECE < length ? begin + SPRYI_PACKED_PIECE : length;
-    if (p > first && threadIdx.x == 0) s.pieces[p] = to + begin;
+    if (p > first && threadIdx.x == 0) s.long_rows.pieces[p] = to + begin;
     for (int64_t k = begin + threadIdx.x; k < end; k += CONVERT_THREADS) {
-        ((int32_t *)s.long_columns)[to + k] = Aj[from + k];
-        if (Ax) ((V *)s.long_values)[to + k] = Ax[from + k];
+        ((int32_t *)s.long_rows.columns)[to + k] = Aj[from + k];
+        if (Ax) ((V *)s.long_rows.values)[to + k] = Ax[from + k];
     }
 }
 
@@ -582,8 +582,8 @@ static __global__ void finish(const spryi_packed s)
 {
     if (threadIdx.x > 0) return;
     s.slices[s.slice_count] = spryi_packed_end_record(&s);
-    s.long_first[s.long_count] = s.piece_count;
-    s.pieces[s.piece_count] = s.long_nnz;
+    s.long_rows.first[s.long_rows.count] = s.long_rows.piece_count;
+    s.long_rows.pieces[s.long_rows.piece_count] = s.long_rows.nnz;
 }
 
 /* ---- the host's side --------------------------------------------------------------------------------------------- */
@@ -641,11 +641,12 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     const V *Ax = (const V *)a->values;
     const size_t index_bytes = (size_t)s->units * SPRYI_PACKED_INDEX_UNIT, value_bytes = (size_t)s->slots * sizeof(V);
     if (index_bytes > 0) SPRY_CUDA_CHECK(cudaMemsetAsync(s->indices, 0, index_bytes), "packed indices", err);
-    if (s->values && s->slots > a->nnz - s->long_nnz)
+    if (s->values && s->slots > a->nnz - s->long_rows.nnz)
         SPRY_CUDA_CHECK(cudaMemsetAsync(s->values, 0, value_bytes), "packed values", err);
     if (groups > 0) fill_groups<<<(unsigned)groups, CONVERT_THREADS>>>(rows, Ax, *s, counts);
     SPRY_CUDA_TRY(launched(err, "packed: slices"));
-    if (s->piece_count > 0) copy_pieces<<<(unsigned)s->piece_count, CONVERT_THREADS>>>(rows.Ap, rows.Aj, Ax, *s);
+    if (s->long_rows.piece_count > 0)
+        copy_pieces<<<(unsigned)s->long_rows.piece_count, CONVERT_THREADS>>>(rows.Ap, rows.Aj, Ax, *s);
     SPRY_CUDA_TRY(launched(err, "packed: long rows"));
     finish<<<1, LANES>>>(*s);
     return launched(err, "packed: ends");

@@ -14,9 +14,9 @@ spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *s
     s->indexed = sum->indexed;
     s->slots = sum->slots;
     s->units = sum->units;
-    s->long_count = sum->long_rows;
-    s->piece_count = sum->pieces;
-    s->long_nnz = sum->long_nnz;
+    s->long_rows.count = sum->long_rows;
+    s->long_rows.piece_count = sum->pieces;
+    s->long_rows.nnz = sum->long_nnz;
     const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
     if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 47) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
@@ -35,11 +35,14 @@ int spryi_packed_arrays(void *storage, spryi_section *list)
         {"extras", (void **)&s->extras, NULL, s->slice_count, sizeof *s->extras},
         {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_PACKED_INDEX_UNIT), 1},
         {"values", pattern ? NULL : &s->values, s, values ? s->slots : 0, values ? value_bytes : 1},
-        {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
-        {"long_first", (void **)&s->long_first, NULL, spryi_size_plus_one(s->long_count), sizeof *s->long_first},
-        {"pieces", (void **)&s->pieces, NULL, spryi_size_plus_one(s->piece_count), sizeof *s->pieces},
-        {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
-        {"long_values", pattern ? NULL : &s->long_values, s, values ? s->long_nnz : 0, values ? value_bytes : 1},
+        {"long_rows", (void **)&s->long_rows.rows, NULL, s->long_rows.count, sizeof *s->long_rows.rows},
+        {"long_first", (void **)&s->long_rows.first, NULL, spryi_size_plus_one(s->long_rows.count),
+         sizeof *s->long_rows.first},
+        {"pieces", (void **)&s->long_rows.pieces, NULL, spryi_size_plus_one(s->long_rows.piece_count),
+         sizeof *s->long_rows.pieces},
+        {"long_columns", &s->long_rows.columns, NULL, s->long_rows.nnz, index_bytes},
+        {"long_values", pattern ? NULL : &s->long_rows.values, s, values ? s->long_rows.nnz : 0,
+         values ? value_bytes : 1},
     };
     for (int n = 0; n < SPRYI_PACKED_ARRAYS; n++) list[n] = arrays[n];
     return SPRYI_PACKED_ARRAYS;
@@ -53,8 +56,8 @@ void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s)
     const int values = s->a.value_type != SPRY_PATTERN;
     *cost = (spryi_cost){
         .bytes = spryi_listed_bytes(list, spryi_packed_arrays(&sizes, list)),
-        .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz +
-                 2 * s->long_count + s->piece_count,
-        .padding = s->slots + s->long_nnz - s->a.nnz,
+        .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_rows.nnz +
+                 2 * s->long_rows.count + s->long_rows.piece_count,
+        .padding = s->slots + s->long_rows.nnz - s->a.nnz,
     };
 }

@@ -39,7 +39,7 @@ static const spryi_block_fn long_rows[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS] = SPR
 int64_t spryi_packed_workspace(const void *storage, spry_type vector_type)
 {
     const spryi_packed *s = storage;
-    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->piece_count * SPRYI_PACKED_SUMS;
+    const int64_t numbers = s->windows.count > 0 ? s->windows.numbers : s->long_rows.piece_count * SPRYI_PACKED_SUMS;
     return numbers * (int64_t)spry_type_bytes(vector_type);
 }
 
@@ -60,7 +60,7 @@ typedef struct packed_run {
 /* As many as the entries and lanes ask for: less than what is stored by padding, more where slices share values. */
 static int64_t chunk_count(const spryi_packed *s)
 {
-    return (s->a.nnz - s->long_nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
+    return (s->a.nnz - s->long_rows.nnz + s->slice_count * SPRYI_PACKED_LANES + CHUNK_COST - 1) / CHUNK_COST;
 }
 
 /*
@@ -86,10 +86,10 @@ spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices
     const spryi_packed *s = args->storage;
     packed_run run = {*args, slices};
     const spryi_step steps[] = {{chunk_count(s), run_chunks},
-                                {s->piece_count, pieces},
-                                {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+                                {s->long_rows.piece_count, pieces},
+                                {s->long_rows.count, long_rows[spryi_value_slot(args->vector_type)][0]}};
     run.args.columns = run.args.y_stride = 1;
-    return spryi_run_steps(&run.args, steps, s->long_count > 0 ? 3 : 1);
+    return spryi_run_steps(&run.args, steps, s->long_rows.count > 0 ? 3 : 1);
 }
 
 spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_block_fn slices[SPRYI_VALUE_ROWS],
@@ -99,10 +99,10 @@ spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_b
     const int row = spryi_value_row(s->a.value_type, args->vector_type);
     const int64_t bytes = (int64_t)spry_type_bytes(args->vector_type), most = SPRYI_PACKED_SUMS;
     const packed_run run = {*args, slices[row]};
-    const spryi_step steps[] = {{s->piece_count, pieces[row]},
-                                {s->long_count, long_rows[spryi_value_slot(args->vector_type)][0]}};
+    const spryi_step steps[] = {{s->long_rows.piece_count, pieces[row]},
+                                {s->long_rows.count, long_rows[spryi_value_slot(args->vector_type)][0]}};
     spryi_run_blocks(&run.args, chunk_count(s), run_chunks);
-    for (int64_t c = 0; c < args->columns && s->long_count > 0; c += most) {
+    for (int64_t c = 0; c < args->columns && s->long_rows.count > 0; c += most) {
         spryi_run_args some = *args;
         some.x = (const char *)args->x + c * bytes;
         some.y = (char *)args->y + c * bytes;
@@ -121,8 +121,9 @@ static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta, *sums = args->workspace;
     for (int64_t n = begin; n < end; n++)
         for (int64_t c = 0; c < args->columns; c++) {
-            SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n] * args->y_stride + c;
-            for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p * args->columns + c];
+            SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows.rows[n] * args->y_stride + c;
+            for (int64_t p = s->long_rows.first[n]; p < s->long_rows.first[n + 1]; p++)
+                sum += sums[p * args->columns + c];
             *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
         }
 }
@@ -153,13 +154,14 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
     const int64_t end = slice_of_row(s, part->end);
     to -= part->low;
     for (int64_t k = slice_of_row(s, part->begin); k < end; k++) SPRY_FN(scatter_slice)(s, k, x, to);
-    for (int64_t n = 0; n < s->long_count; n++) {
-        const int64_t i = s->long_rows[n];
+    for (int64_t n = 0; n < s->long_rows.count; n++) {
+        const int64_t i = s->long_rows.rows[n];
         if (i < part->begin || i >= part->end) continue;
         const SPRY_V xi = ((const SPRY_V *)x)[i];
-        const SPRY_S *Ax = s->long_values;
-        const SPRY_J *Aj = s->long_columns;
-        for (int64_t e = s->pieces[s->long_first[n]]; e < s->pieces[s->long_first[n + 1]]; e++)
+        const SPRY_S *Ax = s->long_rows.values;
+        const SPRY_J *Aj = s->long_rows.columns;
+        for (int64_t e = s->long_rows.pieces[s->long_rows.first[n]]; e < s->long_rows.pieces[s->long_rows.first[n + 1]];
+             e++)
             to[Aj[e]] += Ax ? SPRY_VALUE(Ax[e]) * xi : xi;
     }
 }

@@ -123,8 +123,8 @@ static spry_status store(spry_context *context, spryi_packed *s, group_plan *pla
     s->most_slots = s->slots;
     if (share && s->values) close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
-    s->long_first[s->long_count] = s->piece_count;
-    s->pieces[s->piece_count] = s->long_nnz;
+    s->long_rows.first[s->long_rows.count] = s->long_rows.piece_count;
+    s->long_rows.pieces[s->long_rows.piece_count] = s->long_rows.nnz;
     return SPRY_OK;
 }
 
@@ -268,11 +268,12 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
     spryi_loop(context, threads, s->slice_count, 0, count_slices, &j);
-    for (int64_t n = 0; n < s->long_count; n++)
-        c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
+    for (int64_t n = 0; n < s->long_rows.count; n++)
+        c.offsets[s->long_rows.rows[n] + 1] = s->long_rows.pieces[s->long_rows.first[n + 1]] -
+                                              s->long_rows.pieces[s->long_rows.first[n]];
     spryi_scan(c.offsets, s->a.rows);
     spryi_loop(context, threads, s->slice_count, 0, copy_slices, &j);
-    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
+    spryi_copy_long_rows(&s->long_rows, &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
@@ -334,8 +335,8 @@ static const char *check_lengths(const spryi_packed *s, const spryi_packed_view 
 {
     for (int l = 0; v->lengths && l < SPRYI_PACKED_LANES; l++) {
         if (v->lengths[l] == SPRYI_PACKED_LONG_ROW) {
-            if (v->b > 1 || l >= v->lanes || *next_long >= s->long_count ||
-                s->long_rows[*next_long] != spryi_packed_row(v, l))
+            if (v->b > 1 || l >= v->lanes || *next_long >= s->long_rows.count ||
+                s->long_rows.rows[*next_long] != spryi_packed_row(v, l))
                 return "a row that is said to be long";
             ++*next_long;
         } else if (v->lengths[l] > v->width) {
@@ -412,8 +413,8 @@ static spry_status check(const spry_context *context, const void *storage, spry_
         spryi_packed_values_at(end) != s->slots || (s->slice_count > 0 ? s->slices[0].row != 0 : s->a.rows != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "packed: %lld slices, of blocks of %lld, do not fit %lld rows",
                           (long long)s->slice_count, (long long)s->block, (long long)s->a.rows);
-    SPRYI_TRY(spryi_check_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, "packed", err));
-    SPRYI_TRY(spryi_check_columns(&s->a, s->long_columns, s->long_nnz, "packed", err));
+    SPRYI_TRY(spryi_check_long_rows(&s->long_rows, &s->a, "packed", err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->long_rows.columns, s->long_rows.nnz, "packed", err));
     for (int64_t k = 0; k < s->slice_count; k++) {
         const char *wrong = check_record(s, k);
         if (!wrong) wrong = check_order(s, k, seen);
@@ -421,9 +422,9 @@ static spry_status check(const spry_context *context, const void *storage, spry_
         if (wrong)
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, k, 0, "packed: slice %lld: %s", (long long)k, wrong);
     }
-    if (next_long != s->long_count || indexed != s->indexed || nnz + s->long_nnz != s->a.nnz)
-        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, nnz + s->long_nnz, s->a.nnz,
-                                "packed: %lld entries, expected %lld", (long long)(nnz + s->long_nnz),
+    if (next_long != s->long_rows.count || indexed != s->indexed || nnz + s->long_rows.nnz != s->a.nnz)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, nnz + s->long_rows.nnz, s->a.nnz,
+                                "packed: %lld entries, expected %lld", (long long)(nnz + s->long_rows.nnz),
                                 (long long)s->a.nnz);
 done:
     return status;

@@ -808,12 +808,12 @@ static __attribute__((noinline, cold)) void SPRY_FN(write_long_row)(writer *g, i
     spryi_packed_counts *at = &g->w.at;
     const spry_arrays *csr = g->w.csr;
     const int64_t to = at->long_nnz;
-    s->long_rows[at->long_rows] = row;
-    s->long_first[at->long_rows++] = at->pieces;
-    for (int64_t p = 0; p < pieces_of(length); p++) s->pieces[at->pieces++] = to + p * SPRYI_PACKED_PIECE;
-    memcpy((SPRY_J *)s->long_columns + to, (const SPRY_J *)csr->indices + from, (size_t)length * sizeof(SPRY_J));
-    if (s->long_values)
-        memcpy((SPRY_B *)s->long_values + to, (const SPRY_B *)csr->values + from, (size_t)length * sizeof(SPRY_B));
+    s->long_rows.rows[at->long_rows] = row;
+    s->long_rows.first[at->long_rows++] = at->pieces;
+    for (int64_t p = 0; p < pieces_of(length); p++) s->long_rows.pieces[at->pieces++] = to + p * SPRYI_PACKED_PIECE;
+    memcpy((SPRY_J *)s->long_rows.columns + to, (const SPRY_J *)csr->indices + from, (size_t)length * sizeof(SPRY_J));
+    if (s->long_rows.values)
+        memcpy((SPRY_B *)s->long_rows.values + to, (const SPRY_B *)csr->values + from, (size_t)length * sizeof(SPRY_B));
     at->long_nnz += length;
 }
 

@@ -152,19 +152,19 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
 static PANEL SPRY_FN(panel_piece)(const spryi_run_args *args, int64_t p, int64_t c, int count)
 {
     const spryi_packed *s = args->storage;
-    const SPRY_S *Ax = s->long_values;
+    const SPRY_S *Ax = s->long_rows.values;
     const SPRY_V *x = (const SPRY_V *)args->x + c;
-    const int64_t begin = s->pieces[p], end = s->pieces[p + 1], rest = (end - begin) % PIECE_SUMS;
+    const int64_t begin = s->long_rows.pieces[p], end = s->long_rows.pieces[p + 1], rest = (end - begin) % PIECE_SUMS;
     PANEL sums[PIECE_SUMS] = {{0}};
     for (int64_t e = begin; e < end - rest; e++) {
-        const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
+        const int64_t j = spryi_index_at(s->long_rows.columns, s->a.index_type, e);
         PANEL *sum = &sums[(e - begin) % PIECE_SUMS];
         *sum = PANEL_FUSED(Ax ? SPRY_VALUE(Ax[e]) : 1, PANEL_LOAD(x + j * args->x_stride, count), *sum);
     }
     for (int n = PIECE_SUMS / 2; n > 0; n /= 2)
         for (int i = 0; i < n; i++) sums[i] += sums[i + n];
     for (int64_t e = end - rest; e < end; e++) {
-        const int64_t j = spryi_index_at(s->long_columns, s->a.index_type, e);
+        const int64_t j = spryi_index_at(s->long_rows.columns, s->a.index_type, e);
         sums[0] += (Ax ? SPRY_VALUE(Ax[e]) : 1) * PANEL_LOAD(x + j * args->x_stride, count);
     }
     return sums[0];

@@ -389,13 +389,13 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
 static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    const SPRY_J *Aj = s->long_columns;
-    const SPRY_S *Ax = s->long_values;
+    const SPRY_J *Aj = s->long_rows.columns;
+    const SPRY_S *Ax = s->long_rows.values;
     const SPRY_V *x = args->x;
     for (int64_t n = begin; n < end; n++) {
         VEC sum = ZERO(), other = ZERO();
-        int64_t k = s->pieces[n];
-        const int64_t stop = s->pieces[n + 1];
+        int64_t k = s->long_rows.pieces[n];
+        const int64_t stop = s->long_rows.pieces[n + 1];
         for (; k + 2 * LANES <= stop; k += 2 * LANES) {
             const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
             sum = Ax ? FMA(LOAD_VALUES(Ax + k), xs, sum) : ADD(sum, xs);

@@ -131,12 +131,13 @@ static void SPRY_FN(slices)(const spryi_run_args *args, int64_t begin, int64_t e
 static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    const SPRY_J *Aj = s->long_columns;
-    const SPRY_S *Ax = s->long_values;
+    const SPRY_J *Aj = s->long_rows.columns;
+    const SPRY_S *Ax = s->long_rows.values;
     const SPRY_V *x = args->x;
     for (int64_t p = begin; p < end; p++) {
         SPRY_V sum = 0;
-        for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) sum += Ax ? SPRY_VALUE(Ax[e]) * x[Aj[e]] : x[Aj[e]];
+        for (int64_t e = s->long_rows.pieces[p]; e < s->long_rows.pieces[p + 1]; e++)
+            sum += Ax ? SPRY_VALUE(Ax[e]) * x[Aj[e]] : x[Aj[e]];
         ((SPRY_V *)args->workspace)[p] = sum;
     }
 }

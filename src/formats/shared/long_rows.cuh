@@ -1,6 +1,5 @@
 /*
- * Rows that lie apart as CSR in pieces, in formats of slices: a storage F has long_count, piece_count, long_rows,
- * long_first, pieces, long_columns and long_values, as packed.h tells them.
+ * Long rows in formats of slices: a storage F has a spryi_long_rows as its member long_rows.
  *
  * Work: a warp a piece, then a warp a row, which adds the pieces up in order; of several columns as many for each, up to
  *       LONG_ROW_COLUMNS in a launch. Deterministic.
@@ -22,17 +21,17 @@ template <typename F, typename S, typename V, bool ONES> static __global__ void 
     long_row_pieces(const F s, const long_row_vectors<V> v, V *sums)
 {
     const int64_t p = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
-    if (p >= s.piece_count) return;
-    const int32_t *Aj = (const int32_t *)s.long_columns;
-    const S *Ax = (const S *)s.long_values;
+    if (p >= s.long_rows.piece_count) return;
+    const int32_t *Aj = (const int32_t *)s.long_rows.columns;
+    const S *Ax = (const S *)s.long_rows.values;
     const V *x = v.x + blockIdx.y * v.x_apart;
-    const int64_t end = s.pieces[p + 1];
+    const int64_t end = s.long_rows.pieces[p + 1];
     V sum = 0;
 #pragma unroll 4
-    for (int64_t e = s.pieces[p] + threadIdx.x % 32; e < end; e += 32)
+    for (int64_t e = s.long_rows.pieces[p] + threadIdx.x % 32; e < end; e += 32)
         sum += (ONES ? V(1) : number_at<V>(Ax + e)) * x[load_once(Aj + e) * v.x_row];
     sum = lanes_sum(sum, 32);
-    if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.piece_count + p] = sum;
+    if (threadIdx.x % 32 == 0) sums[blockIdx.y * s.long_rows.piece_count + p] = sum;
 }
 
 /* The sums are left zero, as the next run expects them. */
@@ -40,33 +39,33 @@ template <typename F, typename V> static __global__ void __launch_bounds__(LONG_
     long_rows(const F s, const long_row_vectors<V> v, V *sums, scalar<V> alpha, scalar<V> beta)
 {
     const int64_t n = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
-    if (n >= s.long_count) return;
-    const int64_t end = s.long_first[n + 1];
+    if (n >= s.long_rows.count) return;
+    const int64_t end = s.long_rows.first[n + 1];
     V sum = 0;
-    sums += blockIdx.y * s.piece_count;
-    for (int64_t p = s.long_first[n] + threadIdx.x % 32; p < end; p += 32) {
+    sums += blockIdx.y * s.long_rows.piece_count;
+    for (int64_t p = s.long_rows.first[n] + threadIdx.x % 32; p < end; p += 32) {
         sum += sums[p];
         sums[p] = 0;
     }
     sum = lanes_sum(sum, 32);
     if (threadIdx.x % 32 == 0)
-        put(v.y + blockIdx.y * v.y_apart, s.long_rows[n] * v.y_row, sum, alpha.get(), beta.get());
+        put(v.y + blockIdx.y * v.y_apart, s.long_rows.rows[n] * v.y_row, sum, alpha.get(), beta.get());
 }
 
 /* Bytes of workspace that launch_long_rows needs. */
 template <typename F> static inline int64_t long_rows_workspace(const F *s, spry_type vector_type)
 {
-    return s->piece_count * LONG_ROW_COLUMNS * (int64_t)spry_type_bytes(vector_type);
+    return s->long_rows.piece_count * LONG_ROW_COLUMNS * (int64_t)spry_type_bytes(vector_type);
 }
 
 /* y of the long rows, if there are any. */
 template <typename F, typename S, typename V, bool ONES> static void launch_long_rows(const spryi_run_args *args)
 {
     const F *s = (const F *)args->storage;
-    if (s->long_count == 0) return;
+    if (s->long_rows.count == 0) return;
     V *sums = (V *)args->workspace;
-    const unsigned pieces = (unsigned)ceil_div(s->piece_count * 32, LONG_ROW_THREADS);
-    const unsigned rows = (unsigned)ceil_div(s->long_count * 32, LONG_ROW_THREADS);
+    const unsigned pieces = (unsigned)ceil_div(s->long_rows.piece_count * 32, LONG_ROW_THREADS);
+    const unsigned rows = (unsigned)ceil_div(s->long_rows.count * 32, LONG_ROW_THREADS);
     long_row_vectors<V> v = {(const V *)args->x, (V *)args->y, 1, 1, 0, 0};
     const int64_t columns = args->columns > 1 ? args->columns : 1;
     if (columns > 1) {

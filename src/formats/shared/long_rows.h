@@ -1,6 +1,6 @@
 /*
- * Rows that lie apart as CSR in pieces, in formats of slices (packed, windowed). Their storages have the same members:
- * SPRYI_LONG_ROWS_OF(s) gathers them. long_rows.cuh multiplies them on a GPU.
+ * Rows that are stored as CSR in pieces, since they are far longer than others, in formats of slices (packed, windowed).
+ * long_rows.cuh multiplies them on a GPU.
  */
 #pragma once
 
@@ -9,18 +9,11 @@
 
 typedef struct spryi_long_rows {
     int64_t count, piece_count, nnz;
-    const int64_t *rows;   /* count, rising */
-    const int64_t *first;  /* count + 1: pieces */
-    const int64_t *pieces; /* piece_count + 1: entries of columns and values */
-    const void *columns, *values;
+    int64_t *rows;   /* count, rising */
+    int64_t *first;  /* count + 1: pieces */
+    int64_t *pieces; /* piece_count + 1: entries of columns and values */
+    void *columns, *values;
 } spryi_long_rows;
-
-#define SPRYI_LONG_ROWS_OF(s)                                                                                          \
-    (spryi_long_rows)                                                                                                  \
-    {                                                                                                                  \
-        .count = (s)->long_count, .piece_count = (s)->piece_count, .nnz = (s)->long_nnz, .rows = (s)->long_rows,       \
-        .first = (s)->long_first, .pieces = (s)->pieces, .columns = (s)->long_columns, .values = (s)->long_values      \
-    }
 
 /* SPRY_BAD_FILE where the rows of a restored storage, of a matrix a, do not fit their pieces. */
 spry_status spryi_check_long_rows(const spryi_long_rows *r, const spry_arrays *a, const char *format, spry_error *err);

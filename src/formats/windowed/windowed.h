@@ -37,8 +37,7 @@
  *                   entry c of run t of the lanes that have it, side by side, and no padding. Zeros fill the gaps
  *                   between slices.
  *
- * Rows of over SPRYI_WINDOWED_LONG entries lie apart as CSR in pieces, as in packed: long_rows, long_first, pieces,
- * long_columns, long_values.
+ * Rows of over SPRYI_WINDOWED_LONG entries are stored as CSR in pieces, as in packed: long_rows.
  *
  * Entries keep their order within the row. Of stride 1, entry c of run t of a row of n runs is entry t*run + c; of a
  * larger stride it is entry c*n + t. Unsorted rows and entries at one position are entries like others (runs of 1).
@@ -51,6 +50,7 @@
 #pragma once
 
 #include "core/kernel.h"
+#include "formats/shared/long_rows.h"
 #include "matrix/assemble.h"
 
 enum {
@@ -102,7 +102,7 @@ typedef struct spryi_windowed {
     int64_t units;   /* of indices */
     int64_t slots;   /* numbers in values, a multiple of SPRYI_WINDOWED_ALIGN */
     int64_t staged;  /* the most numbers of x of a window: columns*run */
-    int64_t long_count, piece_count, long_nnz;
+    spryi_long_rows long_rows;
     spryi_windowed_window *windows; /* window_count + 1 */
     spryi_windowed_slice *slices;   /* slice_count + 1 */
     spryi_windowed_page *pages;     /* page_count */
@@ -110,10 +110,6 @@ typedef struct spryi_windowed {
     uint32_t *rows;                 /* slice_count * 32 */
     uint8_t *indices;               /* units * SPRYI_WINDOWED_UNIT */
     void *values;                   /* slots; a pattern has none */
-    int64_t *long_rows;             /* long_count, rising */
-    int64_t *long_first;            /* long_count + 1: pieces */
-    int64_t *pieces;                /* piece_count + 1: entries of long_columns and long_values */
-    void *long_columns, *long_values;
 } spryi_windowed;
 
 extern const spryi_format spryi_format_windowed;

@@ -754,8 +754,8 @@ static void make_pieces(void *job, int64_t begin, int64_t end_of_pieces, int par
         const int64_t end = of_runs ? b->order.of_runs : b->order.count;
         const int64_t first = of_runs ? n * window : b->order.of_runs + (n - b->pieces_of_runs) * window;
         spryi_windowed_counts at = j->pass.stores ? b->at[n] : (spryi_windowed_counts){0};
-        make_windows(&j->pass, &b->scratch[part], first, first + window < end ? first + window : end,
-                     window, of_runs ? b->s->run : 1, &at);
+        make_windows(&j->pass, &b->scratch[part], first, first + window < end ? first + window : end, window,
+                     of_runs ? b->s->run : 1, &at);
         if (!j->pass.stores) b->at[n + 1] = at;
     }
 }
@@ -794,9 +794,9 @@ static spry_status measure(builder *b, const spryi_build_request *request, spry_
     for (int64_t i = 0; b->order.count < s->a.rows && i < s->a.rows; i++) {
         const int64_t length = spryi_row_length(b->csr, i);
         if (length <= SPRYI_WINDOWED_LONG) continue;
-        s->long_count++;
-        s->piece_count += (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
-        s->long_nnz += length;
+        s->long_rows.count++;
+        s->long_rows.piece_count += (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
+        s->long_rows.nnz += length;
     }
     SPRYI_TRY(spryi_windowed_check_sizes(s, err));
 done:
@@ -808,22 +808,22 @@ static void store_long_rows(const builder *b)
     spryi_windowed *s = b->s;
     const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
     int64_t rows = 0, pieces = 0, at = 0;
-    for (int64_t i = 0; s->long_count > 0 && i < s->a.rows; i++) {
+    for (int64_t i = 0; s->long_rows.count > 0 && i < s->a.rows; i++) {
         const int64_t length = spryi_row_length(b->csr, i);
         const size_t from = (size_t)spryi_index_at(b->csr->offsets, b->csr->offset_type, i);
         if (length <= SPRYI_WINDOWED_LONG) continue;
-        s->long_rows[rows] = i;
-        s->long_first[rows++] = pieces;
-        for (int64_t k = 0; k < length; k += SPRYI_WINDOWED_PIECE) s->pieces[pieces++] = at + k;
-        memcpy((char *)s->long_columns + (size_t)at * index_bytes, (const char *)b->csr->indices + from * index_bytes,
-               (size_t)length * index_bytes);
-        if (s->long_values)
-            memcpy((char *)s->long_values + (size_t)at * value_bytes, (const char *)b->csr->values + from * value_bytes,
-                   (size_t)length * value_bytes);
+        s->long_rows.rows[rows] = i;
+        s->long_rows.first[rows++] = pieces;
+        for (int64_t k = 0; k < length; k += SPRYI_WINDOWED_PIECE) s->long_rows.pieces[pieces++] = at + k;
+        memcpy((char *)s->long_rows.columns + (size_t)at * index_bytes,
+               (const char *)b->csr->indices + from * index_bytes, (size_t)length * index_bytes);
+        if (s->long_rows.values)
+            memcpy((char *)s->long_rows.values + (size_t)at * value_bytes,
+                   (const char *)b->csr->values + from * value_bytes, (size_t)length * value_bytes);
         at += length;
     }
-    s->long_first[rows] = pieces;
-    s->pieces[pieces] = at;
+    s->long_rows.first[rows] = pieces;
+    s->long_rows.pieces[pieces] = at;
 }
 
 static spry_status store(builder *b, spry_error *err)

@@ -500,8 +500,8 @@ static __global__ void put_ends(const spryi_windowed s)
     if (threadIdx.x > 0) return;
     s.windows[s.window_count] = {(uint32_t)s.slice_count, dictionary, (uint32_t)s.page_count, 0, 0, 0};
     s.slices[s.slice_count] = {(uint32_t)(s.slots / SPRYI_WINDOWED_ALIGN), (uint32_t)s.units, 0, 0, 0, 0, 0};
-    s.long_first[0] = 0;
-    s.pieces[s.piece_count] = s.long_nnz;
+    s.long_rows.first[0] = 0;
+    s.long_rows.pieces[s.long_rows.piece_count] = s.long_rows.nnz;
 }
 
 /* A window whose columns lie sorted in shared memory. */
@@ -675,10 +675,10 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 {
     const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (n == 0) first_entry[0] = 0;
-    if (n >= s.long_count) return;
+    if (n >= s.long_rows.count) return;
     const int64_t i = w.order[w.count + n], length = w.a.length(i);
-    s.long_rows[n] = i;
-    s.long_first[n + 1] = (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
+    s.long_rows.rows[n] = i;
+    s.long_rows.first[n + 1] = (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
     first_entry[n + 1] = length;
 }
 
@@ -687,14 +687,14 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     copy_pieces(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s,
                 const int64_t *__restrict__ first_entry)
 {
-    const int64_t p = blockIdx.x, n = owner_of(s.long_first, 0, s.long_count, p), i = s.long_rows[n];
+    const int64_t p = blockIdx.x, n = owner_of(s.long_rows.first, 0, s.long_rows.count, p), i = s.long_rows.rows[n];
     const int64_t from = (int64_t)w.a.Ap[i], to = first_entry[n], length = w.a.length(i);
-    const int64_t begin = (p - s.long_first[n]) * SPRYI_WINDOWED_PIECE;
+    const int64_t begin = (p - s.long_rows.first[n]) * SPRYI_WINDOWED_PIECE;
     const int64_t end = begin + SPRYI_WINDOWED_PIECE < length ? begin + SPRYI_WINDOWED_PIECE : length;
-    if (threadIdx.x == 0) s.pieces[p] = to + begin;
+    if (threadIdx.x == 0) s.long_rows.pieces[p] = to + begin;
     for (int64_t k = begin + threadIdx.x; k < end; k += CONVERT_THREADS) {
-        ((int32_t *)s.long_columns)[to + k] = w.a.Aj[from + k];
-        if (Ax) ((V *)s.long_values)[to + k] = Ax[from + k];
+        ((int32_t *)s.long_rows.columns)[to + k] = w.a.Aj[from + k];
+        if (Ax) ((V *)s.long_rows.values)[to + k] = Ax[from + k];
     }
 }
 
@@ -702,15 +702,15 @@ template <typename V, typename P>
 static spry_status store_long_rows(spryi_conversion *c, const windowing<P> &w, scratch *first_entry, spry_error *err)
 {
     const spryi_windowed *s = (const spryi_windowed *)c->storage;
-    if (s->long_count == 0) return SPRY_OK;
-    const int64_t bytes = (s->long_count + 1) * (int64_t)sizeof(int64_t);
+    if (s->long_rows.count == 0) return SPRY_OK;
+    const int64_t bytes = (s->long_rows.count + 1) * (int64_t)sizeof(int64_t);
     SPRY_CUDA_TRY(first_entry->make(c->device, bytes, "windowed: long rows", err));
     int64_t *first = (int64_t *)first_entry->at;
-    list_long_rows<<<convert_blocks(s->long_count), CONVERT_THREADS>>>(w, *s, first);
+    list_long_rows<<<convert_blocks(s->long_rows.count), CONVERT_THREADS>>>(w, *s, first);
     SPRY_CUDA_TRY(launched(err, "windowed: long rows"));
-    SPRY_CUDA_TRY(spry_cuda_scan(c->device, s->long_first + 1, s->long_count, err));
-    SPRY_CUDA_TRY(spry_cuda_scan(c->device, first + 1, s->long_count, err));
-    copy_pieces<<<(unsigned)s->piece_count, CONVERT_THREADS>>>(w, (const V *)c->csr.values, *s, first);
+    SPRY_CUDA_TRY(spry_cuda_scan(c->device, s->long_rows.first + 1, s->long_rows.count, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(c->device, first + 1, s->long_rows.count, err));
+    copy_pieces<<<(unsigned)s->long_rows.piece_count, CONVERT_THREADS>>>(w, (const V *)c->csr.values, *s, first);
     return launched(err, "windowed: long rows");
 }
 
@@ -800,10 +800,10 @@ template <typename P> static spry_status make(spryi_conversion *c, const windowe
     w.windows_of_runs = ceil_div(w.of_runs, w.window);
     w.slices_of_runs = ceil_div(w.of_runs, LANES);
     w.slices = s->slice_count = w.slices_of_runs + ceil_div(w.count - w.of_runs, LANES);
-    s->long_count = order.long_count;
-    s->long_nnz = order.long_nnz;
-    s->piece_count = order.piece_count;
-    if (s->piece_count > INT32_MAX)
+    s->long_rows.count = order.long_count;
+    s->long_rows.nnz = order.long_nnz;
+    s->long_rows.piece_count = order.piece_count;
+    if (s->long_rows.piece_count > INT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: more blocks than a launch takes");
     const int64_t windows = w.windows_of_runs + ceil_div(w.count - w.of_runs, w.window);
     const int64_t row_bytes = w.slices * LANES * (int64_t)sizeof(uint32_t);

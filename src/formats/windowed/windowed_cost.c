@@ -31,11 +31,14 @@ int spryi_windowed_arrays(void *storage, spryi_section *list)
         {"rows", (void **)&s->rows, NULL, spryi_size_product(s->slice_count, SPRYI_WINDOWED_LANES), sizeof *s->rows},
         {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_WINDOWED_UNIT), 1},
         {"values", pattern ? NULL : &s->values, s, values ? s->slots : 0, values ? value_bytes : 1},
-        {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
-        {"long_first", (void **)&s->long_first, NULL, spryi_size_plus_one(s->long_count), sizeof *s->long_first},
-        {"pieces", (void **)&s->pieces, NULL, spryi_size_plus_one(s->piece_count), sizeof *s->pieces},
-        {"long_columns", &s->long_columns, NULL, s->long_nnz, index_bytes},
-        {"long_values", pattern ? NULL : &s->long_values, s, values ? s->long_nnz : 0, values ? value_bytes : 1},
+        {"long_rows", (void **)&s->long_rows.rows, NULL, s->long_rows.count, sizeof *s->long_rows.rows},
+        {"long_first", (void **)&s->long_rows.first, NULL, spryi_size_plus_one(s->long_rows.count),
+         sizeof *s->long_rows.first},
+        {"pieces", (void **)&s->long_rows.pieces, NULL, spryi_size_plus_one(s->long_rows.piece_count),
+         sizeof *s->long_rows.pieces},
+        {"long_columns", &s->long_rows.columns, NULL, s->long_rows.nnz, index_bytes},
+        {"long_values", pattern ? NULL : &s->long_rows.values, s, values ? s->long_rows.nnz : 0,
+         values ? value_bytes : 1},
     };
     for (int n = 0; n < SPRYI_WINDOWED_ARRAYS; n++) list[n] = arrays[n];
     return SPRYI_WINDOWED_ARRAYS;
@@ -50,9 +53,9 @@ void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s)
     *cost = (spryi_cost){
         .bytes = spryi_listed_bytes(list, spryi_windowed_arrays(&sizes, list)),
         .words = 4 * s->window_count + (4 + SPRYI_WINDOWED_LANES) * s->slice_count + 2 * s->page_count +
-                 s->numbers / 2 + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz + 2 * s->long_count +
-                 s->piece_count,
-        .padding = s->slots + s->long_nnz - s->a.nnz,
+                 s->numbers / 2 + 4 * s->units + values * s->slots + (1 + values) * s->long_rows.nnz +
+                 2 * s->long_rows.count + s->long_rows.piece_count,
+        .padding = s->slots + s->long_rows.nnz - s->a.nnz,
     };
     snprintf(cost->parameters, sizeof cost->parameters, "window=%lld:order=%s", (long long)s->window,
              s->cells ? "cells" : "natural");

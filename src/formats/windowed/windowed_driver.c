@@ -24,7 +24,7 @@ static int64_t part_count(const spryi_windowed *s)
 /* Bytes of the sums of pieces, to a whole line. */
 static int64_t sum_bytes(const spryi_windowed *s, spry_type vector_type)
 {
-    return (s->piece_count * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64;
+    return (s->long_rows.piece_count * (int64_t)spry_type_bytes(vector_type) + 63) / 64 * 64;
 }
 
 int64_t spryi_windowed_workspace(const void *storage, spry_type vector_type)
@@ -61,9 +61,9 @@ spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn w
     const int value = spryi_value_slot(args->vector_type);
     const int pair = s->a.index_type == SPRY_I64 ? SPRYI_INDEX_PAIRS - 1 : 0;
     const spryi_step steps[] = {{part_count(s), run_parts},
-                                {s->piece_count, pieces[value][pair]},
-                                {s->long_count, long_rows[value][0]}};
-    return spryi_run_steps(&run.args, steps, s->long_count > 0 ? 3 : 1);
+                                {s->long_rows.piece_count, pieces[value][pair]},
+                                {s->long_rows.count, long_rows[value][0]}};
+    return spryi_run_steps(&run.args, steps, s->long_rows.count > 0 ? 3 : 1);
 }
 
 #else /* once for each value type and type of columns */
@@ -71,11 +71,12 @@ spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn w
 static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_windowed *s = args->storage;
-    const SPRY_J *Aj = s->long_columns;
-    const SPRY_V *Ax = s->long_values, *x = args->x;
+    const SPRY_J *Aj = s->long_rows.columns;
+    const SPRY_V *Ax = s->long_rows.values, *x = args->x;
     for (int64_t p = begin; p < end; p++) {
         SPRY_V sum = 0;
-        for (int64_t e = s->pieces[p]; e < s->pieces[p + 1]; e++) sum += Ax ? Ax[e] * x[Aj[e]] : x[Aj[e]];
+        for (int64_t e = s->long_rows.pieces[p]; e < s->long_rows.pieces[p + 1]; e++)
+            sum += Ax ? Ax[e] * x[Aj[e]] : x[Aj[e]];
         ((SPRY_V *)args->workspace)[p] = sum;
     }
 }
@@ -86,8 +87,8 @@ static void SPRY_FN(long_rows)(const spryi_run_args *args, int64_t begin, int64_
     const spryi_windowed *s = args->storage;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta, *sums = args->workspace;
     for (int64_t n = begin; n < end; n++) {
-        SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows[n];
-        for (int64_t p = s->long_first[n]; p < s->long_first[n + 1]; p++) sum += sums[p];
+        SPRY_V sum = 0, *y = (SPRY_V *)args->y + s->long_rows.rows[n];
+        for (int64_t p = s->long_rows.first[n]; p < s->long_rows.first[n + 1]; p++) sum += sums[p];
         *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
     }
 }

@@ -106,7 +106,7 @@ static const char *check_slice(const spryi_windowed *s, const spryi_windowed_win
 
 static spry_status check_long_rows(const spryi_windowed *s, totals *sum, spry_error *err)
 {
-    const spryi_long_rows r = SPRYI_LONG_ROWS_OF(s);
+    const spryi_long_rows r = s->long_rows;
     for (int64_t n = 0; n < r.count; n++) sum->hash += spryi_windowed_hash((uint64_t)r.rows[n]);
     sum->rows += r.count;
     sum->entries += r.nnz;
@@ -146,7 +146,7 @@ static spry_status check(const spry_context *context, const void *storage, spry_
     SPRYI_TRY(spryi_check_shape(&s->a, "windowed", err));
     SPRYI_TRY(check_sizes(s, err));
     SPRYI_TRY(check_long_rows(s, &sum, err));
-    SPRYI_TRY(spryi_check_columns(&s->a, s->long_columns, s->long_nnz, "windowed", err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->long_rows.columns, s->long_rows.nnz, "windowed", err));
     for (int64_t w = 0; w < s->window_count; w++) {
         const char *wrong = check_window(s, w, &sum);
         for (int64_t k = s->windows[w].slice; !wrong && k < s->windows[w + 1].slice; k++)
@@ -244,12 +244,13 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     const int threads = spryi_threads(context, s->a.nnz + s->a.rows);
     window_job j = {s, &c};
     spryi_loop(context, threads, s->window_count, 4, count_windows, &j);
-    for (int64_t n = 0; n < s->long_count; n++)
-        c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
+    for (int64_t n = 0; n < s->long_rows.count; n++)
+        c.offsets[s->long_rows.rows[n] + 1] = s->long_rows.pieces[s->long_rows.first[n + 1]] -
+                                              s->long_rows.pieces[s->long_rows.first[n]];
     spryi_scan(c.offsets, s->a.rows);
     SPRYI_TRY(check_offsets(&c, err));
     spryi_loop(context, threads, s->window_count, 4, copy_windows, &j);
-    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
+    spryi_copy_long_rows(&s->long_rows, &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
