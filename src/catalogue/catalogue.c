@@ -46,7 +46,7 @@ static void list_all(void)
         add_kernels(families[f]->kernels, SPRYI_FAMILY_KERNELS);
     }
     for (int f = 0; f < format_count && estimated_count < SPRYI_MOST_ESTIMATED; f++)
-        if (formats[f]->estimator) estimated[estimated_count++] = formats[f];
+        if (formats[f]->choice.estimator) estimated[estimated_count++] = formats[f];
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->kernels) add_kernels(spryi_drivers[d]->kernels, INT_MAX);
 }
@@ -180,9 +180,9 @@ spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *
         .struct_size = sizeof told,
         .name = format->name,
         .title = format->title,
-        .storage = format->storage,
+        .storage = format->formula,
         .best_for = format->best_for,
-        .parameters = format->parameter_text ? format->parameter_text : "",
+        .parameters = format->parameters.text ? format->parameters.text : "",
         .kernels = count_kernels(SPRYI_OP_VECTOR, format->name),
     };
     SPRYI_GIVE(info, &told);
@@ -222,7 +222,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .idea = kernel->idea,
         .source = kernel->source,
         .study = kernel->study,
-        .parameters = kernel->parameter_text ? kernel->parameter_text : "",
+        .parameters = kernel->parameters.text ? kernel->parameters.text : "",
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
@@ -266,18 +266,17 @@ spry_status spry_spgemm_kernel_get_info(const spry_context *context, spry_kernel
 
 /* ---- names with parameters: "sell:c=16:sigma=4096", "csr_vector_cuda:lanes=32" ------------------------- */
 
-/* What has parameters, a format or a kernel. */
+/* A format or a kernel. */
 typedef struct owner {
     const char *kind, *name; /* "format", "sell" */
-    const spryi_parameter *parameters;
-    const char *const *const *words; /* SPRYI_PARAMETERS lists */
+    const spryi_parameters *parameters;
 } owner;
 
-/* "c, sigma" of its parameters, for messages. */
+/* Writes the names of the parameters, "c, sigma", for messages. */
 static void list_parameters(char *text, size_t size, const owner *of)
 {
-    snprintf(text, size, "%s", of->parameters ? "" : "none");
-    for (const spryi_parameter *p = of->parameters; p && p->name; p++) {
+    snprintf(text, size, "%s", of->parameters->list ? "" : "none");
+    for (const spryi_parameter *p = of->parameters->list; p && p->name; p++) {
         size_t used = strlen(text);
         snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", p->name);
     }
@@ -298,7 +297,7 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
     const char *equals = memchr(text, '=', length);
     size_t name_length = equals ? (size_t)(equals - text) : length;
     int slot = 0;
-    const spryi_parameter *p = of->parameters;
+    const spryi_parameter *p = of->parameters->list;
     for (; p && p->name; p++, slot++)
         if (strlen(p->name) == name_length && memcmp(p->name, text, name_length) == 0) break;
     if (!p || !p->name) {
@@ -310,7 +309,7 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
     if (parameters[slot] != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, of->kind, "%s %s: %s is given twice", of->kind, of->name,
                           p->name);
-    const char *const *words = of->words[slot];
+    const char *const *words = of->parameters->words[slot];
     if (words) {
         parameters[slot] = equals ? number_of_word(words, equals + 1, length - name_length - 1) : 0;
         if (parameters[slot] > 0) return SPRY_OK;
@@ -370,7 +369,7 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "auto is a plan's choice of a format, without parameters; expected the name of a format");
     if (!found) return fail_unknown_format(text, length, err);
-    const owner of = {"format", found->name, found->parameters, found->parameter_words};
+    const owner of = {"format", found->name, &found->parameters};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));
     *format = found;
     return SPRY_OK;
@@ -387,7 +386,7 @@ spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[S
     if (!found)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel",
                           "no kernel \"%.*s\" is known" SPRYI_STUDIES_MISSING("kernels"), (int)length, text);
-    const owner of = {"kernel", found->name, found->parameters, found->parameter_words};
+    const owner of = {"kernel", found->name, &found->parameters};
     SPRYI_OK_OR_RETURN(parse_parameters(&of, parameters, text + length, err));
     *kernel = found;
     return SPRY_OK;

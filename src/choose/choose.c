@@ -106,7 +106,7 @@ static int is_tree(const char *policy)
 static const char *format_of(spryi_tree_answer answer)
 {
     int f = 0;
-    while (!(spryi_format_at(f)->tree_answers & answer)) f++;
+    while (!(spryi_format_at(f)->choice.tree_answers & answer)) f++;
     return spryi_format_at(f)->name;
 }
 
@@ -276,7 +276,7 @@ void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int
     if (!choice->format) choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "among the least predicted times");
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
-    const spryi_estimator *e = taken->index >= 0 ? spryi_estimated_at(taken->index)->estimator : NULL;
+    const spryi_estimator *e = taken->index >= 0 ? spryi_estimated_at(taken->index)->choice.estimator : NULL;
     if (e && e->set_parameters) e->set_parameters(choice->parameters, &ranking->features.guesses[taken->index]);
     choice->kernel = taken->kernel;
 }

@@ -41,7 +41,7 @@ spryi_product spryi_product_of(int index, const char *kernel, const spryi_device
 /* Returns whether the format is ranked on such devices. A user's table may have rates of other formats. */
 static bool is_ranked(int index, const spryi_device_class *c)
 {
-    return index >= 0 && spryi_estimated_at(index)->estimator->work[!spryi_class_is_cpu(c)];
+    return index >= 0 && spryi_estimated_at(index)->choice.estimator->work[!spryi_class_is_cpu(c)];
 }
 
 /* The work of a format that is not ranked is replaced by the baseline's. */
@@ -50,7 +50,7 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
 {
     const int own = spryi_estimated_index(r->format), index = is_ranked(own, c) ? own : 0;
     const spryi_product product = spryi_product_of(index, r->kernel, c, f, true);
-    spryi_work w = spryi_estimated_at(index)->estimator->work[product.on_gpu](&product);
+    spryi_work w = spryi_estimated_at(index)->choice.estimator->work[product.on_gpu](&product);
     w.far *= far_factor(f, c->cache_bytes * threads);
     return w;
 }
@@ -61,7 +61,7 @@ const char *spryi_why_refused(const spryi_format_rates *r, const spryi_device_cl
     const int index = spryi_estimated_index(r->format);
     if (!is_ranked(index, c)) return "it is not ranked on such a device";
     const spryi_product product = spryi_product_of(index, r->kernel, c, f, vectorized);
-    const spryi_estimator *e = spryi_estimated_at(index)->estimator;
+    const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     return e->why_not ? e->why_not(&product) : NULL;
 }
 

@@ -422,7 +422,7 @@ static spry_status look_at_relations(const looker *l, spryi_column_reader *reade
 
 static spry_status guess(const looker *l, int index, spry_error *err)
 {
-    const spryi_estimator *e = spryi_estimated_at(index)->estimator;
+    const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     spryi_column_reader reader = spryi_reader_on(l->device, e->guess_stores_ones ? &l->with_values : &l->csr);
     const spry_status status = e->guess(l->context, &l->f->guesses[index], l->f, &reader, err);
     spryi_reader_close(&reader);
@@ -451,7 +451,8 @@ static spry_status look_at_part(const looker *l, int p, spry_error *err)
     spry_status status = parts[p].look(l, &reader, err);
     spryi_reader_close(&reader);
     for (int n = 0; parts[p].then_guesses && status == SPRY_OK && spryi_estimated_at(n); n++)
-        if (spryi_estimated_at(n)->estimator->guess && spryi_estimated_at(n)->estimator->guess_needs_relations)
+        if (spryi_estimated_at(n)->choice.estimator->guess &&
+            spryi_estimated_at(n)->choice.estimator->guess_needs_relations)
             status = guess(l, n, err);
     return status;
 }
@@ -492,7 +493,8 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
     f->effort = look->effort;
     f->lengths = *lengths;
     for (int n = 0; spryi_estimated_at(n); n++)
-        if (spryi_estimated_at(n)->estimator->guess && !spryi_estimated_at(n)->estimator->guess_needs_relations)
+        if (spryi_estimated_at(n)->choice.estimator->guess &&
+            !spryi_estimated_at(n)->choice.estimator->guess_needs_relations)
             job.guesses[job.guess_count++] = n;
     const int tasks = job.guess_count + PARTS;
     spryi_parallel(spryi_threads(context, csr->nnz) > 1 ? &context->pool : NULL, tasks, run_task, &job);

@@ -163,7 +163,7 @@ static double cost_of(const spryi_format_rates *rates, const spryi_device_class 
                       int64_t calls)
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
-    const int unlooked = rates == &device->rates[0] && calls < spryi_estimated_at(0)->estimator->setup_calls;
+    const int unlooked = rates == &device->rates[0] && calls < spryi_estimated_at(0)->choice.estimator->setup_calls;
     const double setup = unlooked ? rates->setup.us : spryi_setup_of(rates, f, 1);
     return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
 }
@@ -270,7 +270,7 @@ static int is_of(const spryi_kernel *kernel, const spryi_estimate *e, const char
 
 static const spryi_estimator *estimator_of(const spryi_estimate *e)
 {
-    return spryi_estimated_at(e->index >= 0 ? e->index : 0)->estimator;
+    return spryi_estimated_at(e->index >= 0 ? e->index : 0)->choice.estimator;
 }
 
 static spryi_product product_of(const spryi_estimate *e, const spryi_ranking *r)

@@ -45,7 +45,7 @@ static void collect_rates(void)
         spryi_device_class *c = &classes[n].c;
         c->rates = tables[n];
         for (int f = 0; spryi_estimated_at(f); f++)
-            for (const spryi_rates_row *row = spryi_estimated_at(f)->estimator->rates; row->table; row++)
+            for (const spryi_rates_row *row = spryi_estimated_at(f)->choice.estimator->rates; row->table; row++)
                 if (strcmp(row->table, classes[n].table) == 0 && c->formats < SPRYI_MOST_RATES) {
                     tables[n][c->formats] = row->rates;
                     tables[n][c->formats++].format = spryi_estimated_at(f)->name;

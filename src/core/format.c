@@ -9,9 +9,10 @@
 /* Lists what a storage without functions of its own owns. Writes nothing into a finished storage. */
 static int list_owned(const spryi_format *format, void *storage, spryi_section list[SPRYI_MOST_SECTIONS + 1])
 {
-    int count = format->sections ? format->sections(storage, list) : format->device_sections(storage, list);
-    if (format->windows_at > 0) {
-        spryi_windows *windows = (void *)((char *)storage + format->windows_at);
+    int count = format->layout.sections ? format->layout.sections(storage, list)
+                                        : format->layout.device_sections(storage, list);
+    if (format->layout.windows_at > 0) {
+        spryi_windows *windows = (void *)((char *)storage + format->layout.windows_at);
         list[count++] =
             (spryi_section){"windows", (void **)&windows->parts, NULL, windows->count, sizeof *windows->parts};
     }
@@ -22,8 +23,8 @@ spry_status spryi_storage_build(spry_context *context, const spryi_format *forma
                                 const spryi_build_request *request, spry_error *err)
 {
     void *made = NULL;
-    SPRYI_OK_OR_RETURN(spryi_allocate(context, &made, 1, format->storage_size, "storage", err));
-    memset(made, 0, format->storage_size);
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &made, 1, format->layout.size, "storage", err));
+    memset(made, 0, format->layout.size);
     const spry_status status = format->build(context, made, request, err);
     if (status == SPRY_OK)
         *storage = made;
@@ -53,11 +54,12 @@ int64_t spryi_storage_bytes(const spryi_format *format, const void *storage)
 
 int spryi_storage_device_sections(const spryi_format *format, void *storage, spryi_section *list)
 {
-    if (format->device_sections) return format->device_sections(storage, list);
-    const int count = format->sections(storage, list);
+    if (format->layout.device_sections) return format->layout.device_sections(storage, list);
+    const int count = format->layout.sections(storage, list);
     int kept = 0;
     for (int n = 0; n < count; n++)
-        if (list[n].array && list[n].count > 0 && !(format->host_only && strcmp(list[n].name, format->host_only) == 0))
+        if (list[n].array && list[n].count > 0 &&
+            !(format->layout.host_only && strcmp(list[n].name, format->layout.host_only) == 0))
             list[kept++] = list[n];
     return kept;
 }

@@ -32,6 +32,14 @@ typedef struct spryi_parameter {
 
 enum { SPRYI_PARAMETERS = 8, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
+/* Parameters that a format or a kernel has. All NULL: none. */
+typedef struct spryi_parameters {
+    const spryi_parameter *list; /* up to SPRYI_PARAMETERS, the last with name NULL */
+    /* Words that a parameter may have, then NULL; the first word counts as 1, and so on. NULL: numbers. */
+    const char *const *words[SPRYI_PARAMETERS];
+    const char *text; /* for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
+} spryi_parameters;
+
 /* Baseline of all comparisons. It replaces a format that does not fit in memory. */
 #define SPRYI_BASELINE "csr"
 
@@ -95,10 +103,7 @@ typedef struct spryi_kernel {
     /* Of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits, and those that exist for mixed rows of types
        (base/types.h), too; operations 0: the tables tell both. */
     unsigned operations, mixed;
-    /* As a format's; NULL: none. */
-    const spryi_parameter *parameters;
-    const char *const *parameter_words[SPRYI_PARAMETERS];
-    const char *parameter_text;
+    spryi_parameters parameters;
 } spryi_kernel;
 
 /* The members name, format and device of the kernel <format>_<way>_<device>. */
@@ -162,21 +167,42 @@ typedef struct spryi_windows {
     int64_t numbers; /* in all windows together */
 } spryi_windows;
 
+/* Sizes and arrays of a format's storage. */
+typedef struct spryi_storage_layout {
+    size_t size;
+    size_t windows_at; /* offset of a spryi_windows in the storage, for transposed products; 0: there is none */
+    /*
+     * Lists what a container needs to restore the storage, at most SPRYI_MOST_SECTIONS, numbers inside the storage
+     * first. Of a zeroed storage with these numbers filled in, it lists the counts of the arrays. NULL: containers keep
+     * this format as CSR.
+     */
+    int (*sections)(void *storage, spryi_section *sections);
+    /* Lists the arrays that a GPU needs, without numbers. NULL: all sections that are not empty, except host_only. */
+    int (*device_sections)(void *storage, spryi_section *sections);
+    const char *host_only;     /* name of a section */
+    int sections_lack_columns; /* 1: transposed products need more than the sections, which build makes for them */
+} spryi_storage_layout;
+
+/* What the choice among formats knows of a format. */
+typedef struct spryi_format_choice {
+    unsigned tree_answers; /* SPRYI_TREE_ bits that choose this format */
+    /* Returns the default kernel on a GPU for this matrix. NULL: the last in the list. */
+    const char *(*gpu_kernel)(const spry_matrix *A, const int64_t *parameters);
+    const struct spryi_estimator *estimator; /* core/estimate.h; NULL: the format is never chosen by cost */
+} spryi_format_choice;
+
 /*
- * A storage layout a plan may use. build fills a zeroed storage of a sound matrix, borrowing what it can of A's arrays
- * (the plan keeps A alive) and owning the rest; it refuses, before it allocates, what spryi_check_padding refuses.
- * After a failure its caller, spryi_storage_build, destroys the storage.
+ * A storage layout that a plan may use. build fills a zeroed storage of a sound matrix. It borrows what it can of A's
+ * arrays (the plan keeps A alive) and owns the rest. Before it allocates, it refuses what spryi_check_padding refuses.
+ * If it fails, its caller, spryi_storage_build, destroys the storage.
  */
 typedef struct spryi_format {
     const char *name, *title;
-    const char *storage;               /* formula in words */
-    const char *best_for;              /* one line */
-    const spryi_parameter *parameters; /* up to SPRYI_PARAMETERS, the last with name NULL; NULL: none */
-    /* Of parameters whose values are words: these, then NULL; the first counts as 1, and so on. */
-    const char *const *parameter_words[SPRYI_PARAMETERS];
-    const char *parameter_text; /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
-    int takes_any_layout;       /* 1: request.csr is not made */
-    int in_place;               /* 1: CSR with the values to be stored is used where it lies, in any device's memory */
+    const char *formula;  /* of the storage, in words */
+    const char *best_for; /* one line */
+    spryi_parameters parameters;
+    int takes_any_layout; /* 1: request.csr is not made */
+    int in_place;         /* 1: CSR with the values to be stored is used where it is, in any device's memory */
     spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                            spry_error *err);
     spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);
@@ -186,32 +212,16 @@ typedef struct spryi_format {
      * workspace. Every storage begins with a spry_arrays: sizes and types, and borrowed arrays if there are any.
      */
     void (*destroy)(spry_context *context, void *storage);
-    int64_t (*storage_bytes)(const void *storage); /* what a run reads, borrowed arrays included */
-    int64_t (*owned_bytes)(const void *storage);   /* what build allocated of it and beside it; NULL: storage_bytes */
-    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* what a run needs beside it */
-    /* Bytes that owned_bytes may grow by when the values change; NULL: 0. */
-    int64_t (*growth_bytes)(const void *storage);
-    /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
+    int64_t (*storage_bytes)(const void *storage); /* that a run reads, borrowed arrays included */
+    int64_t (*owned_bytes)(const void *storage);   /* that build allocated; NULL: storage_bytes */
+    int64_t (*workspace_bytes)(const void *storage, spry_type vector_type); /* of a run */
+    int64_t (*growth_bytes)(const void *storage); /* that owned_bytes may grow by if the values change; NULL: 0 */
+    /* Converts the storage to CSR that owns its arrays, without padding. NULL for the matrix's own layouts. */
     spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
-    /*
-     * For containers. sections lists what restoring needs, at most SPRYI_MOST_SECTIONS, numbers inside the storage
-     * first; of a zeroed storage (storage_size bytes) with those filled in it lists the counts of the arrays.
-     * NULL: containers keep this format as CSR.
-     */
-    size_t storage_size;
-    size_t windows_at; /* offset of a spryi_windows in the storage, for transposed products; 0: there is none */
-    /* For GPUs: the arrays that a device needs of a storage. NULL: those of sections that are not empty, except the
-       one that host_only names. Numbers need not be listed. */
-    int (*device_sections)(void *storage, spryi_section *sections);
-    const char *host_only;
-    int (*sections)(void *storage, spryi_section *sections);
-    /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
+    /* Checks a restored storage. SPRY_OK: products and to_csr access nothing outside its arrays and the vectors. */
     spry_status (*check)(const spry_context *context, const void *storage, spry_error *err);
-    unsigned tree_answers; /* SPRYI_TREE_ bits that choose this format */
-    /* Returns the default kernel on a GPU for this matrix. NULL: the last in the list. */
-    const char *(*gpu_kernel)(const spry_matrix *A, const int64_t *parameters);
-    const struct spryi_estimator *estimator; /* core/estimate.h; NULL: the format is never chosen by cost */
-    int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
+    spryi_storage_layout layout;
+    spryi_format_choice choice;
 } spryi_format;
 
 /* Call the format's functions, or do what NULL stands for. The last lists at most SPRYI_MOST_SECTIONS. */
@@ -226,8 +236,8 @@ static inline int64_t spryi_storage_owned_bytes(const spryi_format *format, cons
 static inline int64_t spryi_storage_workspace(const spryi_format *format, const void *storage, spry_type vector_type)
 {
     if (format->workspace_bytes) return format->workspace_bytes(storage, vector_type);
-    const spryi_windows *windows = (const spryi_windows *)((const char *)storage + format->windows_at);
-    return format->windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
+    const spryi_windows *windows = (const spryi_windows *)((const char *)storage + format->layout.windows_at);
+    return format->layout.windows_at > 0 ? windows->numbers * (int64_t)spry_type_bytes(vector_type) : 0;
 }
 
 /* Returns the sizes, types and borrowed arrays of any storage. */

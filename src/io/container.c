@@ -72,7 +72,7 @@ static int parts_of(const spry_arrays *a, spryi_container_part parts[3])
 int spryi_container_stores(const spryi_format *format)
 {
     const char *const name = format->name; /* csr, csc and coo are the arrays of a matrix */
-    return format->sections || strcmp(name, "csr") == 0 || strcmp(name, "csc") == 0 || strcmp(name, "coo") == 0;
+    return format->layout.sections || strcmp(name, "csr") == 0 || strcmp(name, "csc") == 0 || strcmp(name, "coo") == 0;
 }
 
 uint64_t spryi_container_checksum(const spryi_container_head *head)
@@ -509,7 +509,7 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
     const void *data = NULL;
-    int count = format->sections(storage, sections);
+    int count = format->layout.sections(storage, sections);
     if ((int)file->head.section_count != count)
         return BAD_FILE("has %u sections, expected %d of a %s", (unsigned)file->head.section_count, count,
                         format->name);
@@ -519,7 +519,7 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
-    (void)format->sections(storage, sections);
+    (void)format->layout.sections(storage, sections);
     const int pattern = spryi_storage_arrays(storage)->value_type == SPRY_PATTERN;
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
@@ -590,8 +590,8 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     spryi_stored stored = {.format = format};
     spry_matrix *made = NULL;
     SPRYI_TRY(verify_storage(file, err));
-    SPRYI_TRY(spryi_allocate(file->context, &stored.storage, 1, format->storage_size, "storage of a container", err));
-    memset(stored.storage, 0, format->storage_size);
+    SPRYI_TRY(spryi_allocate(file->context, &stored.storage, 1, format->layout.size, "storage of a container", err));
+    memset(stored.storage, 0, format->layout.size);
     SPRYI_TRY(fill_storage(file, format, stored.storage, err));
     if (format->check(file->context, stored.storage, &fault) != SPRY_OK)
         SPRYI_TRY(BAD_FILE("%s storage: %s", h->layout, fault.message));
@@ -675,7 +675,7 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     const spryi_format *format = spryi_find_format(file.head.layout);
     if (layout > SPRY_LAYOUT_DEFAULT) {
         SPRYI_TRY(read_arrays(&file, &made, layout, err));
-    } else if (format && format->sections) {
+    } else if (format && format->layout.sections) {
         SPRYI_TRY(read_storage(&file, &made, format, err));
     } else {
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file.name, 0, "holds format %s, which this library does not know",
@@ -761,7 +761,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
     } else if (format) {
         SPRYI_OK_OR_RETURN(spryi_parse_format(&c->format, parameters, format, err));
         c->layout = c->format->name;
-        if (c->format->sections) return build(context, c, A, parameters, err);
+        if (c->format->layout.sections) return build(context, c, A, parameters, err);
         if (!spryi_container_stores(c->format)) return refuse_format(format, err);
         if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
     }
@@ -777,7 +777,7 @@ static int list_parts(const content *c, const spry_matrix *A, spryi_container_pa
                       spryi_section sections[SPRYI_MOST_SECTIONS])
 {
     if (!c->storage) return parts_of(c->converted ? &c->converted->a : &A->a, parts);
-    int count = c->format->sections(c->storage, sections);
+    int count = c->format->layout.sections(c->storage, sections);
     for (int s = 0; s < count; s++) {
         const void *data = sections[s].array ? *sections[s].array : sections[s].inside;
         parts[s] = (spryi_container_part){sections[s].name, data, sections[s].count, sections[s].item_bytes};

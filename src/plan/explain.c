@@ -321,7 +321,7 @@ static int list_features(spryi_feature_value list[MOST_FEATURES], const spry_exp
     if (e->ranking.count == 0) return 0;
     int count = list_general(list, f);
     for (int n = 0; spryi_estimated_at(n); n++) {
-        const spryi_estimator *own = spryi_estimated_at(n)->estimator;
+        const spryi_estimator *own = spryi_estimated_at(n)->choice.estimator;
         if (own->report) count += own->report(&list[count], f, &f->guesses[n]);
     }
     return count;

@@ -140,8 +140,8 @@ static spry_status select_kernel(const spryi_plan *plan, spryi_plan_target *targ
 {
     const spryi_device *d = plan->request.device;
     const spryi_selection_request request = selection_for(plan->A, &plan->request.options);
-    if (!suits && target->format->gpu_kernel && d->driver->massively_parallel)
-        suits = target->format->gpu_kernel(plan->A, target->parameters);
+    if (!suits && target->format->choice.gpu_kernel && d->driver->massively_parallel)
+        suits = target->format->choice.gpu_kernel(plan->A, target->parameters);
     SPRYI_OK_OR_RETURN(spryi_select_kernel(d, &target->kernel, target->format, suits, &request, err));
     find_functions(plan, target);
     return SPRY_OK;

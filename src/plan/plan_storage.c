@@ -93,8 +93,8 @@ static spry_status copy_to_device(const spryi_plan *plan, spryi_plan_storage *st
     spry_status status = SPRY_OK;
     spryi_section sections[SPRYI_MOST_SECTIONS];
     spryi_plan_storage made = {.on_device = true};
-    SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->storage_size, "storage", err));
-    memcpy(made.storage, stored->storage, format->storage_size);
+    SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->layout.size, "storage", err));
+    memcpy(made.storage, stored->storage, format->layout.size);
     const int count = spryi_storage_device_sections(format, made.storage, sections);
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
@@ -229,9 +229,9 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
     if (csr.a.value_type == SPRY_PATTERN && plan->target.value_type != SPRY_PATTERN)
         SPRYI_TRY(add_ones(d, &csr, plan->target.value_type, err));
     work.csr = csr.a;
-    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->target.format->storage_size, "storage", err));
+    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->target.format->layout.size, "storage", err));
     made->on_device = made->made_on_device = true;
-    memset(made->storage, 0, plan->target.format->storage_size);
+    memset(made->storage, 0, plan->target.format->layout.size);
     work.storage = made->storage;
     SPRYI_TRY(d->ops->enter(d, &previous, err));
     status = converter->convert(&work, err);
@@ -321,7 +321,7 @@ bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
     const spryi_stored *stored = A->stored;
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
-    if (o->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
+    if (o->op == SPRY_TRANSPOSE && stored->format->layout.sections_lack_columns) return 0;
     if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
     return spryi_format_is_auto(o) || spryi_is_stored_as(stored, o->format);
 }
@@ -354,8 +354,7 @@ spry_status spryi_make_storage(const spryi_plan *plan, spryi_plan_storage *store
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
     const bool there = plan->request.device->driver->host_memory ||
-                       (plan->A->a.device > 0 &&
-                        spryi_storage_arrays(stored->storage)->offsets == plan->A->a.offsets);
+                       (plan->A->a.device > 0 && spryi_storage_arrays(stored->storage)->offsets == plan->A->a.offsets);
     if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
 done:
     if (status != SPRY_OK) spryi_discard_storage(plan, stored);
@@ -406,8 +405,7 @@ void spryi_replace_matrix(spryi_plan *plan, const spry_matrix *to)
 {
     spry_matrix *from = plan->A;
     if (borrows_values(plan))
-        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->stored.storage))->values =
-            to->a.values;
+        ((spry_arrays *)(uintptr_t)spryi_storage_arrays(plan->stored.storage))->values = to->a.values;
     plan->A = spryi_matrix_retain(to);
     spryi_matrix_release(from);
 }

@@ -28,18 +28,18 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
                                                          .operations = SPRYI_OP_SPGEMM,                                \
                                                          __VA_ARGS__};
 #define WITH_PARAMETERS(rows, lanes, count, blocks, claim, reset)                                                      \
-    .parameters = parameters,                                                                                          \
-    .parameter_words = {[SPRYI_SEED_LANES] = widths,                                                                   \
-                        [SPRYI_SEED_COUNT] = widths,                                                                   \
-                        [SPRYI_SEED_RESET] = resets,                                                                   \
-                        [SPRYI_SEED_SORT] = sorts},                                                                    \
-    .parameter_text = "rows=NUMBER (rows a block, each with a table; " rows ", at most 32); "                          \
-                      "lanes=4|8|16|32|64|128|256|512 (threads a row; " lanes ", rows times lanes at most 1024); "     \
-                      "count=4|8|16|32|64|128|256|512 (threads a row of GetNNZ; " count "); "                          \
-                      "blocks=NUMBER (blocks a multiprocessor; " blocks "); "                                          \
-                      "claim=NUMBER (rows that are claimed at a time, 0: each has its own; " claim "); "               \
-                      "reset=all|touched (what of the tables is cleared for a row; " reset "); "                       \
-                      "sort=32|64|128|256 (threads of SortCols; by the longest row)"
+    .parameters.list = parameters,                                                                                     \
+    .parameters.words = {[SPRYI_SEED_LANES] = widths,                                                                  \
+                         [SPRYI_SEED_COUNT] = widths,                                                                  \
+                         [SPRYI_SEED_RESET] = resets,                                                                  \
+                         [SPRYI_SEED_SORT] = sorts},                                                                   \
+    .parameters.text = "rows=NUMBER (rows a block, each with a table; " rows ", at most 32); "                         \
+                       "lanes=4|8|16|32|64|128|256|512 (threads a row; " lanes ", rows times lanes at most 1024); "    \
+                       "count=4|8|16|32|64|128|256|512 (threads a row of GetNNZ; " count "); "                         \
+                       "blocks=NUMBER (blocks a multiprocessor; " blocks "); "                                         \
+                       "claim=NUMBER (rows that are claimed at a time, 0: each has its own; " claim "); "              \
+                       "reset=all|touched (what of the tables is cleared for a row; " reset "); "                      \
+                       "sort=32|64|128|256 (threads of SortCols; by the longest row)"
 
 SEED(older, "B converted to columns, rows of A times columns of B: the method that the paper compares with",
      PAPER ", [3]", .parameters = NULL)

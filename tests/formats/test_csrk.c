@@ -233,7 +233,7 @@ static void test_for_gpu(void **state)
         assert_int_equal(cases[c].ssr_count, s->ssr_count);
         assert_int_equal(300, s->sr_ptr[s->sr_count]);
         assert_true(!s->csr.blocks.list && !s->csr.runs.list);
-        assert_int_equal(cases[c].sections, cases[c].format->device_sections(storage, sections));
+        assert_int_equal(cases[c].sections, cases[c].format->layout.device_sections(storage, sections));
         int64_t bytes = 0;
         for (int n = 0; n < cases[c].sections; n++) {
             assert_non_null(*sections[n].array);
@@ -256,9 +256,9 @@ static void test_choice_of_kernel(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
     assert_int_equal(80, A->a.nnz);
-    assert_string_equal("csr3_gpuspmv3_cuda", spryi_format_csr3.gpu_kernel(A, mean));
-    assert_string_equal("csr3_gpuspmv35_cuda", spryi_format_csr3.gpu_kernel(B, mean));
-    assert_null(spryi_format_csr2.gpu_kernel);
+    assert_string_equal("csr3_gpuspmv3_cuda", spryi_format_csr3.choice.gpu_kernel(A, mean));
+    assert_string_equal("csr3_gpuspmv35_cuda", spryi_format_csr3.choice.gpu_kernel(B, mean));
+    assert_null(spryi_format_csr2.choice.gpu_kernel);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_context_destroy(context);
@@ -287,7 +287,7 @@ static void test_by_longest(void **state)
         spryi_group_case which;
         assert_int_equal(SPRY_OK, spryi_csrk_find_case(&which, SPRYI_CSRK_BY_LONGEST, &A->a, NULL));
         assert_int_equal(cases[c].which, which);
-        assert_string_equal(cases[c].kernel, spryi_format_csr3.gpu_kernel(A, by));
+        assert_string_equal(cases[c].kernel, spryi_format_csr3.choice.gpu_kernel(A, by));
         spry_spmv_plan *plan = plan_in(context, A, "csr3:tuning=volta:by=longest", NULL, SPRY_NO_TRANSPOSE);
         spry_spmv_plan_info info = plan_info(plan);
         assert_string_equal(cases[c].parameters, info.parameters);

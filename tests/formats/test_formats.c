@@ -186,7 +186,7 @@ static int64_t section_bytes(const spryi_format *format, void *storage)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
     int64_t bytes = 0;
-    int count = format->sections(storage, sections);
+    int count = format->layout.sections(storage, sections);
     for (int n = 0; n < count; n++)
         if (sections[n].array) bytes += sections[n].count * sections[n].item_bytes;
     return bytes;
@@ -208,7 +208,7 @@ static void figures_come_true(void **state)
                 if (bytes < figure.bytes)
                     fail_msg("%s of %s: %lld bytes, %lld predicted", format->name, s.f.name, (long long)bytes,
                              (long long)figure.bytes);
-                if (format->sections && section_bytes(format, s.plan->forward.stored.storage) != figure.bytes)
+                if (format->layout.sections && section_bytes(format, s.plan->forward.stored.storage) != figure.bytes)
                     fail_msg("%s of %s: arrays of %lld bytes, %lld predicted", format->name, s.f.name,
                              (long long)section_bytes(format, s.plan->forward.stored.storage), (long long)figure.bytes);
                 spry_spmv_plan_info info = plan_info(s.plan);
@@ -228,7 +228,7 @@ static int64_t stored_bytes(const spry_spmv_plan *plan)
     const spryi_format *format = plan->forward.target.format;
     spryi_section sections[SPRYI_MOST_SECTIONS];
     int64_t bytes = 0;
-    if (format->sections) return section_bytes(format, plan->forward.stored.storage);
+    if (format->layout.sections) return section_bytes(format, plan->forward.stored.storage);
     for (int n = spryi_storage_device_sections(format, plan->forward.stored.storage, sections) - 1; n >= 0; n--)
         bytes += sections[n].count * sections[n].item_bytes;
     return bytes;
@@ -286,13 +286,13 @@ static void *restore(spry_context *context, const spryi_format *format, void *fr
 {
     spryi_section kept[SPRYI_MOST_SECTIONS], empty[SPRYI_MOST_SECTIONS];
     void *storage = NULL;
-    assert_int_equal(spryi_allocate(context, &storage, 1, format->storage_size, "storage", NULL), SPRY_OK);
-    memset(storage, 0, format->storage_size);
-    int count = format->sections(from, kept);
-    assert_int_equal(format->sections(storage, empty), count);
+    assert_int_equal(spryi_allocate(context, &storage, 1, format->layout.size, "storage", NULL), SPRY_OK);
+    memset(storage, 0, format->layout.size);
+    int count = format->layout.sections(from, kept);
+    assert_int_equal(format->layout.sections(storage, empty), count);
     for (int n = 0; n < count; n++)
         if (!kept[n].array) memcpy(empty[n].inside, kept[n].inside, (size_t)(kept[n].count * kept[n].item_bytes));
-    assert_int_equal(format->sections(storage, empty), count);
+    assert_int_equal(format->layout.sections(storage, empty), count);
     for (int n = 0; n < count; n++) {
         assert_string_equal(empty[n].name, kept[n].name);
         if (empty[n].count != kept[n].count || empty[n].item_bytes != kept[n].item_bytes)
@@ -312,7 +312,7 @@ static void sections_restore(void **state)
     spry_context *context = context_of(2);
     for (int f = 0; f < spry_format_count(); f++) {
         const spryi_format *format = spryi_format_at(f);
-        if (!format->sections) continue;
+        if (!format->layout.sections) continue;
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
             specimen s;
             make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
@@ -390,7 +390,7 @@ static void parameters_are_checked(void **state)
         snprintf(text, sizeof text, "%s:nonsense=1", format->name);
         assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
         assert_string_equal(err.argument, "format");
-        for (const spryi_parameter *p = format->parameters; p && p->name; p++) {
+        for (const spryi_parameter *p = format->parameters.list; p && p->name; p++) {
             const struct {
                 const char *value;
                 spry_status status;
@@ -404,7 +404,7 @@ static void parameters_are_checked(void **state)
                 spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
                 if (status != tries[n].status) fail_msg("%s: status %d", text, (int)status);
             }
-            const char *const *words = format->parameter_words[p - format->parameters];
+            const char *const *words = format->parameters.words[p - format->parameters.list];
             snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
             if (words) snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, words[0]);
             plan = create_plan(context, A, &options);

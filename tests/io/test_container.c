@@ -190,7 +190,7 @@ static void test_formats(void **state)
         size_t bytes;
         char *data = content_of(path, &bytes);
         const spryi_container_head *head = (const void *)data;
-        int own = f == spry_format_count() || !spryi_format_at(f)->sections;
+        int own = f == spry_format_count() || !spryi_format_at(f)->layout.sections;
         if (!own) assert_string_equal(name, head->layout);
         spry_matrix *B = read_from(context, path, NULL);
         spry_matrix *C = convert_matrix(context, B, &to_csr);

@@ -51,7 +51,7 @@ static void test_extremes(void **state)
     const char *path = temporary_path("numbers.spry");
     for (int f = 0; f < spry_format_count(); f++) {
         if (!spryi_container_stores(spryi_format_at(f))) continue;
-        if (!spryi_format_at(f)->sections) continue;
+        if (!spryi_format_at(f)->layout.sections) continue;
         spry_write_options options = SPRY_INIT(spry_write_options);
         options.format = spryi_format_at(f)->name;
         assert_int_equal(SPRY_OK, spry_matrix_write(A, path, &options, NULL));

@@ -74,9 +74,9 @@ static const char *name_in_turn(char *text, size_t size, const char *name, int t
     for (int pass = 0; pass < 2; pass++) { /* counts, then finds */
         int at = 0;
         if (pass == 1 && turn % (choices + 1) == 0) break;
-        for (int p = 0; kernel->parameters && kernel->parameters[p].name; p++) {
-            const spryi_parameter *of = kernel->parameters + p;
-            const char *const *words = kernel->parameter_words[p];
+        for (int p = 0; kernel->parameters.list && kernel->parameters.list[p].name; p++) {
+            const spryi_parameter *of = kernel->parameters.list + p;
+            const char *const *words = kernel->parameters.words[p];
             for (int w = 0; words ? words[w] != NULL : w < 2; w++) {
                 if (pass == 0) choices++;
                 if (pass == 0 || ++at != turn % (choices + 1)) continue;

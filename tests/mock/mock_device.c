@@ -394,7 +394,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
 {
     product_task p = {
         .format = format,
-        .storage = malloc(format->storage_size),
+        .storage = malloc(format->layout.size),
         .op = op,
         .x = args->x,
         .y = args->y,
@@ -402,7 +402,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
         .beta = number_of(args->beta, args->vector_type, args->scalars_on_device),
     };
     if (!p.storage) abort();
-    memcpy(p.storage, args->storage, format->storage_size);
+    memcpy(p.storage, args->storage, format->layout.size);
     mock.products++;
     mock_note(args->stream, &mock.stray_work);
     mock_enqueue(run_product, &p, sizeof p);
@@ -520,7 +520,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     request.cost = &c->cost;
     request.copied = 1;
     SPRYI_TRY(spryi_storage_build(context_of_device, format, &built, &request, err));
-    memcpy(c->storage, built, format->storage_size);
+    memcpy(c->storage, built, format->layout.size);
     c->cost.borrowed = 0; /* all arrays are made anew */
     const int count = spryi_storage_device_sections(format, c->storage, sections);
     for (int s = 0; s < count; s++) {

@@ -119,7 +119,7 @@ static int device_sections(void *storage, spryi_section *sections)
 const spryi_format spryi_format_coo = {
     .name = "coo",
     .title = "coordinates",
-    .storage = "nnz values + nnz columns + nnz rows",
+    .formula = "nnz values + nnz columns + nnz rows",
     .best_for = "matrices with many empty rows; the form in which entries are collected",
     .takes_any_layout = 1,
     .predict = predict,
@@ -128,8 +128,8 @@ const spryi_format spryi_format_coo = {
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .storage_size = sizeof(spryi_coo),
-    .device_sections = device_sections,
-    .estimator = &spryi_coo_estimator,
-    .tree_answers = SPRYI_TREE_VERY_SPARSE,
+    .layout.size = sizeof(spryi_coo),
+    .layout.device_sections = device_sections,
+    .choice.estimator = &spryi_coo_estimator,
+    .choice.tree_answers = SPRYI_TREE_VERY_SPARSE,
 };

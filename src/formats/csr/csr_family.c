@@ -11,11 +11,11 @@ static const spryi_parameter adaptive[] = {
 };
 static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
 #define ADAPTIVE_PARAMETERS                                                                                            \
-    .parameters = adaptive, .parameter_words = {[SPRYI_CSR_NNZ_PER_WG] = block_entries},                               \
-    .parameter_text = "nnz_per_wg=256|512|1024|2048 (entries a row block, by 256 threads; with 256 the paper's "       \
-                      "CSR-Stream, an entry a thread; default 2048 in f64, 1024 by 128 threads in f32); "              \
-                      "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "              \
-                      "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
+    .parameters.list = adaptive, .parameters.words = {[SPRYI_CSR_NNZ_PER_WG] = block_entries},                         \
+    .parameters.text = "nnz_per_wg=256|512|1024|2048 (entries a row block, by 256 threads; with 256 the paper's "      \
+                       "CSR-Stream, an entry a thread; default 2048 in f64, 1024 by 128 threads in f32); "             \
+                       "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "             \
+                       "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
 
 const spryi_kernel spryi_csr_scalar_cuda = {
     SPRYI_KERNEL_OF("csr", "scalar", "cuda"),
@@ -31,9 +31,9 @@ const spryi_kernel spryi_csr_vector_cuda = {
     .source = "Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
-    .parameters = lanes,
-    .parameter_words = {[SPRYI_CSR_LANES] = lane_counts},
-    .parameter_text = "lanes=2|4|8|16|32 (lanes a row; 32: as the papers print it; default by the mean row)",
+    .parameters.list = lanes,
+    .parameters.words = {[SPRYI_CSR_LANES] = lane_counts},
+    .parameters.text = "lanes=2|4|8|16|32 (lanes a row; 32: as the papers print it; default by the mean row)",
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {

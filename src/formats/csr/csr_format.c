@@ -708,20 +708,20 @@ static spry_status build_csr(spry_context *context, void *storage, const spryi_b
 const spryi_format spryi_format_csr = {
     .name = "csr",
     .title = "compressed sparse rows",
-    .storage = "nnz values + nnz columns + (m+1) offsets",
+    .formula = "nnz values + nnz columns + (m+1) offsets",
     .best_for = "everything, without a copy: the default",
     .takes_any_layout = 1,
     .in_place = 1,
-    .storage_size = sizeof(spryi_csr),
-    .device_sections = device_sections,
+    .layout.size = sizeof(spryi_csr),
+    .layout.device_sections = device_sections,
     .predict = predict_csr,
     .build = build_csr,
     .destroy = destroy,
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .estimator = &spryi_csr_estimator,
-    .tree_answers = SPRYI_TREE_MEMORY | SPRYI_TREE_OTHER,
+    .choice.estimator = &spryi_csr_estimator,
+    .choice.tree_answers = SPRYI_TREE_MEMORY | SPRYI_TREE_OTHER,
 };
 
 /* ---- format csc ---------------------------------------------------------------------------------------- */
@@ -785,7 +785,7 @@ static spry_status build_csc(spry_context *context, void *storage, const spryi_b
 const spryi_format spryi_format_csc = {
     .name = "csc",
     .title = "compressed sparse columns",
-    .storage = "nnz values + nnz rows + (n+1) offsets",
+    .formula = "nnz values + nnz rows + (n+1) offsets",
     .best_for = "many transposed products; matrices that come in columns",
     .takes_any_layout = 1,
     .predict = predict_csc,
@@ -794,9 +794,9 @@ const spryi_format spryi_format_csc = {
     .storage_bytes = storage_bytes,
     .owned_bytes = owned_bytes,
     .workspace_bytes = workspace_bytes,
-    .storage_size = sizeof(spryi_csr),
-    .device_sections = device_sections,
-    .tree_answers = SPRYI_TREE_COLUMNS,
+    .layout.size = sizeof(spryi_csr),
+    .layout.device_sections = device_sections,
+    .choice.tree_answers = SPRYI_TREE_COLUMNS,
 };
 
 #else /* for each pair of index types: base/instantiate_indices.h */

@@ -77,8 +77,9 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 /* csrk_format.c: parameters of csr2 and csr4, and of the listings, whose sizes come after those of the format. */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \
-    .parameters = spryi_csrk_sizes_##k, .parameter_text = "sizes of groups, as in format csr" #k ", whose own go "     \
-                                                          "first"
+    .parameters.list = spryi_csrk_sizes_##k, .parameters.text = "sizes of groups, as in format csr" #k                 \
+                                                                ", whose own go "                                      \
+                                                                "first"
 
 extern const spryi_format spryi_format_csr2, spryi_format_csr3, spryi_format_csr4;
 extern const spryi_kernel spryi_csr2_listing_portable_cpu, spryi_csr3_listing_portable_cpu;

@@ -247,7 +247,7 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
 static int device_sections(void *storage, spryi_section *sections)
 {
     spryi_csrk *s = storage;
-    int count = spryi_format_csr.device_sections(&s->csr, sections);
+    int count = spryi_format_csr.layout.device_sections(&s->csr, sections);
     sections[count++] = (spryi_section){"sr_ptr", (void **)&s->sr_ptr, NULL, s->sr_count + 1, sizeof *s->sr_ptr};
     if (s->ssrs > 0)
         sections[count++] =
@@ -277,8 +277,8 @@ LEVELS(4)
 
 #define SHARED                                                                                                         \
     .destroy = destroy, .storage_bytes = storage_bytes, .owned_bytes = owned_bytes,                                    \
-    .workspace_bytes = workspace_bytes, .to_csr = to_csr, .storage_size = sizeof(spryi_csrk),                          \
-    .device_sections = device_sections
+    .workspace_bytes = workspace_bytes, .to_csr = to_csr, .layout.size = sizeof(spryi_csrk),                           \
+    .layout.device_sections = device_sections
 
 /* clang-format off */
 #define SRS {"srs", 1, SPRYI_MOST_GROUP, "rows a super-row"}
@@ -313,10 +313,10 @@ static const char *gpu_kernel(const spry_matrix *A, const int64_t *parameters)
 const spryi_format spryi_format_csr2 = {
     .name = "csr2",
     .title = "CSR-2: super-rows over CSR",
-    .storage = "csr + (m/SRS + 1) pointers",
+    .formula = "csr + (m/SRS + 1) pointers",
     .best_for = "regular matrices, without a copy; rows of similar lengths",
-    .parameters = spryi_csrk_sizes_2,
-    .parameter_text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
+    .parameters.list = spryi_csrk_sizes_2,
+    .parameters.text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
     .predict = predict_2,
     .build = build_2,
     SHARED,
@@ -325,11 +325,11 @@ const spryi_format spryi_format_csr2 = {
 const spryi_format spryi_format_csr3 = {
     .name = "csr3",
     .title = "CSR-3: super-super-rows over CSR",
-    .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
+    .formula = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
     .best_for = "the same with one level more, which GPUs use",
-    .parameters = parameters_of_csr3,
-    .parameter_words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
-    .parameter_text =
+    .parameters.list = parameters_of_csr3,
+    .parameters.words = {[TUNING] = tunings, [SPRYI_CSR3_BY] = lengths},
+    .parameters.text =
         "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); "
         "tuning=cpu|volta|ampere|hopper|table|volta-ssrs|ampere-ssrs (the rule for what is not given; default cpu: 96 "
         "and 8, on a GPU the loaded table's, else that of its age; -ssrs: another reading of the paper's case 2); "
@@ -337,16 +337,16 @@ const spryi_format spryi_format_csr3 = {
     .predict = predict_3,
     .build = build_3,
     SHARED,
-    .gpu_kernel = gpu_kernel,
+    .choice.gpu_kernel = gpu_kernel,
 };
 
 const spryi_format spryi_format_csr4 = {
     .name = "csr4",
     .title = "CSR-4: groups of super-super-rows over CSR",
-    .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) + (m/(SRS*SSRS*SSSRS) + 1) pointers",
+    .formula = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) + (m/(SRS*SSRS*SSSRS) + 1) pointers",
     .best_for = "comparing numbers of levels, on CPUs",
-    .parameters = spryi_csrk_sizes_4,
-    .parameter_text =
+    .parameters.list = spryi_csrk_sizes_4,
+    .parameters.text =
         "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8); "
         "sssrs=NUMBER (super-super-rows a group of them, default 8)",
     .predict = predict_4,

@@ -220,19 +220,19 @@ static spry_status check(const spry_context *context, const void *storage, spry_
 const spryi_format spryi_format_ell = {
     .name = "ell",
     .title = "ELLPACK, padded to the longest row",
-    .storage = "m*w values + m*w columns + m lengths, w the longest row",
+    .formula = "m*w values + m*w columns + m lengths, w the longest row",
     .best_for = "rows of nearly one length: grids, bands",
     .predict = predict,
     .build = build,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_ell),
-    .windows_at = offsetof(spryi_ell, windows),
-    .host_only = "runs",
-    .transposed_apart = 1,
-    .sections = list_sections,
+    .layout.size = sizeof(spryi_ell),
+    .layout.windows_at = offsetof(spryi_ell, windows),
+    .layout.host_only = "runs",
+    .layout.sections_lack_columns = 1,
+    .layout.sections = list_sections,
     .check = check,
-    .estimator = &spryi_ell_estimator,
-    .tree_answers = SPRYI_TREE_UNIFORM,
+    .choice.estimator = &spryi_ell_estimator,
+    .choice.tree_answers = SPRYI_TREE_UNIFORM,
 };
 
 #elif !defined SPRYI_ROW /* for each pair of index types: base/instantiate_indices.h */

@@ -135,7 +135,7 @@ static int list_sections(void *storage, spryi_section *list)
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->ell.a.index_type);
     int count = 0;
     list[count++] = (spryi_section){"rest", NULL, &s->rest, 1, sizeof s->rest};
-    count += spryi_format_ell.sections(&s->ell, list + count);
+    count += spryi_format_ell.layout.sections(&s->ell, list + count);
     list[count++] = (spryi_section){"rest_rows", &s->rows, NULL, s->rest, index_bytes};
     list[count++] = (spryi_section){"rest_columns", &s->columns, NULL, s->rest, index_bytes};
     list[count++] =
@@ -270,23 +270,23 @@ static const spryi_parameter parameters[] = {
 const spryi_format spryi_format_hyb = {
     .name = "hyb",
     .title = "hybrid: ELL, and COO for what is longer",
-    .storage = "m*w values + m*w columns + m lengths + 3 arrays of the rest, w the mean row rounded",
+    .formula = "m*w values + m*w columns + m lengths + 3 arrays of the rest, w the mean row rounded",
     .best_for = "rows of nearly one length, but for some that are far longer",
-    .parameters = parameters,
-    .parameter_text = "width=NUMBER (of the ELL part; default the mean row, rounded); "
-                      "share=NUMBER (or: percent of the rows that it holds whole)",
+    .parameters.list = parameters,
+    .parameters.text = "width=NUMBER (of the ELL part; default the mean row, rounded); "
+                       "share=NUMBER (or: percent of the rows that it holds whole)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_hyb),
-    .windows_at = offsetof(spryi_hyb, windows),
-    .host_only = "runs",
-    .transposed_apart = 1,
-    .sections = list_sections,
+    .layout.size = sizeof(spryi_hyb),
+    .layout.windows_at = offsetof(spryi_hyb, windows),
+    .layout.host_only = "runs",
+    .layout.sections_lack_columns = 1,
+    .layout.sections = list_sections,
     .check = check,
-    .estimator = &spryi_hyb_estimator,
-    .tree_answers = SPRYI_TREE_UNPREDICTABLE | SPRYI_TREE_FEW_LONG,
+    .choice.estimator = &spryi_hyb_estimator,
+    .choice.tree_answers = SPRYI_TREE_UNPREDICTABLE | SPRYI_TREE_FEW_LONG,
 };
 
 #else /* for each value type and pair of index types: base/instantiate.h */

@@ -451,19 +451,19 @@ static int sections(void *storage, spryi_section *list)
 const spryi_format spryi_format_packed = {
     .name = "packed",
     .title = "packed CSR-k: slices of 32 rows whose indices vanish",
-    .storage = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
+    .formula = "nnz values + 20 bytes of 32 rows + what indices are left: none on grids, to 2 bytes an entry",
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
     .predict = predict,
     .build = build,
     .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_packed),
-    .windows_at = offsetof(spryi_packed, windows),
-    .transposed_apart = 1,
-    .sections = sections,
+    .layout.size = sizeof(spryi_packed),
+    .layout.windows_at = offsetof(spryi_packed, windows),
+    .layout.sections_lack_columns = 1,
+    .layout.sections = sections,
     .check = check,
-    .estimator = &spryi_packed_estimator,
+    .choice.estimator = &spryi_packed_estimator,
 };
 
 #else /* for each stored type and type of columns: base/instantiate.h */

@@ -10,10 +10,10 @@ const spryi_kernel spryi_scoo_shared_cuda = {
     .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012; this library",
     .nondeterministic = 1,
     .operations = SPRYI_OP_SPMV,
-    .parameters = parameters,
-    .parameter_words = {[SPRYI_SCOO_LANES] = lane_counts},
-    .parameter_text = "lanes=1|2|4|8|16|32 (sums a row in shared memory, for which slices are low enough unless their "
-                      "height is given; default as many as a quarter of the mean row and as fit)",
+    .parameters.list = parameters,
+    .parameters.words = {[SPRYI_SCOO_LANES] = lane_counts},
+    .parameters.text = "lanes=1|2|4|8|16|32 (sums a row in shared memory, for which slices are low enough unless their "
+                       "height is given; default as many as a quarter of the mean row and as fit)",
 };
 
 /* clang-format off */

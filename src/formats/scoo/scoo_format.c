@@ -298,19 +298,19 @@ static const spryi_parameter parameters[] = {
 const spryi_format spryi_format_scoo = {
     .name = "scoo",
     .title = "sliced coordinates",
-    .storage = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
+    .formula = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
     .best_for = "scattered columns in matrices whose x is larger than the caches",
-    .parameters = parameters,
-    .parameter_text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices; "
-                      "on GPUs a slice a multiprocessor, up to 96 KB)",
+    .parameters.list = parameters,
+    .parameters.text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices; "
+                       "on GPUs a slice a multiprocessor, up to 96 KB)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_scoo),
-    .sections = sections,
+    .layout.size = sizeof(spryi_scoo),
+    .layout.sections = sections,
     .check = check,
-    .estimator = &spryi_scoo_estimator,
+    .choice.estimator = &spryi_scoo_estimator,
 };
 
 #else /* for each value type and pair of index types: base/instantiate.h */

@@ -1,6 +1,6 @@
 /*
- * Rows that are stored as CSR in pieces, since they are far longer than others, in formats of slices (packed, windowed).
- * long_rows.cuh multiplies them on a GPU.
+ * Rows that are stored as CSR in pieces, since they are far longer than others, in formats of slices (packed,
+ * windowed). long_rows.cuh multiplies them on a GPU.
  */
 #pragma once
 

@@ -573,18 +573,18 @@ static const spryi_parameter parameters[] = {
 const spryi_format spryi_format_swept = {
     .name = "swept",
     .title = "swept row blocks: SCOO for a GPU's shared memory",
-    .storage = "slots values + slots indices of 32 bits + batches bases + a bit a row",
+    .formula = "slots values + slots indices of 32 bits + batches bases + a bit a row",
     .best_for = "scattered columns on GPUs, where each x serves few entries",
-    .parameters = parameters,
-    .parameter_text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
-                      "what the shared memory holds)",
+    .parameters.list = parameters,
+    .parameters.text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
+                       "what the shared memory holds)",
     .predict = predict,
     .build = build,
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_swept),
-    .device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
-    .estimator = &spryi_swept_estimator,
+    .layout.size = sizeof(spryi_swept),
+    .layout.device_sections = spryi_swept_arrays, /* containers keep CSR: a cut suits the GPU that it was made for */
+    .choice.estimator = &spryi_swept_estimator,
 };
 
 #else /* for each stored type and pair of index types: base/instantiate.h */

@@ -278,19 +278,19 @@ static const char *const orders[] = {"natural", "cells", NULL};
 const spryi_format spryi_format_windowed = {
     .name = "windowed",
     .title = "windowed: windows of rows that stage their part of x",
-    .storage = "nnz values + 12 bits an entry (16 a block) + 2 bytes a column of each window + 7 bytes a row",
+    .formula = "nnz values + 12 bits an entry (16 a block) + 2 bytes a column of each window + 7 bytes a row",
     .best_for = "unstructured finite elements and volumes, blocks wherever their rows are",
-    .parameters = parameters,
-    .parameter_words = {NULL, orders},
-    .parameter_text =
+    .parameters.list = parameters,
+    .parameters.words = {NULL, orders},
+    .parameters.text =
         "window=NUMBER (rows a window, default 128 to 1024); order=natural|cells (of rows, default by the "
         "columns that windows save)",
     .predict = spryi_windowed_predict,
     .build = spryi_windowed_build,
     .workspace_bytes = spryi_windowed_workspace,
     .to_csr = to_csr,
-    .storage_size = sizeof(spryi_windowed),
-    .sections = sections,
+    .layout.size = sizeof(spryi_windowed),
+    .layout.sections = sections,
     .check = check,
-    .estimator = &spryi_windowed_estimator,
+    .choice.estimator = &spryi_windowed_estimator,
 };
