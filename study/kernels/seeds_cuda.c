@@ -42,7 +42,7 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
                        "sort=32|64|128|256 (threads of SortCols; by the longest row)"
 
 SEED(older, "B converted to columns, rows of A times columns of B: the method that the paper compares with",
-     PAPER ", [3]", .parameters = NULL)
+     PAPER ", [3]", .parameters.list = NULL)
 SEED(getvals, "a block a row, tables of all columns for counting and placing, rows sorted in place by radix",
      PAPER ", section 4", WITH_PARAMETERS("1", "32", "128, or what a block has room for", "16 / rows", "0", "all"))
 SEED(together, "the seed's with all four improvements that it asks for", PAPER ", section 6",
