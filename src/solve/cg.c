@@ -99,7 +99,7 @@ done:
 /* v *= 2^exponent on v's device, by factors that its type can store. */
 static spry_status scale_there(const spry_cg_plan *s, const spry_vector *v, int exponent, void *stream, spry_error *err)
 {
-    const spryi_device *device = spryi_device_at(s->context, s->device);
+    const spryi_device *device = spryi_device_at(s->context, s->system.device);
     const int most = v->type == SPRY_F32 ? 120 : 1000;
     while (exponent != 0) {
         const int step = exponent > most ? most : exponent < -most ? -most : exponent;
@@ -120,8 +120,8 @@ static spry_status ask(const spry_cg_plan *s, spry_apply apply, void *user, cons
 {
     spry_error own = {0}, *reason = err ? err : &own;
     memset(reason, 0, sizeof *reason);
-    spry_status status =
-        apply(user, *product->out, spry_vector_as_const(*product->in), s->device > 0 ? product->stream : NULL, reason);
+    spry_status status = apply(user, *product->out, spry_vector_as_const(*product->in),
+                               s->system.device > 0 ? product->stream : NULL, reason);
     if (status != SPRY_OK && reason->message[0] == '\0')
         return spryi_fail(err, status, what, "cg: %s has returned the status %d", what, (int)status);
     reason->status = status;
@@ -131,15 +131,15 @@ static spry_status ask(const spry_cg_plan *s, spry_apply apply, void *user, cons
 spry_status spryi_cg_multiply(spry_cg_plan *s, const spryi_cg_product *product, spry_error *err)
 {
     const double start = spryi_now_us();
-    const spry_spmv_plan *plan = product->outer && s->outer ? s->outer : s->plan;
-    spry_run_options run = s->run;
+    const spry_spmv_plan *plan = product->outer && s->product.outer ? s->product.outer : s->product.plan;
+    spry_run_options run = s->current.product;
     run.stream = product->stream;
     spry_status status =
-        s->operator.apply
-            ? ask(s, s->operator.apply, s->operator.user, product, "the operator's callback", err)
+        s->system.operator.apply
+            ? ask(s, s->system.operator.apply, s->system.operator.user, product, "the operator's callback", err)
             : spry_spmv_plan_run(plan, *product->out, NULL, spry_vector_as_const(*product->in), NULL, &run, err);
-    s->product_us += spryi_now_us() - start;
-    s->products++;
+    s->product.us += spryi_now_us() - start;
+    s->product.count++;
     return status;
 }
 
@@ -148,7 +148,7 @@ static spry_status scale_z(spry_cg_plan *s, const spryi_vector_work *w, const sp
 {
     spryi_exponents of_r, of_z;
     if (s->scaled.finds_m) {
-        SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_r, &s->r, w->stream, err));
+        SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_r, &s->vectors.r, w->stream, err));
         SPRYI_OK_OR_RETURN(find_exponents(s->context, &of_z, z, w->stream, err));
         s->scaled.m = of_r.any && of_z.any ? of_r.high - of_z.high : 0;
         s->scaled.finds_m = false;
@@ -159,7 +159,7 @@ static spry_status scale_z(spry_cg_plan *s, const spryi_vector_work *w, const sp
 static spry_status apply_callback(spry_cg_plan *s, const spryi_vector_work *w, spry_error *err)
 {
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    const spry_vector r = spryi_cg_columns_of(w, &s->r), z = spryi_cg_columns_of(w, &s->z);
+    const spry_vector r = spryi_cg_columns_of(w, &s->vectors.r), z = spryi_cg_columns_of(w, &s->vectors.z);
     const spryi_cg_product product = {.out = &z, .in = &r, .stream = w->stream};
     SPRYI_OK_OR_RETURN(
         ask(s, s->o.precondition, s->o.precondition_user, &product, "the preconditioner's callback", err));
@@ -173,11 +173,11 @@ static spry_status apply_polynomial(spry_cg_plan *s, const spryi_vector_work *w,
     const spryi_cg_precond *M = &s->precond;
     const double sigma = M->theta / M->delta;
     double rho = 1 / sigma;
-    spry_vector now = spryi_cg_columns_of(w, &s->z), other = spryi_cg_columns_of(w, &s->z_before);
-    const spry_vector q = spryi_cg_columns_of(w, &s->q);
+    spry_vector now = spryi_cg_columns_of(w, &s->vectors.z), other = spryi_cg_columns_of(w, &s->vectors.z_before);
+    const spry_vector q = spryi_cg_columns_of(w, &s->vectors.q);
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spryi_cg_polynomial_step step = {.add = 1 / M->theta, .is_last = M->degree == 0};
-    v.D = s->D.data;
+    v.D = s->vectors.D.data;
     v.z = NULL;
     v.z_before = now.data;
     SPRYI_OK_OR_RETURN(w->ops->cg->polynomial(w, &v, &step, err));
@@ -213,27 +213,30 @@ static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error
 /* Waits for all work that was started, and copies the states from the device. */
 static spry_status look(spry_cg_plan *s, spry_error *err)
 {
-    return spryi_vector_look(&s->work, s->states, (size_t)s->work.columns * sizeof *s->states, err);
+    return spryi_vector_look(&s->work, s->current.states, (size_t)s->work.columns * sizeof *s->current.states, err);
 }
 
 /* *ax = A*x of the caller's A, with all of x found so far. *ax is in q or outer_q. */
 static spry_status multiply_x(spry_cg_plan *s, spry_vector *ax, spry_error *err)
 {
-    const spry_vector x = spryi_cg_columns_of(&s->work, &s->x);
-    *ax = spryi_cg_columns_of(&s->work, s->outer_q.data ? &s->outer_q : &s->q);
-    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err));
-    return spryi_cg_multiply(s, &(spryi_cg_product){.outer = 1, .out = ax, .in = &x, .stream = s->run.stream}, err);
+    const spry_vector x = spryi_cg_columns_of(&s->work, &s->current.x);
+    *ax = spryi_cg_columns_of(&s->work, s->vectors.outer_q.data ? &s->vectors.outer_q : &s->vectors.q);
+    if (s->vectors.inner_x.data)
+        SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->current.x.data, s->vectors.inner_x.data, err));
+    return spryi_cg_multiply(s,
+                             &(spryi_cg_product){.outer = 1, .out = ax, .in = &x, .stream = s->current.product.stream},
+                             err);
 }
 
 /* Computes true_residual of all columns from A*x. */
 static spry_status measure(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     spryi_vector_work w = s->work;
-    w.type = s->type;
-    SPRYI_OK_OR_RETURN(w.ops->cg->distance(&w, s->b.data, ax->data, err));
+    w.type = s->system.type;
+    SPRYI_OK_OR_RETURN(w.ops->cg->distance(&w, s->current.b.data, ax->data, err));
     SPRYI_OK_OR_RETURN(look(s, err));
     for (int64_t c = 0; c < w.columns; c++)
-        s->columns[c].true_residual = sqrt(s->states[c].distance) / s->states[c].b_norm;
+        s->current.columns[c].true_residual = sqrt(s->current.states[c].distance) / s->current.states[c].b_norm;
     return SPRY_OK;
 }
 
@@ -248,8 +251,8 @@ static spry_status find_residuals(spry_cg_plan *s, spry_error *err)
 static spry_status replace(spry_cg_plan *s, const spry_vector *ax, spry_error *err)
 {
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    s->columns[0].replacements++;
-    SPRYI_OK_OR_RETURN(s->work.ops->cg->replace(&s->work, &v, s->b.data, ax->data, err));
+    s->current.columns[0].replacements++;
+    SPRYI_OK_OR_RETURN(s->work.ops->cg->replace(&s->work, &v, s->current.b.data, ax->data, err));
     if (spryi_cg_is_apart(s)) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
     return look(s, err);
 }
@@ -265,16 +268,16 @@ static spry_status begin(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     spry_vector ax = {0};
-    const bool later = s->inner_x.data && !x_is_zero; /* r = b begins, then b - A*x replaces it */
-    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->clear(&s->work, s->inner_x.data, err));
+    const bool later = s->vectors.inner_x.data && !x_is_zero; /* r = b begins, then b - A*x replaces it */
+    if (s->vectors.inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->clear(&s->work, s->vectors.inner_x.data, err));
     if (!x_is_zero) SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     v.q = later ? NULL : ax.data;
     SPRYI_OK_OR_RETURN(start(s, &s->work, &v, err));
     if (spryi_cg_is_apart(s) && !later) SPRYI_OK_OR_RETURN(apply(s, &s->work, err));
     if (later) SPRYI_OK_OR_RETURN(replace(s, &ax, err));
-    if (!s->recorded.of[0].rounds) return look(s, err);
+    if (!s->recording.recorded.of[0].rounds) return look(s, err);
     for (int64_t c = 0; c < s->work.columns; c++) /* the states are read after the first recorded rounds */
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE) s->states[c].stop = SPRYI_GOES_ON;
+        if (s->current.columns[c].verdict == SPRY_VERDICT_NONE) s->current.states[c].stop = SPRYI_GOES_ON;
     return SPRY_OK;
 }
 
@@ -285,7 +288,8 @@ static spry_status start_round(spry_cg_plan *s, const spryi_vector_work *w, spry
 {
     const spryi_cg_passes *passes = w->ops->cg;
     const spryi_cg_vectors v = spryi_cg_vectors_of(s);
-    const spry_vector p = spryi_cg_columns_of(&s->work, &s->p), q = spryi_cg_columns_of(&s->work, &s->q);
+    const spry_vector p = spryi_cg_columns_of(&s->work, &s->vectors.p),
+                      q = spryi_cg_columns_of(&s->work, &s->vectors.q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
     if (spryi_cg_is_within(s)) {
@@ -316,13 +320,14 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
 static spry_status record_rounds(spry_cg_plan *s, spry_error *err)
 {
     const void *x = spryi_cg_vectors_of(s).x;
-    const int is_callers = s->operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
-    if (!s->work.ops->record || s->n == 0 || is_callers) return SPRY_OK;
-    if (s->recorded.of[0].rounds && s->recorded_x == x && s->recorded_columns == s->work.columns) return SPRY_OK;
-    spryi_vector_forget(&s->work, &s->recorded);
-    s->recorded_x = x;
-    s->recorded_columns = s->work.columns;
-    return spryi_vector_record(&s->work, &s->recorded, start_rounds, s, err);
+    const int is_callers = s->system.operator.apply || s->o.precond == SPRY_PRECOND_CALLBACK;
+    if (!s->work.ops->record || s->system.n == 0 || is_callers) return SPRY_OK;
+    if (s->recording.recorded.of[0].rounds && s->recording.x == x && s->recording.columns == s->work.columns)
+        return SPRY_OK;
+    spryi_vector_forget(&s->work, &s->recording.recorded);
+    s->recording.x = x;
+    s->recording.columns = s->work.columns;
+    return spryi_vector_record(&s->work, &s->recording.recorded, start_rounds, s, err);
 }
 
 static int have_stopped(const void *states, int64_t columns)
@@ -338,7 +343,7 @@ static int64_t iterations_made(const spry_cg_plan *s)
 {
     int64_t made = 0;
     for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->states[c].iterations > made) made = s->states[c].iterations;
+        if (s->current.states[c].iterations > made) made = s->current.states[c].iterations;
     return made;
 }
 
@@ -346,10 +351,10 @@ static int64_t iterations_made(const spry_cg_plan *s)
 static int64_t iterations_left(const spry_cg_plan *s)
 {
     enum { LATE = 24 /* the residual rises and falls from one iteration to the next */, SMALL = 1 << 16 };
-    int64_t most = s->n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
-                                                           : 1; /* reading the states takes longer */
+    int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS
+                                                                  : 1; /* reading the states takes longer */
     for (int64_t c = 0; c < s->work.columns; c++) {
-        const spryi_cg_state *t = &s->states[c];
+        const spryi_cg_state *t = &s->current.states[c];
         const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
         const double before = back > 0 ? t->history[(t->iterations - 1 - back) % SPRYI_MOST_AHEAD] : 0;
         const double goal = t->goal > t->replace_at ? t->goal : t->replace_at;
@@ -365,9 +370,9 @@ static spry_status advance(spry_cg_plan *s, spry_error *err)
     const int64_t left = iterations_left(s), usual = spryi_vector_ahead(&s->work, iterations_made(s));
     const int64_t ahead = usual < left ? usual : left;
     SPRYI_OK_OR_RETURN(record_rounds(s, err));
-    if (s->recorded.of[0].rounds)
-        return spryi_vector_advance(&s->work, &s->recorded, left, s->states,
-                                    (size_t)s->work.columns * sizeof *s->states, have_stopped, err);
+    if (s->recording.recorded.of[0].rounds)
+        return spryi_vector_advance(&s->work, &s->recording.recorded, left, s->current.states,
+                                    (size_t)s->work.columns * sizeof *s->current.states, have_stopped, err);
     for (int64_t k = 0; k < ahead; k++) SPRYI_OK_OR_RETURN(start_round(s, &s->work, err));
     return look(s, err);
 }
@@ -380,13 +385,13 @@ static bool report(const spry_cg_plan *s, int64_t from)
 {
     const int64_t made = iterations_made(s);
     bool enough = false;
-    for (int64_t k = from; k < made && s->now.observe; k++) {
+    for (int64_t k = from; k < made && s->current.options.observe; k++) {
         double residual = 0;
         for (int64_t c = 0; c < s->work.columns; c++) {
-            const spryi_cg_state *state = &s->states[c];
+            const spryi_cg_state *state = &s->current.states[c];
             if (state->iterations > k) residual = fmax(residual, state->history[k % SPRYI_MOST_AHEAD]);
         }
-        if (s->now.observe(s->now.user, k + 1, residual) != 0) enough = true;
+        if (s->current.options.observe(s->current.options.user, k + 1, residual) != 0) enough = true;
     }
     return enough;
 }
@@ -404,8 +409,8 @@ static bool report(const spry_cg_plan *s, int64_t from)
 static spry_status inspect_guess(spry_cg_plan *s, spry_error *err)
 {
     spryi_exponents e = {0};
-    if (!s->now.start_from_x || s->scaled.guess_is_seen) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->x, s->run.stream, err));
+    if (!s->current.options.start_from_x || s->scaled.guess_is_seen) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.x, s->current.product.stream, err));
     s->scaled.guess_is_seen = true;
     s->scaled.may_drop_guess = e.finite;
     return SPRY_OK;
@@ -416,24 +421,25 @@ static spry_status scale_x(spry_cg_plan *s, int exponent, spry_error *err)
 {
     scaled_vector told;
     SPRYI_OK_OR_RETURN(inspect_guess(s, err));
-    return scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
+    return scale_vector(s->context, &s->current.x, exponent, &told, s->current.product.stream, err);
 }
 
 /* Begins anew. Without the guard of A, the next result of the caller's M chooses the factor of M. */
 static spry_status begin_again(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
-    s->scaled.finds_m = !(s->states[0].guards & SPRYI_GUARD_A);
+    s->scaled.finds_m = !(s->current.states[0].guards & SPRYI_GUARD_A);
     return begin(s, x_is_zero, err);
 }
 
 /* Multiplies x by 2^exponent, and begins anew from it without that guard. */
 static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
 {
-    const bool x_is_zero = !s->now.start_from_x && s->states[0].iterations == 0;
-    if (s->inner_x.data) SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->x.data, s->inner_x.data, err));
+    const bool x_is_zero = !s->current.options.start_from_x && s->current.states[0].iterations == 0;
+    if (s->vectors.inner_x.data)
+        SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->current.x.data, s->vectors.inner_x.data, err));
     if (exponent != 0 && !x_is_zero) SPRYI_OK_OR_RETURN(scale_x(s, exponent, err));
-    s->states[0].guards &= ~guard;
-    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->states, sizeof *s->states, err));
+    s->current.states[0].guards &= ~guard;
+    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, sizeof *s->current.states, err));
     return begin_again(s, x_is_zero, err);
 }
 
@@ -441,16 +447,16 @@ static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_e
 static spry_status clear_x(const spry_cg_plan *s, spry_error *err)
 {
     spryi_vector_work w = s->work;
-    w.type = s->type;
-    return w.ops->cg->clear(&w, s->x.data, err);
+    w.type = s->system.type;
+    return w.ops->cg->clear(&w, s->current.x.data, err);
 }
 
 /* Replaces a first guess whose residual overflows by x = 0. Otherwise the verdict is "not finite". */
 static spry_status heed_overflow(spry_cg_plan *s, spry_error *err)
 {
-    if (s->states[0].iterations == 0) SPRYI_OK_OR_RETURN(inspect_guess(s, err));
-    if (s->states[0].iterations > 0 || !s->scaled.may_drop_guess) {
-        s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
+    if (s->current.states[0].iterations == 0) SPRYI_OK_OR_RETURN(inspect_guess(s, err));
+    if (s->current.states[0].iterations > 0 || !s->scaled.may_drop_guess) {
+        s->current.columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
         return SPRY_OK;
     }
     s->scaled.may_drop_guess = false;
@@ -462,24 +468,25 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
 {
     spryi_exponents e;
     scaled_vector told;
-    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->b, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(find_exponents(s->context, &e, &s->current.b, s->current.product.stream, err));
     if (!e.any && e.finite) { /* b = 0: x = 0 for any guess */
-        s->states[0].residual = s->columns[0].true_residual = 0;
-        s->columns[0].verdict = SPRY_VERDICT_CONVERGED;
+        s->current.states[0].residual = s->current.columns[0].true_residual = 0;
+        s->current.columns[0].verdict = SPRY_VERDICT_CONVERGED;
         return clear_x(s, err);
     }
     if (!e.finite) { /* no scaling helps */
-        s->columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
+        s->current.columns[0].verdict = SPRY_VERDICT_NOT_FINITE;
         return SPRY_OK;
     }
-    const int exponent = exponent_of_b(&e, s->inner);
+    const int exponent = exponent_of_b(&e, s->system.inner);
     if (exponent != 0) {
-        spry_vector_destroy(s->context, &s->scaled_b);
-        SPRYI_OK_OR_RETURN(spryi_solve_copy(s->context, &s->scaled_b, &s->b, s->device, s->run.stream, err));
-        s->b = s->scaled_b;
-        SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->b, -exponent, &told, s->run.stream, err));
+        spry_vector_destroy(s->context, &s->vectors.scaled_b);
+        SPRYI_OK_OR_RETURN(spryi_solve_copy(s->context, &s->vectors.scaled_b, &s->current.b, s->system.device,
+                                            s->current.product.stream, err));
+        s->current.b = s->vectors.scaled_b;
+        SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.b, -exponent, &told, s->current.product.stream, err));
         s->scaled.c = exponent;
-        s->states[0].absolute = ldexp(s->states[0].absolute, -exponent);
+        s->current.states[0].absolute = ldexp(s->current.states[0].absolute, -exponent);
     }
     return begin_scaled(s, -exponent, SPRYI_GUARD_B, err);
 }
@@ -487,9 +494,9 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
 static spry_status scale_A(spry_cg_plan *s, spry_error *err)
 {
     spry_cg_result told = {.bad_row = -1};
-    if (!s->A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continue as far as numbers reach */
+    if (!s->system.A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continue as far as numbers reach */
     SPRYI_OK_OR_RETURN(spryi_cg_set_up_scaled(s, &told, err));
-    s->columns[0].verdict = told.verdict;
+    s->current.columns[0].verdict = told.verdict;
     return told.verdict == SPRY_VERDICT_NONE ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, err) : SPRY_OK;
 }
 
@@ -500,17 +507,17 @@ static spry_status scale_A(spry_cg_plan *s, spry_error *err)
 static spry_status scale_back(spry_cg_plan *s, spry_error *err)
 {
     const int exponent = s->scaled.c - s->scaled.a;
-    spryi_cg_column *column = s->columns;
+    spryi_cg_column *column = s->current.columns;
     scaled_vector told, again;
     if (exponent == 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &told, s->current.product.stream, err));
     if (told.exact || column->verdict != SPRY_VERDICT_CONVERGED) return SPRY_OK;
     s->scaled.x_exponent = told.e.high + exponent;
-    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, -exponent, &again, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, -exponent, &again, s->current.product.stream, err));
     SPRYI_OK_OR_RETURN(find_residuals(s, err));
-    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->x, exponent, &again, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &again, s->current.product.stream, err));
     if (!again.e.finite) column->true_residual = INFINITY;
-    if (!(column->true_residual <= s->states[0].goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
+    if (!(column->true_residual <= s->current.states[0].goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
     return SPRY_OK;
 }
 
@@ -519,14 +526,14 @@ static spry_status scale_back(spry_cg_plan *s, spry_error *err)
 /* Returns whether a residual is only rounding. */
 static bool is_rounding(const spry_cg_plan *s, double residual)
 {
-    return residual < (s->type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON);
+    return residual < (s->system.type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON);
 }
 
 /* Returns the verdict at the iteration limit: at the default limit, more iterations may be of no use. */
 static spry_verdict at_limit(const spry_cg_plan *s, double residual)
 {
-    return s->now.max_iterations == 0 && is_rounding(s, residual) ? SPRY_VERDICT_STAGNATION
-                                                                  : SPRY_VERDICT_ITERATION_LIMIT;
+    return s->current.options.max_iterations == 0 && is_rounding(s, residual) ? SPRY_VERDICT_STAGNATION
+                                                                              : SPRY_VERDICT_ITERATION_LIMIT;
 }
 
 static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *state)
@@ -545,8 +552,8 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
     enum { FUTILE = 8 }; /* consecutive replacements that do not lower the true residual: f32 has no more digits */
-    spryi_cg_column *column = s->columns;
-    const spryi_cg_state *state = s->states;
+    spryi_cg_column *column = s->current.columns;
+    const spryi_cg_state *state = s->current.states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
     if (!(residual > column->before_restart)) column->before_restart = residual;
     if (column->futile == FUTILE || is_rounding(s, residual))
@@ -561,8 +568,8 @@ static spry_status restart(spry_cg_plan *s, const spry_vector *ax, spry_error *e
     for (int64_t c = 0; c < s->work.columns; c++) {
         spryi_vector_work one = s->work;
         spryi_cg_vectors v = spryi_cg_vectors_of(s);
-        if (s->columns[c].verdict != SPRY_VERDICT_NONE) continue;
-        const size_t at = (size_t)(c * s->n) * spry_type_bytes(s->inner);
+        if (s->current.columns[c].verdict != SPRY_VERDICT_NONE) continue;
+        const size_t at = (size_t)(c * s->system.n) * spry_type_bytes(s->system.inner);
         one.columns = 1;
         one.state.data = (spryi_cg_state *)s->work.state.data + c;
         one.partials.data = (double *)s->work.partials.data + c * s->work.blocks * SPRYI_MOST_SUMS;
@@ -588,12 +595,12 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
     SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     SPRYI_OK_OR_RETURN(measure(s, &ax, err));
     for (int64_t c = 0; c < s->work.columns; c++) {
-        spryi_cg_column *column = &s->columns[c];
+        spryi_cg_column *column = &s->current.columns[c];
         const double residual = column->true_residual;
-        if (column->verdict != SPRY_VERDICT_NONE || s->states[c].stop != SPRYI_SMALL_ENOUGH) continue;
+        if (column->verdict != SPRY_VERDICT_NONE || s->current.states[c].stop != SPRYI_SMALL_ENOUGH) continue;
         if (!isfinite(residual)) {
             column->verdict = SPRY_VERDICT_NOT_FINITE;
-        } else if (residual <= s->states[c].goal) {
+        } else if (residual <= s->current.states[c].goal) {
             column->verdict = SPRY_VERDICT_CONVERGED;
         } else if (replaces) {
             judge_replacement(s, residual);
@@ -614,14 +621,14 @@ static spry_status refresh(spry_cg_plan *s, spry_error *err)
     spry_vector ax;
     SPRYI_OK_OR_RETURN(multiply_x(s, &ax, err));
     SPRYI_OK_OR_RETURN(replace(s, &ax, err));
-    judge_replacement(s, s->states[0].residual);
+    judge_replacement(s, s->current.states[0].residual);
     return SPRY_OK;
 }
 
 /* Returns what has stopped one column. The caller's M may be out of range at the scale of b: b is scaled first. */
 static int reason_of(const spry_cg_plan *s)
 {
-    const spryi_cg_state *state = &s->states[0];
+    const spryi_cg_state *state = &s->current.states[0];
     const bool by_M = state->stop == SPRYI_A_OUT_OF_RANGE || state->stop == SPRYI_NOT_FINITE ||
                       state->stop == SPRYI_BAD_PRECONDITIONER;
     const bool scales_b = by_M && s->o.precond == SPRY_PRECOND_CALLBACK && (state->guards & SPRYI_GUARD_B);
@@ -639,7 +646,7 @@ static spry_status heed(spry_cg_plan *s, spry_error *err)
     case SPRYI_NOT_FINITE: return heed_overflow(s, err);
     default: break;
     }
-    s->columns[0].verdict = verdict_of(s, &s->states[0]);
+    s->current.columns[0].verdict = verdict_of(s, &s->current.states[0]);
     return SPRY_OK;
 }
 
@@ -647,7 +654,7 @@ static spry_status heed(spry_cg_plan *s, spry_error *err)
 static bool goes_alone(const spry_cg_plan *s, const spryi_cg_state *state)
 {
     return state->stop == SPRYI_B_OUT_OF_RANGE || state->stop == SPRYI_A_OUT_OF_RANGE ||
-           (state->stop == SPRYI_NOT_FINITE && s->now.start_from_x && state->iterations == 0);
+           (state->stop == SPRYI_NOT_FINITE && s->current.options.start_from_x && state->iterations == 0);
 }
 
 /* Acts on the stop of all columns. Those of extreme scale are solved alone later. */
@@ -655,13 +662,13 @@ static spry_status heed_all(spry_cg_plan *s, spry_error *err)
 {
     int confirms = 0;
     for (int64_t c = 0; c < s->work.columns; c++) {
-        spryi_cg_column *column = &s->columns[c];
+        spryi_cg_column *column = &s->current.columns[c];
         if (column->verdict != SPRY_VERDICT_NONE) continue;
-        if (s->states[c].stop == SPRYI_SMALL_ENOUGH) {
+        if (s->current.states[c].stop == SPRYI_SMALL_ENOUGH) {
             confirms = 1;
         } else {
-            column->is_alone = goes_alone(s, &s->states[c]);
-            column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(s, &s->states[c]);
+            column->is_alone = goes_alone(s, &s->current.states[c]);
+            column->verdict = column->is_alone ? SPRY_VERDICT_STOPPED : verdict_of(s, &s->current.states[c]);
         }
     }
     return confirms ? confirm(s, err) : SPRY_OK;
@@ -670,7 +677,7 @@ static spry_status heed_all(spry_cg_plan *s, spry_error *err)
 static bool is_done(const spry_cg_plan *s)
 {
     for (int64_t c = 0; c < s->work.columns; c++)
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE) return false;
+        if (s->current.columns[c].verdict == SPRY_VERDICT_NONE) return false;
     return true;
 }
 
@@ -678,10 +685,11 @@ static bool is_done(const spry_cg_plan *s)
 static void stop_all(spry_cg_plan *s)
 {
     for (int64_t c = 0; c < s->work.columns; c++) {
-        const int stop = s->states[c].stop;
+        const int stop = s->current.states[c].stop;
         const bool has_ended = stop == SPRYI_SMALL_ENOUGH || stop == SPRYI_NOT_FINITE ||
                                stop == SPRYI_NEGATIVE_CURVATURE || stop == SPRYI_BAD_PRECONDITIONER;
-        if (s->columns[c].verdict == SPRY_VERDICT_NONE && !has_ended) s->columns[c].verdict = SPRY_VERDICT_STOPPED;
+        if (s->current.columns[c].verdict == SPRY_VERDICT_NONE && !has_ended)
+            s->current.columns[c].verdict = SPRY_VERDICT_STOPPED;
     }
 }
 
@@ -690,15 +698,15 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
 {
     s->work.columns = columns;
     for (int64_t c = 0; c < columns; c++)
-        s->columns[c] = (spryi_cg_column){.true_residual = NAN, .before_restart = INFINITY};
+        s->current.columns[c] = (spryi_cg_column){.true_residual = NAN, .before_restart = INFINITY};
     /* rounds that an observer's stop has left running: their states are not needed */
-    SPRYI_OK_OR_RETURN(spryi_vector_drain(&s->work, &s->recorded, s->columns, 0, err));
-    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->states, (size_t)columns * sizeof *s->states, err));
-    if (!s->now.start_from_x) SPRYI_OK_OR_RETURN(clear_x(s, err));
-    SPRYI_OK_OR_RETURN(begin(s, !s->now.start_from_x, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_drain(&s->work, &s->recording.recorded, s->current.columns, 0, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, (size_t)columns * sizeof *s->current.states, err));
+    if (!s->current.options.start_from_x) SPRYI_OK_OR_RETURN(clear_x(s, err));
+    SPRYI_OK_OR_RETURN(begin(s, !s->current.options.start_from_x, err));
     while (!is_done(s)) {
         const int64_t reported = iterations_made(s);
-        if (have_stopped(s->states, columns)) {
+        if (have_stopped(s->current.states, columns)) {
             SPRYI_OK_OR_RETURN(columns == 1 ? heed(s, err) : heed_all(s, err));
         } else {
             SPRYI_OK_OR_RETURN(advance(s, err));
@@ -726,14 +734,14 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 
 static void prepare_states(spry_cg_plan *s, int64_t columns)
 {
-    const spry_cg_options *o = &s->now;
-    const int is_f64 = s->inner == SPRY_F64;
+    const spry_cg_options *o = &s->current.options;
+    const int is_f64 = s->system.inner == SPRY_F64;
     for (int64_t c = 0; c < columns; c++)
-        s->states[c] = (spryi_cg_state){
+        s->current.states[c] = (spryi_cg_state){
             .tolerance = o->tolerance,
             .absolute = o->absolute_tolerance,
-            .limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->n, 1000, 10000),
-            .patience = o->patience > 0 ? o->patience : within(s->n, 200, 50000),
+            .limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->system.n, 1000, 10000),
+            .patience = o->patience > 0 ? o->patience : within(s->system.n, 200, 50000),
             .guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
             .reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32),
             .eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
@@ -746,8 +754,8 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
 /* Adds column c to the result. The first column that failed counts, or else the one with the most iterations. */
 static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c, int64_t number)
 {
-    const spryi_cg_column *column = &s->columns[c];
-    const spryi_cg_state *state = &s->states[c];
+    const spryi_cg_column *column = &s->current.columns[c];
+    const spryi_cg_state *state = &s->current.states[c];
     const int is_good = column->verdict == SPRY_VERDICT_CONVERGED;
     const int was_good = result->verdict == SPRY_VERDICT_CONVERGED || result->verdict == SPRY_VERDICT_NONE;
     result->columns_converged += is_good;
@@ -770,10 +778,11 @@ static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
     s->scaled.guess_is_seen = s->scaled.may_drop_guess = false;
     s->scaled.finds_m = s->scaled.A != NULL;
     prepare_states(s, columns);
-    if (columns == 1 && s->now.start_from_x && s->scaled.a != 0) SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
+    if (columns == 1 && s->current.options.start_from_x && s->scaled.a != 0)
+        SPRYI_OK_OR_RETURN(scale_x(s, s->scaled.a, err));
     SPRYI_OK_OR_RETURN(iterate(s, columns, err));
     for (int64_t c = 0; c < columns; c++)
-        residuals |= s->columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->columns[c].is_alone;
+        residuals |= s->current.columns[c].verdict != SPRY_VERDICT_CONVERGED && !s->current.columns[c].is_alone;
     if (residuals) SPRYI_OK_OR_RETURN(find_residuals(s, err));
     return columns == 1 ? scale_back(s, err) : SPRY_OK;
 }
@@ -781,14 +790,14 @@ static spry_status solve(spry_cg_plan *s, int64_t columns, spry_error *err)
 /* Solves only for column c. Its state and verdict become those of column 0. */
 static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
 {
-    const spry_vector x = s->x, b = s->b;
-    const size_t at = (size_t)(c * s->n) * spry_type_bytes(s->type);
-    s->x.data = (char *)x.data + at;
-    s->b.data = (char *)b.data + at;
-    s->x.columns = s->b.columns = 1;
+    const spry_vector x = s->current.x, b = s->current.b;
+    const size_t at = (size_t)(c * s->system.n) * spry_type_bytes(s->system.type);
+    s->current.x.data = (char *)x.data + at;
+    s->current.b.data = (char *)b.data + at;
+    s->current.x.columns = s->current.b.columns = 1;
     spry_status status = solve(s, 1, err);
-    s->x = x;
-    s->b = b;
+    s->current.x = x;
+    s->current.b = b;
     return status;
 }
 
@@ -798,21 +807,21 @@ static spry_status solve_alone(spry_cg_plan *s, int64_t c, spry_error *err)
  */
 static spry_status solve_all(spry_cg_plan *s, spry_cg_result *result, spry_error *err)
 {
-    const int64_t columns = s->x.columns;
+    const int64_t columns = s->current.x.columns;
     const int apart = columns > 1 && (s->o.inside != SPRY_INSIDE_SAME || s->scaled.a != 0);
-    for (int64_t c = 0; c < columns; c++) s->columns[c].is_alone = apart;
+    for (int64_t c = 0; c < columns; c++) s->current.columns[c].is_alone = apart;
     if (!apart) SPRYI_OK_OR_RETURN(solve(s, columns, err));
     for (int64_t c = 0; c < columns; c++)
-        if (!s->columns[c].is_alone) add_column(s, result, c, c);
-    const spryi_cg_column first = s->columns[0];
-    const spryi_cg_state of_first = s->states[0];
+        if (!s->current.columns[c].is_alone) add_column(s, result, c, c);
+    const spryi_cg_column first = s->current.columns[0];
+    const spryi_cg_state of_first = s->current.states[0];
     for (int64_t c = columns - 1; c >= 0; c--) { /* each is solved in the place of column 0 */
-        if (c == 0) s->columns[0] = first;
-        if (c == 0 && !first.is_alone) s->states[0] = of_first;
-        if (!s->columns[c].is_alone) continue;
+        if (c == 0) s->current.columns[0] = first;
+        if (c == 0 && !first.is_alone) s->current.states[0] = of_first;
+        if (!s->current.columns[c].is_alone) continue;
         SPRYI_OK_OR_RETURN(solve_alone(s, c, err));
-        s->columns[c] = s->columns[0];
-        s->states[c] = s->states[0];
+        s->current.columns[c] = s->current.columns[0];
+        s->current.states[c] = s->current.states[0];
         add_column(s, result, c, c);
     }
     return SPRY_OK;

@@ -66,47 +66,68 @@ typedef struct spryi_cg_column {
     int futile; /* consecutive replacements that did not lower the true residual */
 } spryi_cg_column;
 
-struct spry_cg_plan {
-    spry_context *context;
-    spry_cg_options o; /* of the plan; its texts are format and kernel */
-    char format[256], kernel[64];
+/* The system A x = b. */
+typedef struct spryi_cg_system {
     spry_matrix *A; /* the caller's, retained; NULL: an operator */
     spry_operator operator;
-    spryi_solve_plan names, outer_names;
     int64_t n;
     spry_type type, inner; /* of x and b; of the iteration's vectors */
     int device;
-    double setup_us;
+} spryi_cg_system;
 
-    spry_matrix *narrow;                 /* A's values in f32 */
-    int narrow_is_exact;                 /* 1: nothing was rounded */
-    spry_spmv_plan *plan, *outer;        /* products of the iteration; of b - A*x, NULL: the same */
-    spryi_vector_work work;              /* of `inner` */
-    spry_vector r, p, q, z, z_before, D; /* on the device, of `inner`; data NULL: not needed */
+/* Plans of the products with A. */
+typedef struct spryi_cg_products {
+    spry_matrix *narrow;          /* A's values in f32 */
+    int narrow_is_exact;          /* 1: nothing was rounded */
+    spry_spmv_plan *plan, *outer; /* of the iteration; of b - A*x, NULL: the same */
+    spryi_solve_plan names, outer_names;
+    double us;     /* of all products of a run */
+    int64_t count; /* of products of a run */
+} spryi_cg_products;
+
+/* Vectors on the device. data NULL: not needed. */
+typedef struct spryi_cg_buffers {
+    spry_vector r, p, q, z, z_before, D; /* of the iteration's type */
     spry_vector inner_x;                 /* f32 inside: the part of x that is not yet added to x */
     spry_vector outer_q;                 /* f32 inside: A*x */
-    spry_vector own_x, own_b;            /* copies of the caller's on the device; data NULL: none are kept */
-    spry_vector scaled_b;                /* 2^-c b, where c is not 0 */
-    spryi_cg_precond precond;
-    spryi_cg_scaling scaled;
-    int refreshes; /* 1: plans take new values of the same structure */
-    int is_stale;  /* 1: the last update failed */
+    spry_vector own_x, own_b;            /* copies of the caller's */
+    spry_vector scaled_b;                /* 2^-c b, if c is not 0 */
+} spryi_cg_buffers;
 
-    spryi_recorded recorded; /* with these addresses: */
-    const void *recorded_x;
-    int64_t recorded_columns;
+/* An iteration that was recorded, with these addresses. */
+typedef struct spryi_cg_recording {
+    spryi_recorded recorded;
+    const void *x;
+    int64_t columns;
+} spryi_cg_recording;
 
-    /* ---- of a run ---- */
-    spry_cg_options now;      /* the plan's options with those of the run */
-    spry_run_options run;     /* its stream is that of all work */
-    int one_run;              /* 1: there will be no other, so x may stay where it is */
+/* A run of the plan. */
+typedef struct spryi_cg_run {
+    spry_cg_options options;  /* the plan's with those of the run */
+    spry_run_options product; /* of products; its stream is that of all work */
+    int is_only;              /* 1: the plan has no other run, so x may stay where it is */
     spry_vector x, b;         /* on the device, without gaps between columns */
     spryi_cg_state *states;   /* copies of the device's, one per column */
     spryi_cg_column *columns; /* one per column */
     spryi_unequal unequal;    /* entry of A that differs from its mirror image, or is not finite; row -1: none */
     double bad_entry;         /* of the diagonal */
-    double product_us;
-    int64_t products;
+} spryi_cg_run;
+
+struct spry_cg_plan {
+    spry_context *context;
+    spry_cg_options o; /* of the plan; its texts are format and kernel */
+    char format[256], kernel[64];
+    double setup_us;
+    spryi_cg_system system;
+    spryi_cg_products product;
+    spryi_vector_work work; /* of system.inner */
+    spryi_cg_buffers vectors;
+    spryi_cg_precond precond;
+    spryi_cg_scaling scaled;
+    int refreshes; /* 1: plans take new values of the same structure */
+    int is_stale;  /* 1: the last update failed */
+    spryi_cg_recording recording;
+    spryi_cg_run current;
 };
 
 /* Returns device, format and kernel as the options name them. */
@@ -132,7 +153,7 @@ static inline int spryi_cg_is_apart(const spry_cg_plan *s)
 /* Returns whether b - A*x replaces the carried residual: the iteration has fewer digits, or another A. */
 static inline int spryi_cg_replaces(const spry_cg_plan *s)
 {
-    return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->narrow_is_exact);
+    return s->o.inside == SPRY_INSIDE_F32 || (s->o.inside == SPRY_INSIDE_F32_VALUES && !s->product.narrow_is_exact);
 }
 
 /* Returns v, which has room for more columns, with as many columns as the work. */
@@ -146,15 +167,15 @@ static inline spry_vector spryi_cg_columns_of(const spryi_vector_work *w, const 
 /* Returns the vectors of the passes. */
 static inline spryi_cg_vectors spryi_cg_vectors_of(const spry_cg_plan *s)
 {
-    return (spryi_cg_vectors){.x = s->inner_x.data ? s->inner_x.data : s->x.data,
-                              .r = s->r.data,
-                              .p = s->p.data,
-                              .q = s->q.data,
-                              .z = s->z.data,
-                              .z_before = s->z_before.data,
-                              .b = s->b.data,
-                              .b_is_f64 = s->inner != s->type,
-                              .D = s->o.precond == SPRY_PRECOND_JACOBI ? s->D.data : NULL};
+    return (spryi_cg_vectors){.x = s->vectors.inner_x.data ? s->vectors.inner_x.data : s->current.x.data,
+                              .r = s->vectors.r.data,
+                              .p = s->vectors.p.data,
+                              .q = s->vectors.q.data,
+                              .z = s->vectors.z.data,
+                              .z_before = s->vectors.z_before.data,
+                              .b = s->current.b.data,
+                              .b_is_f64 = s->system.inner != s->system.type,
+                              .D = s->o.precond == SPRY_PRECOND_JACOBI ? s->vectors.D.data : NULL};
 }
 
 /* ---- cg_setup.c --------------------------------------------------------------------------------- */

@@ -62,10 +62,10 @@ static spry_status check_inside(const spry_cg_plan *s, spry_error *err)
     if ((unsigned)o->inside > SPRY_INSIDE_F32)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", o->inside, SPRY_INSIDE_F32,
                                 "cg: inside is %d, expected a spry_inside, 0 to %d", (int)o->inside, SPRY_INSIDE_F32);
-    if (o->inside != SPRY_INSIDE_SAME && (s->operator.apply || s->type != SPRY_F64))
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->type, SPRY_F64,
+    if (o->inside != SPRY_INSIDE_SAME && (s->system.operator.apply || s->system.type != SPRY_F64))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "inside", s->system.type, SPRY_F64,
                                 "cg: inside f32 is for a matrix of f64 values, not for %s",
-                                s->operator.apply ? "an operator" : spry_type_name(s->type));
+                                s->system.operator.apply ? "an operator" : spry_type_name(s->system.type));
     return SPRY_OK;
 }
 
@@ -86,7 +86,7 @@ static spry_status take_symmetry_tolerance(double *tolerance, spry_error *err)
 static spry_status check_stopping(const spry_cg_plan *s, spry_cg_options *o, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&o->tolerance, o->tolerance,
-                                             s->type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
+                                             s->system.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
     if (!(o->absolute_tolerance >= 0 && isfinite(o->absolute_tolerance)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "absolute_tolerance",
                           "cg: absolute_tolerance is %g, expected a number above 0, or 0 for none",
@@ -116,7 +116,7 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
     spry_cg_options *o = &s->o;
     spry_cg_options stopping = *o;
     SPRYI_OK_OR_RETURN(check_stopping(s, &stopping, err));
-    SPRYI_OK_OR_RETURN(check_precond(o, s->operator.apply != NULL, err));
+    SPRYI_OK_OR_RETURN(check_precond(o, s->system.operator.apply != NULL, err));
     SPRYI_OK_OR_RETURN(check_inside(s, err));
     SPRYI_OK_OR_RETURN(take_symmetry_tolerance(&o->symmetry_tolerance, err));
     SPRYI_OK_OR_RETURN(take_number(&o->block_size, BLOCK_SIZE, SPRYI_CG_MOST_BLOCK, "block_size", err));
@@ -132,8 +132,8 @@ static spry_status check_options(spry_cg_plan *s, spry_error *err)
 
 static spry_status tell_unequal(const spry_cg_plan *s, spry_error *err)
 {
-    const spryi_unequal *u = &s->unequal;
-    const int base = spry_matrix_index_base(s->A);
+    const spryi_unequal *u = &s->current.unequal;
+    const int base = spry_matrix_index_base(s->system.A);
     char mirrored[48] = "nothing stored";
     if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
@@ -154,15 +154,16 @@ static spry_status find_not_finite(spryi_unequal *found, const spry_matrix *A, s
 /* Names an entry of A or b that is not finite. Returns SPRY_OK if both are finite, or not on the host. */
 static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
-    spryi_unequal u = s->unequal;
-    const int base = s->A ? spry_matrix_index_base(s->A) : 1;
-    if (u.row < 0 && s->A && s->A->a.device == 0) SPRYI_OK_OR_RETURN(find_not_finite(&u, s->A, err));
-    if (s->A && u.row >= 0)
+    spryi_unequal u = s->current.unequal;
+    const int base = s->system.A ? spry_matrix_index_base(s->system.A) : 1;
+    if (u.row < 0 && s->system.A && s->system.A->a.device == 0)
+        SPRYI_OK_OR_RETURN(find_not_finite(&u, s->system.A, err));
+    if (s->system.A && u.row >= 0)
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u.row, u.column,
                                 "not finite: the entry of A at (%lld, %lld), counted from %d, is %g",
                                 (long long)u.row + base, (long long)u.column + base, base, u.value);
-    for (int64_t i = 0; s->b.data && s->b.device == 0 && i < s->n; i++) {
-        const double value = spryi_value_at(s->b.data, s->type, result->column * s->n + i);
+    for (int64_t i = 0; s->current.b.data && s->current.b.device == 0 && i < s->system.n; i++) {
+        const double value = spryi_value_at(s->current.b.data, s->system.type, result->column * s->system.n + i);
         if (isfinite(value)) continue;
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "b", i, result->column,
                                 "not finite: entry %lld of b, counted from %d, is %g", (long long)i + base, base,
@@ -173,14 +174,14 @@ static spry_status tell_not_finite(const spry_cg_plan *s, const spry_cg_result *
 
 static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error *err)
 {
-    const int base = spry_matrix_index_base(s->A);
+    const int base = spry_matrix_index_base(s->system.A);
     const long long shown = (long long)row + base;
     if (s->o.precond == SPRY_PRECOND_BLOCK_JACOBI)
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, s->o.block_size,
                                 "bad block: the block of %lld rows on the diagonal that begins with row %lld, counted "
                                 "from %d, is not positive definite, so it has no inverse for block jacobi",
                                 (long long)s->o.block_size, shown - (long long)(row % s->o.block_size), base);
-    if (!(s->bad_entry > 0 && isfinite(s->bad_entry)))
+    if (!(s->current.bad_entry > 0 && isfinite(s->current.bad_entry)))
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
                                 "zero diagonal: entry (%lld, %lld), counted from %d, is not above 0, which jacobi "
                                 "divides by",
@@ -188,7 +189,8 @@ static spry_status tell_diagonal(const spry_cg_plan *s, int64_t row, spry_error 
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
                             "bad diagonal: entry (%lld, %lld), counted from %d, is %.3Lg, which has no reciprocal in "
                             "%s",
-                            shown, shown, base, ldexpl(s->bad_entry, s->scaled.a), spry_type_name(s->inner));
+                            shown, shown, base, ldexpl(s->current.bad_entry, s->scaled.a),
+                            spry_type_name(s->system.inner));
 }
 
 /* The e of 2^e M, the scaled preconditioner: of 2^-a A, or the caller's. */
@@ -201,16 +203,16 @@ static int exponent_of_M(const spry_cg_plan *s)
 /* p'Ap and r'Mr of the caller's A, b and M, which double may not hold: p is near M b. */
 static long double curvature(const spry_cg_plan *s, int64_t column)
 {
-    return ldexpl(s->states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
+    return ldexpl(s->current.states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
 }
 static long double weight(const spry_cg_plan *s, int64_t column)
 {
-    return ldexpl(s->states[column].rz, 2 * s->scaled.c - exponent_of_M(s));
+    return ldexpl(s->current.states[column].rz, 2 * s->scaled.c - exponent_of_M(s));
 }
 
 static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
-    const spryi_cg_state *state = &s->states[result->column];
+    const spryi_cg_state *state = &s->current.states[result->column];
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->limit,
                             "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
                             spry_verdict_text(result->verdict), (long long)result->iterations, result->true_residual,
@@ -221,7 +223,7 @@ static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *resul
 static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     const int64_t k = result->iterations;
-    const spryi_cg_state *state = &s->states[result->column];
+    const spryi_cg_state *state = &s->current.states[result->column];
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
     case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(s, err);
@@ -244,7 +246,7 @@ static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spr
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
                                 "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
                                 "relative residual is %.3g, expected at most %g",
-                                ldexpl(1, s->scaled.x_exponent), spry_type_name(s->type), result->true_residual,
+                                ldexpl(1, s->scaled.x_exponent), spry_type_name(s->system.type), result->true_residual,
                                 state->goal);
     case SPRY_VERDICT_STAGNATION:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->limit,
@@ -262,12 +264,13 @@ static spry_status make_ready(spry_cg_plan *s, spry_cg_result *told, spry_error 
 {
     spry_status status = SPRY_OK;
     const double start = spryi_now_us();
-    s->run.struct_size = sizeof s->run;
-    s->run.stream = s->device > 0 ? s->o.stream : NULL;
-    s->inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->type;
-    SPRYI_TRY(SPRYI_NEW(s->context, &s->states, s->o.columns, "states of columns", err));
-    SPRYI_TRY(SPRYI_NEW(s->context, &s->columns, s->o.columns, "states of columns", err));
-    if (s->device > 0) SPRYI_TRY(spry_device_synchronize(s->context, s->device, s->run.stream, err));
+    s->current.product.struct_size = sizeof s->current.product;
+    s->current.product.stream = s->system.device > 0 ? s->o.stream : NULL;
+    s->system.inner = s->o.inside == SPRY_INSIDE_F32 ? SPRY_F32 : s->system.type;
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.states, s->o.columns, "states of columns", err));
+    SPRYI_TRY(SPRYI_NEW(s->context, &s->current.columns, s->o.columns, "states of columns", err));
+    if (s->system.device > 0)
+        SPRYI_TRY(spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err));
     SPRYI_TRY(spryi_cg_set_up(s, told, err));
 done:
     s->setup_us = told->setup_us = spryi_now_us() - start;
@@ -295,15 +298,15 @@ static spry_status plan_matrix(spry_cg_plan **plan, spry_context *context, const
     *plan = NULL;
     SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
     spry_cg_plan *s = *plan;
-    s->A = spryi_matrix_retain(A);
+    s->system.A = spryi_matrix_retain(A);
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
-    s->type = a.value_type == SPRY_PATTERN ? type : a.value_type;
-    s->n = a.rows;
+    s->system.type = a.value_type == SPRY_PATTERN ? type : a.value_type;
+    s->system.n = a.rows;
     SPRYI_OK_OR_RETURN(check_options(s, err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_square(&a, "cg", err));
     SPRYI_OK_OR_RETURN(spryi_solve_check_values(&a, err));
-    s->names = s->outer_names = spryi_cg_names_of(s);
-    s->device = spryi_solve_device_number(context, &s->names, &a);
+    s->product.names = s->product.outer_names = spryi_cg_names_of(s);
+    s->system.device = spryi_solve_device_number(context, &s->product.names, &a);
     return SPRY_OK;
 }
 
@@ -334,13 +337,13 @@ static spry_status plan_operator(spry_cg_plan **plan, spry_context *context, con
     SPRYI_OK_OR_RETURN(check_operator(&ours, A, err));
     SPRYI_OK_OR_RETURN(new_plan(plan, context, A, options, err));
     spry_cg_plan *s = *plan;
-    s->operator= ours;
-    s->type = ours.type;
-    s->n = ours.n;
-    s->device = spryi_device_number(ours.device);
-    if (s->o.device != SPRY_DEVICE_DEFAULT && spryi_device_number(s->o.device) != s->device)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", s->o.device, s->device,
-                                "cg: device is %d, but the operator works on device %d", s->o.device, s->device);
+    s->system.operator= ours;
+    s->system.type = ours.type;
+    s->system.n = ours.n;
+    s->system.device = spryi_device_number(ours.device);
+    if (s->o.device != SPRY_DEVICE_DEFAULT && spryi_device_number(s->o.device) != s->system.device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", s->o.device, s->system.device,
+                                "cg: device is %d, but the operator works on device %d", s->o.device, s->system.device);
     if (s->o.format || s->o.kernel)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, s->o.format ? "format" : "kernel",
                           "cg: an operator has no format and no kernel");
@@ -409,7 +412,7 @@ spry_status spry_cg_plan_update(spry_cg_plan *plan, spry_cg_result *result, spry
     spry_cg_result told = no_result();
     SPRYI_OK_OR_RETURN(empty_result(result, err));
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "cg: plan is NULL");
-    if (!plan->A)
+    if (!plan->system.A)
         return spryi_fail(err, SPRY_UNSUPPORTED, "plan", "cg: an operator has no values that could be updated");
     const double start = spryi_now_us();
     plan->refreshes = 1;
@@ -425,9 +428,9 @@ void spry_cg_plan_destroy(spry_cg_plan *s)
     if (!s) return;
     spry_context *context = s->context;
     spryi_cg_tear_down(s);
-    spry_matrix_destroy(s->A);
-    spryi_release(context, s->states);
-    spryi_release(context, s->columns);
+    spry_matrix_destroy(s->system.A);
+    spryi_release(context, s->current.states);
+    spryi_release(context, s->current.columns);
     spryi_release(context, s);
     spryi_context_release(context);
 }
@@ -450,8 +453,8 @@ static size_t bytes_of(const spry_vector *v)
 
 static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(x, "x", s->n, s->type, s->device, err));
-    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(b, "b", s->n, s->type, s->device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(x, "x", s->system.n, s->system.type, s->system.device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_columns(b, "b", s->system.n, s->system.type, s->system.device, err));
     if (count_of(x) != count_of(b))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "b", count_of(b), count_of(x),
                                 "cg: b has %lld columns, x has %lld", (long long)count_of(b), (long long)count_of(x));
@@ -473,7 +476,7 @@ static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, co
         spry_vector of = *from, into = *to;
         of.data = (char *)of.data + (size_t)(c * stride_of(from)) * spry_type_bytes(from->type);
         into.data = (char *)into.data + (size_t)(c * stride_of(to)) * spry_type_bytes(to->type);
-        status = spryi_solve_copy_to(s->context, &into, &of, s->run.stream, err);
+        status = spryi_solve_copy_to(s->context, &into, &of, s->current.product.stream, err);
     }
     return status;
 }
@@ -481,7 +484,7 @@ static spry_status copy_columns(const spry_cg_plan *s, const spry_vector *to, co
 /* Returns whether the iteration can use v in place. */
 static bool serves(const spry_cg_plan *s, const spry_vector *v)
 {
-    return v->device == s->device && (count_of(v) == 1 || stride_of(v) == s->n);
+    return v->device == s->system.device && (count_of(v) == 1 || stride_of(v) == s->system.n);
 }
 
 /* Sets s->x or s->b to the caller's vector, or to *own, which is allocated when it is first needed. */
@@ -490,13 +493,14 @@ static spry_status take_vector(spry_cg_plan *s, spry_vector *taken, spry_vector 
 {
     *taken = *given;
     taken->columns = count_of(given);
-    taken->column_stride = s->n;
+    taken->column_stride = s->system.n;
     if (serves(s, given) && !keeps_own) return SPRY_OK;
     spry_status status = SPRY_OK;
-    if (!own->data) status = spry_vector_create(s->context, own, s->n * s->o.columns, s->type, s->device, err);
-    own->length = s->n;
+    if (!own->data)
+        status = spry_vector_create(s->context, own, s->system.n * s->o.columns, s->system.type, s->system.device, err);
+    own->length = s->system.n;
     own->columns = taken->columns;
-    own->column_stride = s->n;
+    own->column_stride = s->system.n;
     *taken = *own;
     return status == SPRY_OK && copies ? copy_columns(s, taken, given, err) : status;
 }
@@ -510,7 +514,7 @@ static double numbers_of(const spry_cg_plan *s)
     case SPRY_PRECOND_BLOCK_JACOBI:
         if (!spryi_cg_is_within(s)) return 13 + (double)(s->o.block_size + 1) / 2;
         return 9 + (double)(s->o.block_size + 1) * (double)spry_type_bytes(s->precond.entries.type) /
-                       (double)spry_type_bytes(s->inner);
+                       (double)spry_type_bytes(s->system.inner);
     case SPRY_PRECOND_CHEBYSHEV: return 13 + 6 * (double)s->o.degree;
     default: return NAN;
     }
@@ -520,10 +524,12 @@ static double numbers_of(const spry_cg_plan *s)
 static spry_status time_products(spry_cg_plan *s, spry_cg_result *told, spry_error *err)
 {
     double one = 0;
-    told->product_us = s->product_us;
-    if (s->device == 0 || s->n == 0 || !s->plan) return SPRY_OK;
-    const spry_vector p = spryi_cg_columns_of(&s->work, &s->p), q = spryi_cg_columns_of(&s->work, &s->q);
-    SPRYI_OK_OR_RETURN(spryi_solve_time_product(s->context, s->plan, p, q, s->run.stream, &one, err));
+    told->product_us = s->product.us;
+    if (s->system.device == 0 || s->system.n == 0 || !s->product.plan) return SPRY_OK;
+    const spry_vector p = spryi_cg_columns_of(&s->work, &s->vectors.p),
+                      q = spryi_cg_columns_of(&s->work, &s->vectors.q);
+    SPRYI_OK_OR_RETURN(
+        spryi_solve_time_product(s->context, s->product.plan, p, q, s->current.product.stream, &one, err));
     told->product_us = one * (double)(told->iterations * told->products);
     return SPRY_OK;
 }
@@ -533,25 +539,26 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
                        spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int keeps_x = s->device > 0 && !s->one_run && s->inner == s->type;
-    s->work.stream = s->run.stream;
+    const int keeps_x = s->system.device > 0 && !s->current.is_only && s->system.inner == s->system.type;
+    s->work.stream = s->current.product.stream;
     s->work.columns = count_of(x);
     if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, told, err)); /* every run has the bits of a new plan's */
     if (told->verdict != SPRY_VERDICT_NONE) return tell(s, told, err);
-    s->product_us = 0;
-    SPRYI_TRY(take_vector(s, &s->x, &s->own_x, x, keeps_x, s->now.start_from_x, err));
-    SPRYI_TRY(take_vector(s, &s->b, &s->own_b, b, 0, 1, err));
+    s->product.us = 0;
+    SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, s->current.options.start_from_x, err));
+    SPRYI_TRY(take_vector(s, &s->current.b, &s->vectors.own_b, b, 0, 1, err));
     SPRYI_TRY(spryi_cg_solve(s, told, err));
     told->products = s->o.precond == SPRY_PRECOND_CHEBYSHEV ? 1 + s->o.degree : 1;
     told->numbers = numbers_of(s);
     told->largest_eigenvalue = s->precond.largest;
-    if (s->plan) {
-        told->format = s->names.format;
-        told->kernel = s->names.kernel;
+    if (s->product.plan) {
+        told->format = s->product.names.format;
+        told->kernel = s->product.names.kernel;
     }
-    if (s->x.data != x->data) SPRYI_TRY(copy_columns(s, x, &s->x, err));
+    if (s->current.x.data != x->data) SPRYI_TRY(copy_columns(s, x, &s->current.x, err));
     SPRYI_TRY(time_products(s, told, err));
-    if (s->device > 0) SPRYI_TRY(spry_device_synchronize(s->context, s->device, s->run.stream, err));
+    if (s->system.device > 0)
+        SPRYI_TRY(spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err));
     return tell(s, told, err);
 done:
     told->verdict = SPRY_VERDICT_NONE;
@@ -561,7 +568,7 @@ done:
 /* Sets the options of a run: the plan's, replaced by those that the run gives. */
 static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *options, spry_error *err)
 {
-    spry_cg_options given = SPRY_INIT(spry_cg_options), *now = &s->now;
+    spry_cg_options given = SPRY_INIT(spry_cg_options), *now = &s->current.options;
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
     *now = s->o;
     if (given.tolerance != 0) now->tolerance = given.tolerance;
@@ -574,8 +581,8 @@ static spry_status take_run_options(spry_cg_plan *s, const spry_cg_options *opti
         now->observe = given.observe;
         now->user = given.user;
     }
-    s->run.stream = s->device > 0 ? s->now.stream : NULL;
-    return check_stopping(s, &s->now, err);
+    s->current.product.stream = s->system.device > 0 ? s->current.options.stream : NULL;
+    return check_stopping(s, &s->current.options, err);
 }
 
 spry_status spry_cg_plan_run(spry_cg_plan *plan, spry_vector x, spry_cg_result *result, spry_const_vector b,
@@ -609,8 +616,8 @@ static spry_status run_once(spry_cg_plan *s, spry_status status, spry_vector x, 
     s->o.columns = count_of(&x);
     SPRYI_TRY(take_run_options(s, NULL, err));
     SPRYI_TRY(check_vectors(s, &x, &right, err));
-    s->one_run = 1;
-    s->names.columns = s->outer_names.columns = s->o.columns;
+    s->current.is_only = 1;
+    s->product.names.columns = s->product.outer_names.columns = s->o.columns;
     SPRYI_TRY(make_ready(s, &told, err));
     status = told.verdict != SPRY_VERDICT_NONE ? tell(s, &told, err) : run(s, &x, &right, &told, err);
     told.setup_us = s->setup_us;

@@ -55,11 +55,14 @@ static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_
 static spry_status make_D(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     const int room = s->o.precond == SPRY_PRECOND_BLOCK_JACOBI ? 20 : 0; /* inverses of blocks have larger entries */
-    spryi_vector_forget(&s->work, &s->recorded);
-    spry_vector_destroy(s->context, &s->D);
-    spry_status status = invert_diagonal(s->context, &s->D, &result->bad_row, &s->bad_entry, A, s->inner, room, err);
+    spryi_vector_forget(&s->work, &s->recording.recorded);
+    spry_vector_destroy(s->context, &s->vectors.D);
+    spry_status status = invert_diagonal(s->context, &s->vectors.D, &result->bad_row, &s->current.bad_entry, A,
+                                         s->system.inner, room, err);
     result->verdict = result->bad_row >= 0 ? SPRY_VERDICT_BAD_DIAGONAL : SPRY_VERDICT_NONE;
-    return status == SPRY_OK ? spryi_solve_move(s->context, &s->D, s->device, s->run.stream, err) : status;
+    return status == SPRY_OK
+               ? spryi_solve_move(s->context, &s->vectors.D, s->system.device, s->current.product.stream, err)
+               : status;
 }
 
 /* ---- blocks on the diagonal ------------------------------------------------------------------------- */
@@ -160,19 +163,20 @@ static spry_status make_blocks(spry_cg_plan *s, spry_cg_result *result, const sp
 {
     spryi_cg_precond *M = &s->precond;
     const int size = (int)s->o.block_size, narrow = spryi_cg_is_within(s);
-    spry_type type = narrow ? SPRY_F32 : s->inner;
-    spryi_vector_forget(&s->work, &s->recorded);
-    spry_vector_destroy(s->context, &s->D); /* has only shown that reciprocals exist */
+    spry_type type = narrow ? SPRY_F32 : s->system.inner;
+    spryi_vector_forget(&s->work, &s->recording.recorded);
+    spry_vector_destroy(s->context, &s->vectors.D); /* has only shown that reciprocals exist */
     spry_vector_destroy(s->context, &M->entries);
     spry_status status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
-    if (status == SPRY_OK && result->bad_row >= 0 && type != s->inner) { /* f32 is too coarse */
-        type = s->inner;
+    if (status == SPRY_OK && result->bad_row >= 0 && type != s->system.inner) { /* f32 is too coarse */
+        type = s->system.inner;
         spry_vector_destroy(s->context, &M->entries);
         status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
     }
     if (result->bad_row >= 0) result->verdict = SPRY_VERDICT_BAD_DIAGONAL;
-    if (status == SPRY_OK) status = spryi_solve_move(s->context, &M->entries, s->device, s->run.stream, err);
-    M->blocks = (spryi_cg_blocks){size, type, (s->n + size - 1) / size, M->entries.data};
+    if (status == SPRY_OK)
+        status = spryi_solve_move(s->context, &M->entries, s->system.device, s->current.product.stream, err);
+    M->blocks = (spryi_cg_blocks){size, type, (s->system.n + size - 1) / size, M->entries.data};
     return status;
 }
 
@@ -215,13 +219,14 @@ static spry_status put_random(spry_cg_plan *s, const spry_vector *to, spry_error
 {
     spry_vector host = {0};
     uint64_t state = 1;
-    SPRYI_OK_OR_RETURN(spry_vector_create(s->context, &host, s->n, s->inner, 0, err));
-    for (int64_t i = 0; i < s->n; i++) {
+    SPRYI_OK_OR_RETURN(spry_vector_create(s->context, &host, s->system.n, s->system.inner, 0, err));
+    for (int64_t i = 0; i < s->system.n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        spryi_set_value(host.data, s->inner, i, (double)((state >> 33) + 1) / 2147483650.0);
+        spryi_set_value(host.data, s->system.inner, i, (double)((state >> 33) + 1) / 2147483650.0);
     }
-    spry_status status = spryi_solve_copy_to(s->context, to, &host, s->run.stream, err);
-    if (status == SPRY_OK && s->device > 0) status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
+    spry_status status = spryi_solve_copy_to(s->context, to, &host, s->current.product.stream, err);
+    if (status == SPRY_OK && s->system.device > 0)
+        status = spry_device_synchronize(s->context, s->system.device, s->current.product.stream, err);
     spry_vector_destroy(s->context, &host);
     return status;
 }
@@ -230,7 +235,7 @@ static spry_status put_random(spry_cg_plan *s, const spry_vector *to, spry_error
 static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, const spryi_cg_vectors *v,
                                 spryi_cg_state *state, spry_error *err)
 {
-    const spry_vector p = spryi_cg_columns_of(w, &s->p), q = spryi_cg_columns_of(w, &s->q);
+    const spry_vector p = spryi_cg_columns_of(w, &s->vectors.p), q = spryi_cg_columns_of(w, &s->vectors.q);
     const spryi_cg_product product = {.out = &q, .in = &p, .stream = w->stream};
     SPRYI_OK_OR_RETURN(spryi_cg_multiply(s, &product, err));
     SPRYI_OK_OR_RETURN(w->ops->cg->dots(w, v, err));
@@ -248,16 +253,16 @@ static spry_status find_interval(spry_cg_plan *s, spry_error *err)
     spryi_vector_work w = s->work;
     spryi_cg_vectors v = spryi_cg_vectors_of(s);
     w.columns = 1;
-    v.b = s->z.data;
-    v.x = s->z_before.data;
+    v.b = s->vectors.z.data;
+    v.x = s->vectors.z_before.data;
     v.q = NULL;
     v.b_is_f64 = 0;
-    v.D = s->D.data;
-    spry_status status = put_random(s, &s->z, err);
+    v.D = s->vectors.D.data;
+    spry_status status = put_random(s, &s->vectors.z, err);
     if (status == SPRY_OK) status = w.ops->cg->clear(&w, v.x, err);
     if (status == SPRY_OK) status = spryi_vector_put(&w, &state, sizeof state, err);
     if (status == SPRY_OK) status = w.ops->cg->start(&w, &v, err);
-    v.q = s->q.data;
+    v.q = s->vectors.q.data;
     while (status == SPRY_OK && count < ITERATIONS) {
         status = iterate_once(s, &w, &v, &state, err);
         if (status != SPRY_OK || state.stop || !(state.alpha > 0)) break;
@@ -270,8 +275,8 @@ static spry_status find_interval(spry_cg_plan *s, spry_error *err)
     const double smallest = M->largest / s->o.eigenvalue_ratio;
     M->theta = (M->largest + smallest) / 2;
     M->delta = (M->largest - smallest) / 2;
-    s->product_us = 0;
-    s->products = 0;
+    s->product.us = 0;
+    s->product.count = 0;
     return status;
 }
 
@@ -291,15 +296,16 @@ static spry_status make_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_solve
                              spry_type type, spry_error *err)
 {
     const int asked = s->o.format || s->o.kernel;
-    if (*plan && s->refreshes && B == s->A) return spry_spmv_plan_update(*plan, NULL, err);
+    if (*plan && s->refreshes && B == s->system.A) return spry_spmv_plan_update(*plan, NULL, err);
     if (asked) names->format = s->o.format; /* with its parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.columns;
-    if (s->scaled.A && s->A->a.device > 0 && !names->format && !asked) names->format = "csr"; /* used in place */
-    if (B != s->A && names->device == SPRY_DEVICE_DEFAULT) names->device = s->device == 0 ? SPRY_CPU : s->device;
+    if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked) names->format = "csr"; /* used in place */
+    if (B != s->system.A && names->device == SPRY_DEVICE_DEFAULT)
+        names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;
     spry_spmv_plan_destroy(*plan);
     *plan = NULL;
-    return spryi_solve_make_plan(s->context, plan, B, type, names, s->run.stream, err);
+    return spryi_solve_make_plan(s->context, plan, B, type, names, s->current.product.stream, err);
 }
 
 /* Returns whether `narrow`, B with values in f32, is not rounded. false if B has entries at one position. */
@@ -320,34 +326,35 @@ static spry_status make_narrow(spry_cg_plan *s, const spry_matrix *B, spry_error
     spry_matrix *host = NULL;
     spry_convert_options to_f32 = SPRY_INIT(spry_convert_options);
     to_f32.value_type = SPRY_F32;
-    spry_matrix_destroy(s->narrow);
-    s->narrow = NULL;
-    SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &host, B, s->run.stream, err));
-    const spry_status status = spry_matrix_convert(s->context, &s->narrow, host, &to_f32, err);
-    if (status == SPRY_OK) s->narrow_is_exact = is_exact(host, s->narrow);
+    spry_matrix_destroy(s->product.narrow);
+    s->product.narrow = NULL;
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &host, B, s->current.product.stream, err));
+    const spry_status status = spry_matrix_convert(s->context, &s->product.narrow, host, &to_f32, err);
+    if (status == SPRY_OK) s->product.narrow_is_exact = is_exact(host, s->product.narrow);
     spryi_matrix_release(host);
     return status;
 }
 
 static spry_status make_plans(spry_cg_plan *s, spry_error *err)
 {
-    const spry_matrix *B = s->scaled.A ? s->scaled.A : s->A;
-    spryi_vector_forget(&s->work, &s->recorded);
-    if (s->o.inside == SPRY_INSIDE_SAME) return make_plan(s, &s->plan, &s->names, B, s->type, err);
+    const spry_matrix *B = s->scaled.A ? s->scaled.A : s->system.A;
+    spryi_vector_forget(&s->work, &s->recording.recorded);
+    if (s->o.inside == SPRY_INSIDE_SAME)
+        return make_plan(s, &s->product.plan, &s->product.names, B, s->system.type, err);
     SPRYI_OK_OR_RETURN(make_narrow(s, B, err));
-    SPRYI_OK_OR_RETURN(make_plan(s, &s->plan, &s->names, s->narrow, s->inner, err));
-    if (spryi_cg_replaces(s)) return make_plan(s, &s->outer, &s->outer_names, B, s->type, err);
-    spry_spmv_plan_destroy(s->outer);
-    s->outer = NULL;
+    SPRYI_OK_OR_RETURN(make_plan(s, &s->product.plan, &s->product.names, s->product.narrow, s->system.inner, err));
+    if (spryi_cg_replaces(s)) return make_plan(s, &s->product.outer, &s->product.outer_names, B, s->system.type, err);
+    spry_spmv_plan_destroy(s->product.outer);
+    s->product.outer = NULL;
     return SPRY_OK;
 }
 
 static void forget_plans(spry_cg_plan *s)
 {
-    spryi_vector_forget(&s->work, &s->recorded);
-    spry_spmv_plan_destroy(s->plan);
-    spry_spmv_plan_destroy(s->outer);
-    s->plan = s->outer = NULL;
+    spryi_vector_forget(&s->work, &s->recording.recorded);
+    spry_spmv_plan_destroy(s->product.plan);
+    spry_spmv_plan_destroy(s->product.outer);
+    s->product.plan = s->product.outer = NULL;
 }
 
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
@@ -419,7 +426,7 @@ static spry_status make_scaled(spry_cg_plan *s, spry_cg_result *result, spry_err
 {
     spryi_cg_scaling *scaled = &s->scaled;
     forget_scaling(s);
-    SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &scaled->host, s->A, s->run.stream, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(s->context, &scaled->host, s->system.A, s->current.product.stream, err));
     SPRYI_OK_OR_RETURN(find_exponent(&scaled->a, scaled->host, s->o.precond != SPRY_PRECOND_NONE, err));
     if (scaled->a != 0)
         SPRYI_OK_OR_RETURN(scale_matrix(s->context, &scaled->A, &scaled->values, scaled->host, -scaled->a, err));
@@ -440,14 +447,17 @@ spry_status spryi_cg_set_up_scaled(spry_cg_plan *s, spry_cg_result *result, spry
 
 static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
 {
-    const int narrow = s->inner != s->type, chebyshev = s->o.precond == SPRY_PRECOND_CHEBYSHEV;
-    spry_vector *vectors[] = {&s->r, &s->p, &s->q, &s->z, &s->z_before, &s->inner_x, &s->outer_q, &s->own_x};
-    const int needed[] = {1, 1, 1, spryi_cg_is_apart(s), chebyshev, narrow, narrow, s->device > 0 && !s->one_run};
+    const int narrow = s->system.inner != s->system.type, chebyshev = s->o.precond == SPRY_PRECOND_CHEBYSHEV;
+    spry_vector *vectors[] = {&s->vectors.r,        &s->vectors.p,       &s->vectors.q,       &s->vectors.z,
+                              &s->vectors.z_before, &s->vectors.inner_x, &s->vectors.outer_q, &s->vectors.own_x};
+    const int needed[] = {1,         1,      1,      spryi_cg_is_apart(s),
+                          chebyshev, narrow, narrow, s->system.device > 0 && !s->current.is_only};
     for (int v = 0; v < 8; v++) {
         if (!needed[v] || vectors[v]->data) continue;
-        const spry_type type = v < 6 ? s->inner : s->type;
-        SPRYI_OK_OR_RETURN(spry_vector_create(s->context, vectors[v], s->n * s->o.columns, type, s->device, err));
-        vectors[v]->length = vectors[v]->column_stride = s->n;
+        const spry_type type = v < 6 ? s->system.inner : s->system.type;
+        SPRYI_OK_OR_RETURN(
+            spry_vector_create(s->context, vectors[v], s->system.n * s->o.columns, type, s->system.device, err));
+        vectors[v]->length = vectors[v]->column_stride = s->system.n;
         vectors[v]->columns = s->o.columns;
     }
     return SPRY_OK;
@@ -458,30 +468,30 @@ static spry_status make_vectors(spry_cg_plan *s, spry_error *err)
 /* Returns whether the symmetry of A has to be checked. */
 static bool needs_check(const spry_cg_plan *s)
 {
-    const spry_arrays *a = &s->A->a;
-    const bool known = s->A->symmetry_holds || a->triangle != SPRY_ALL_ENTRIES;
+    const spry_arrays *a = &s->system.A->a;
+    const bool known = s->system.A->symmetry_holds || a->triangle != SPRY_ALL_ENTRIES;
     return !s->o.assume_symmetric && !(a->symmetry == SPRY_SYMMETRIC && known);
 }
 
 /* Checks symmetry up to rounding; a verdict if A is not symmetric or not finite. */
 static spry_status check_symmetry(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
-    const double eps = s->A->a.value_type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    const double eps = s->system.A->a.value_type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
     const spryi_symmetry_test test = {.finite = true, .tolerance = s->o.symmetry_tolerance * eps};
-    SPRYI_OK_OR_RETURN(spryi_find_unequal(&s->unequal, host, &test, err));
-    if (s->unequal.row >= 0)
-        result->verdict = isfinite(s->unequal.value) ? SPRY_VERDICT_NOT_SYMMETRIC : SPRY_VERDICT_NOT_FINITE;
+    SPRYI_OK_OR_RETURN(spryi_find_unequal(&s->current.unequal, host, &test, err));
+    if (s->current.unequal.row >= 0)
+        result->verdict = isfinite(s->current.unequal.value) ? SPRY_VERDICT_NOT_SYMMETRIC : SPRY_VERDICT_NOT_FINITE;
     return SPRY_OK;
 }
 
 /* Checks symmetry and diagonal; a verdict if the iteration cannot begin. */
 static spry_status inspect(spry_cg_plan *s, spry_cg_result *result, const spry_matrix *host, spry_error *err)
 {
-    s->unequal.row = -1;
+    s->current.unequal.row = -1;
     if (needs_check(s)) SPRYI_OK_OR_RETURN(check_symmetry(s, result, host, err));
     if (result->verdict != SPRY_VERDICT_NONE || !needs_diagonal(s)) return SPRY_OK;
     const spry_status status = make_D(s, result, host, err);
-    s->scaled.needed_by_D = result->bad_row >= 0 && s->bad_entry > 0 && isfinite(s->bad_entry);
+    s->scaled.needed_by_D = result->bad_row >= 0 && s->current.bad_entry > 0 && isfinite(s->current.bad_entry);
     return status == SPRY_OK && s->scaled.needed_by_D ? make_scaled(s, result, err) : status;
 }
 
@@ -490,7 +500,7 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     spry_matrix *host = NULL;
     spry_status status = SPRY_OK;
     if (s->o.precond != SPRY_PRECOND_NONE || needs_check(s))
-        SPRYI_TRY(spryi_solve_fetch(s->context, &host, s->A, s->run.stream, err));
+        SPRYI_TRY(spryi_solve_fetch(s->context, &host, s->system.A, s->current.product.stream, err));
     SPRYI_TRY(inspect(s, result, host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     SPRYI_TRY(make_plans(s, err));
@@ -498,8 +508,8 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     SPRYI_TRY(make_precond(s, result, s->scaled.A ? s->scaled.A : host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     s->scaled.by_run = false;
-    result->format = s->names.format; /* constants from then on */
-    result->kernel = s->names.kernel;
+    result->format = s->product.names.format; /* constants from then on */
+    result->kernel = s->product.names.kernel;
 done:
     spryi_matrix_release(host);
     return status;
@@ -510,22 +520,23 @@ spry_status spryi_cg_set_up(spry_cg_plan *s, spry_cg_result *result, spry_error 
     forget_scaling(s);
     if (s->scaled.by_run) {
         forget_plans(s);
-        s->names = s->outer_names = spryi_cg_names_of(s);
+        s->product.names = s->product.outer_names = spryi_cg_names_of(s);
     }
     if (!s->work.ops)
-        SPRYI_OK_OR_RETURN(
-            spryi_vector_work_init(s->context, &s->work, s->device, s->run.stream, s->n, s->o.columns, s->inner, err));
-    s->work.stream = s->run.stream;
-    return s->A ? set_up_matrix(s, result, err) : make_vectors(s, err);
+        SPRYI_OK_OR_RETURN(spryi_vector_work_init(s->context, &s->work, s->system.device, s->current.product.stream,
+                                                  s->system.n, s->o.columns, s->system.inner, err));
+    s->work.stream = s->current.product.stream;
+    return s->system.A ? set_up_matrix(s, result, err) : make_vectors(s, err);
 }
 
 void spryi_cg_tear_down(spry_cg_plan *s)
 {
-    spry_vector *vectors[] = {&s->r,       &s->p,       &s->q,     &s->z,     &s->z_before, &s->D,
-                              &s->inner_x, &s->outer_q, &s->own_x, &s->own_b, &s->scaled_b, &s->precond.entries};
+    spry_vector *vectors[] = {&s->vectors.r,        &s->vectors.p,     &s->vectors.q,        &s->vectors.z,
+                              &s->vectors.z_before, &s->vectors.D,     &s->vectors.inner_x,  &s->vectors.outer_q,
+                              &s->vectors.own_x,    &s->vectors.own_b, &s->vectors.scaled_b, &s->precond.entries};
     forget_plans(s);
     forget_scaling(s);
     for (int v = 0; v < 12; v++) spry_vector_destroy(s->context, vectors[v]);
     if (s->work.context) spryi_vector_work_clear(&s->work);
-    spry_matrix_destroy(s->narrow);
+    spry_matrix_destroy(s->product.narrow);
 }
