@@ -49,32 +49,41 @@ SPRYI_BOTH_SIDES int spryi_finite(double value)
  */
 typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
 
-typedef struct spryi_cg_state {
-    /* asked for */
-    double tolerance;    /* of the residual, which is relative, */
-    double absolute;     /* or of its norm; the larger one counts */
+/* Rules of an iteration, from the options. */
+typedef struct spryi_cg_rules {
+    double tolerance;    /* of the relative residual */
+    double absolute;     /* of its norm; the larger of both counts */
     double replacements; /* share to which the residual falls before it is replaced; 0: it is not */
     double reach;        /* of the guards: a power of two */
-    int guards;          /* those that are left */
-    double trusted;      /* fraction of rz below which the predicted rz is not */
-    double eps;          /* of the vectors' type: a residual below it proves nothing about A or M; 0: all do */
+    int guards;          /* that remain: spryi_cg_guard */
+    double trusted;      /* fraction of rz below which the predicted rz is not trusted */
+    double eps;          /* of the vectors' type: a smaller residual proves nothing about A or M; 0: all do */
     int apart;           /* 1: M is applied by a pass of its own, between shrink and turn */
     int64_t limit, patience;
-    /* as it goes */
+} spryi_cg_rules;
+
+/* Residuals at which an iteration stops or is changed. */
+typedef struct spryi_cg_marks {
+    double goal;         /* from tolerance and absolute */
+    double replace_at;   /* the residual is replaced */
+    double floor;        /* b - A x is computed, since the carried residual has lost touch with it */
+    double smallest;     /* so far */
+    int64_t smallest_at; /* iteration of the smallest */
+} spryi_cg_marks;
+
+typedef struct spryi_cg_state {
+    spryi_cg_rules rules;
+    spryi_cg_marks marks;
     double rr, rz, b_norm, alpha, beta;
-    double curvature;  /* p'Ap of the latest iteration */
-    double residual;   /* sqrt(rr) / b_norm */
-    double goal;       /* what tolerance and absolute come to */
-    double replace_at; /* residual at which it is replaced */
-    double floor;      /* carried residual below which b - A x is computed, since it has lost touch with that */
-    double smallest;   /* residual ... */
-    int64_t smallest_at, iterations;
+    double curvature; /* p'Ap of the latest iteration */
+    double residual;  /* sqrt(rr) / b_norm */
+    int64_t iterations;
     double distance;                  /* of spryi_cg_passes.distance */
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
-    int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */
-    int turn;                         /* 1: the second of them is to be done, or was, by the step of this round */
-    int owed;                         /* 1: a GPU's step has left sums that no one has looked at yet */
+    int halves;                       /* 1: the step has two parts, since beta could not be predicted */
+    int turn;                         /* 1: the second part is due, or was, in this round */
+    int owed;                         /* 1: a GPU's step has left sums that nobody has read yet */
     int fresh;                        /* apart: 1: p begins anew, with beta = 0 */
     unsigned arrived;                 /* of a GPU's passes: blocks that have left their sums; 0 between passes */
     unsigned meetings;                /* of a GPU's passes: times that all blocks have met */
@@ -86,25 +95,25 @@ typedef struct spryi_cg_state {
  */
 SPRYI_BOTH_SIDES int spryi_cg_is_rounding(const spryi_cg_state *s)
 {
-    return s->residual < s->eps;
+    return s->residual < s->rules.eps;
 }
 
 SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
 {
     if (!spryi_finite(s->residual)) {
         s->stop = SPRYI_NOT_FINITE;
-    } else if (s->residual <= s->goal || s->residual <= s->floor) {
+    } else if (s->residual <= s->marks.goal || s->residual <= s->marks.floor) {
         s->stop = SPRYI_SMALL_ENOUGH;
-    } else if (s->iterations >= s->limit) {
+    } else if (s->iterations >= s->rules.limit) {
         s->stop = SPRYI_AT_LIMIT;
-    } else if (s->residual <= s->replace_at) {
+    } else if (s->residual <= s->marks.replace_at) {
         s->stop = SPRYI_REPLACE;
     } else {
-        if (s->residual < 0.99 * s->smallest) {
-            s->smallest = s->residual;
-            s->smallest_at = s->iterations;
+        if (s->residual < 0.99 * s->marks.smallest) {
+            s->marks.smallest = s->residual;
+            s->marks.smallest_at = s->iterations;
         }
-        if (s->iterations - s->smallest_at >= s->patience) s->stop = SPRYI_STAGNATES;
+        if (s->iterations - s->marks.smallest_at >= s->rules.patience) s->stop = SPRYI_STAGNATES;
     }
 }
 
@@ -120,10 +129,10 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
     s->rr = sums[0];
     s->rz = sums[1];
     s->residual = sqrt(s->rr) / s->b_norm;
-    s->replace_at = s->replacements * s->residual;
-    s->floor = s->eps / 1024 * s->residual;
-    s->smallest = s->residual;
-    s->smallest_at = s->iterations;
+    s->marks.replace_at = s->rules.replacements * s->residual;
+    s->marks.floor = s->rules.eps / 1024 * s->residual;
+    s->marks.smallest = s->residual;
+    s->marks.smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
     s->halves = s->turn = s->owed = 0;
 }
@@ -131,12 +140,12 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 /* After replace: r.r, and of M = D r.z, of the new r; M apart: z = M r and turn follow, with the beta of the old rz. */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {
-    const double computed[2] = {sums[0], s->apart ? s->rz : sums[1]};
+    const double computed[2] = {sums[0], s->rules.apart ? s->rz : sums[1]};
     const int stop = s->stop;
     spryi_cg_computed(s, computed);
     if (stop == SPRYI_B_OUT_OF_RANGE || stop == SPRYI_A_OUT_OF_RANGE)
         s->stop = stop; /* what is to be scaled stays so */
-    else if (s->residual <= s->goal)
+    else if (s->residual <= s->marks.goal)
         s->stop = SPRYI_SMALL_ENOUGH;
 }
 
@@ -144,12 +153,14 @@ SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
 {
     s->b_norm = sqrt(sums[2]);
-    s->goal = s->absolute > s->tolerance * s->b_norm ? s->absolute / s->b_norm : s->tolerance;
-    s->fresh = s->apart;
+    s->marks.goal = s->rules.absolute > s->rules.tolerance * s->b_norm ? s->rules.absolute / s->b_norm
+                                                                       : s->rules.tolerance;
+    s->fresh = s->rules.apart;
     spryi_cg_computed(s, sums);
-    if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
+    if ((s->rules.guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->rules.reach * s->rules.reach))
         s->stop = SPRYI_B_OUT_OF_RANGE;
-    else if ((s->guards & SPRYI_GUARD_A) && !spryi_cg_is_rounding(s) && !spryi_within(s->rz / s->rr, s->reach))
+    else if ((s->rules.guards & SPRYI_GUARD_A) && !spryi_cg_is_rounding(s) &&
+             !spryi_within(s->rz / s->rr, s->rules.reach))
         s->stop = SPRYI_A_OUT_OF_RANGE;
     else
         spryi_cg_judge(s);
@@ -164,7 +175,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
     s->halves = 0;
     if (s->stop) return;
     s->curvature = sums[0];
-    const int outside = (s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach);
+    const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->rules.reach);
     if (spryi_cg_is_rounding(s) && (outside || !(sums[0] > 0) || !spryi_finite(s->rz / sums[0]))) {
         s->stop = SPRYI_SMALL_ENOUGH;
     } else if (outside) {
@@ -177,7 +188,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
         double alpha = s->rz / sums[0], predicted = alpha * alpha * sums[1] - s->rz;
         s->alpha = alpha;
         s->beta = predicted / s->rz;
-        s->halves = !s->apart && !(predicted > s->trusted * s->rz && spryi_finite(predicted));
+        s->halves = !s->rules.apart && !(predicted > s->rules.trusted * s->rz && spryi_finite(predicted));
     }
 }
 
@@ -214,7 +225,7 @@ SPRYI_BOTH_SIDES void spryi_cg_weighed(spryi_cg_state *s, const double *sums)
     s->beta = s->fresh ? 0 : sums[0] / s->rz;
     s->fresh = 0;
     s->rz = sums[0];
-    const int outside = (s->guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->reach);
+    const int outside = (s->rules.guards & SPRYI_GUARD_A) && !spryi_within(fabs(s->rz) / s->rr, s->rules.reach);
     if (spryi_cg_is_rounding(s) && (outside || !(s->rz > 0) || !spryi_finite(s->rz)))
         s->stop = SPRYI_SMALL_ENOUGH;
     else if (outside)
@@ -237,7 +248,7 @@ SPRYI_BOTH_SIDES void spryi_cg_both(spryi_cg_state *s, const double *step, const
     s->owed = 0;
     if (s->stop || s->turn) return;
     spryi_cg_dotted(s, dots);
-    s->owed = !s->stop && !s->apart;
+    s->owed = !s->stop && !s->rules.apart;
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */

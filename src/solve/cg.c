@@ -357,8 +357,8 @@ static int64_t iterations_left(const spry_cg_plan *s)
         const spryi_cg_state *t = &s->current.states[c];
         const int64_t back = t->iterations - 1 < LATE ? t->iterations - 1 : LATE;
         const double before = back > 0 ? t->history[(t->iterations - 1 - back) % SPRYI_MOST_AHEAD] : 0;
-        const double goal = t->goal > t->replace_at ? t->goal : t->replace_at;
-        const int64_t left = spryi_vector_left(t->residual, before, back, goal, t->limit - t->iterations);
+        const double goal = t->marks.goal > t->marks.replace_at ? t->marks.goal : t->marks.replace_at;
+        const int64_t left = spryi_vector_left(t->residual, before, back, goal, t->rules.limit - t->iterations);
         if (t->stop == SPRYI_GOES_ON && left > most) most = left;
     }
     return most;
@@ -427,7 +427,7 @@ static spry_status scale_x(spry_cg_plan *s, int exponent, spry_error *err)
 /* Begins anew. Without the guard of A, the next result of the caller's M chooses the factor of M. */
 static spry_status begin_again(spry_cg_plan *s, bool x_is_zero, spry_error *err)
 {
-    s->scaled.finds_m = !(s->current.states[0].guards & SPRYI_GUARD_A);
+    s->scaled.finds_m = !(s->current.states[0].rules.guards & SPRYI_GUARD_A);
     return begin(s, x_is_zero, err);
 }
 
@@ -438,7 +438,7 @@ static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_e
     if (s->vectors.inner_x.data)
         SPRYI_OK_OR_RETURN(s->work.ops->cg->collect(&s->work, s->current.x.data, s->vectors.inner_x.data, err));
     if (exponent != 0 && !x_is_zero) SPRYI_OK_OR_RETURN(scale_x(s, exponent, err));
-    s->current.states[0].guards &= ~guard;
+    s->current.states[0].rules.guards &= ~guard;
     SPRYI_OK_OR_RETURN(spryi_vector_put(&s->work, s->current.states, sizeof *s->current.states, err));
     return begin_again(s, x_is_zero, err);
 }
@@ -486,7 +486,7 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
         s->current.b = s->vectors.scaled_b;
         SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.b, -exponent, &told, s->current.product.stream, err));
         s->scaled.c = exponent;
-        s->current.states[0].absolute = ldexp(s->current.states[0].absolute, -exponent);
+        s->current.states[0].rules.absolute = ldexp(s->current.states[0].rules.absolute, -exponent);
     }
     return begin_scaled(s, -exponent, SPRYI_GUARD_B, err);
 }
@@ -517,7 +517,7 @@ static spry_status scale_back(spry_cg_plan *s, spry_error *err)
     SPRYI_OK_OR_RETURN(find_residuals(s, err));
     SPRYI_OK_OR_RETURN(scale_vector(s->context, &s->current.x, exponent, &again, s->current.product.stream, err));
     if (!again.e.finite) column->true_residual = INFINITY;
-    if (!(column->true_residual <= s->current.states[0].goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
+    if (!(column->true_residual <= s->current.states[0].marks.goal)) column->verdict = SPRY_VERDICT_OUT_OF_RANGE;
     return SPRY_OK;
 }
 
@@ -558,7 +558,7 @@ static void judge_replacement(spry_cg_plan *s, double residual)
     if (!(residual > column->before_restart)) column->before_restart = residual;
     if (column->futile == FUTILE || is_rounding(s, residual))
         column->verdict = SPRY_VERDICT_STAGNATION;
-    else if (state->iterations >= state->limit)
+    else if (state->iterations >= state->rules.limit)
         column->verdict = at_limit(s, residual);
 }
 
@@ -600,7 +600,7 @@ static spry_status confirm(spry_cg_plan *s, spry_error *err)
         if (column->verdict != SPRY_VERDICT_NONE || s->current.states[c].stop != SPRYI_SMALL_ENOUGH) continue;
         if (!isfinite(residual)) {
             column->verdict = SPRY_VERDICT_NOT_FINITE;
-        } else if (residual <= s->current.states[c].goal) {
+        } else if (residual <= s->current.states[c].marks.goal) {
             column->verdict = SPRY_VERDICT_CONVERGED;
         } else if (replaces) {
             judge_replacement(s, residual);
@@ -631,7 +631,7 @@ static int reason_of(const spry_cg_plan *s)
     const spryi_cg_state *state = &s->current.states[0];
     const bool by_M = state->stop == SPRYI_A_OUT_OF_RANGE || state->stop == SPRYI_NOT_FINITE ||
                       state->stop == SPRYI_BAD_PRECONDITIONER;
-    const bool scales_b = by_M && s->o.precond == SPRY_PRECOND_CALLBACK && (state->guards & SPRYI_GUARD_B);
+    const bool scales_b = by_M && s->o.precond == SPRY_PRECOND_CALLBACK && (state->rules.guards & SPRYI_GUARD_B);
     return scales_b ? SPRYI_B_OUT_OF_RANGE : state->stop;
 }
 
@@ -738,16 +738,16 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
     const int is_f64 = s->system.inner == SPRY_F64;
     for (int64_t c = 0; c < columns; c++)
         s->current.states[c] = (spryi_cg_state){
-            .tolerance = o->tolerance,
-            .absolute = o->absolute_tolerance,
-            .limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->system.n, 1000, 10000),
-            .patience = o->patience > 0 ? o->patience : within(s->system.n, 200, 50000),
-            .guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
-            .reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32),
-            .eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
-            .trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
-            .apart = spryi_cg_is_apart(s),
-            .replacements = spryi_cg_replaces(s) ? REPLACE : 0,
+            .rules.tolerance = o->tolerance,
+            .rules.absolute = o->absolute_tolerance,
+            .rules.limit = o->max_iterations > 0 ? o->max_iterations : 10 * within(s->system.n, 1000, 10000),
+            .rules.patience = o->patience > 0 ? o->patience : within(s->system.n, 200, 50000),
+            .rules.guards = SPRYI_GUARD_B | (s->scaled.needed_by_D || s->scaled.A ? 0 : SPRYI_GUARD_A),
+            .rules.reach = ldexp(1, is_f64 && s->o.inside == SPRY_INSIDE_SAME ? REACH_F64 : REACH_F32),
+            .rules.eps = is_f64 ? DBL_EPSILON : FLT_EPSILON,
+            .rules.trusted = is_f64 ? PREDICTABLE_F64 : PREDICTABLE_F32,
+            .rules.apart = spryi_cg_is_apart(s),
+            .rules.replacements = spryi_cg_replaces(s) ? REPLACE : 0,
         };
 }
 

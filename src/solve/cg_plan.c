@@ -213,10 +213,10 @@ static long double weight(const spry_cg_plan *s, int64_t column)
 static spry_status tell_other(const spry_cg_plan *s, const spry_cg_result *result, spry_error *err)
 {
     const spryi_cg_state *state = &s->current.states[result->column];
-    return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->limit,
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, state->rules.limit,
                             "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
                             spry_verdict_text(result->verdict), (long long)result->iterations, result->true_residual,
-                            state->goal);
+                            state->marks.goal);
 }
 
 /* Reports a verdict as an error, SPRY_OK if the columns have converged. */
@@ -247,12 +247,12 @@ static spry_status tell(const spry_cg_plan *s, const spry_cg_result *result, spr
                                 "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
                                 "relative residual is %.3g, expected at most %g",
                                 ldexpl(1, s->scaled.x_exponent), spry_type_name(s->system.type), result->true_residual,
-                                state->goal);
+                                state->marks.goal);
     case SPRY_VERDICT_STAGNATION:
-        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->limit,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, state->rules.limit,
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
                                 "at %.3g, expected at most %g",
-                                (long long)k, (long long)result->restarts, result->true_residual, state->goal);
+                                (long long)k, (long long)result->restarts, result->true_residual, state->marks.goal);
     default: return tell_other(s, result, err);
     }
 }

@@ -247,7 +247,7 @@ static spry_status iterate_once(spry_cg_plan *s, const spryi_vector_work *w, con
 static spry_status find_interval(spry_cg_plan *s, spry_error *err)
 {
     spryi_cg_precond *M = &s->precond;
-    spryi_cg_state state = {.limit = INT64_MAX, .patience = INT64_MAX, .reach = 1};
+    spryi_cg_state state = {.rules.limit = INT64_MAX, .rules.patience = INT64_MAX, .rules.reach = 1};
     double alpha[ITERATIONS], beta[ITERATIONS], largest = 1;
     int count = 0;
     spryi_vector_work w = s->work;

@@ -271,7 +271,7 @@ static spry_status replace(const spryi_vector_work *w, const spryi_cg_vectors *v
     (void)err;
     spryi_cg_state *state = w->state.data;
     double sums[2];
-    void *p = state->apart ? NULL : v->p;
+    void *p = state->rules.apart ? NULL : v->p;
     SPRYI_BY_TYPE(w->type, replace, ((vector_pass){w, .r = v->r, .p = p, .b = b, .q = q, .D = v->D}));
     add_blocks(w, 2, sums);
     spryi_cg_replaced(state, sums);

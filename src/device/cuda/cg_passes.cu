@@ -364,7 +364,7 @@ template <typename V> static __global__ void collect_kernel(double *__restrict__
 template <typename V> static __global__ void replace_kernel(column<V> c, const double *b, const double *q)
 {
     begin_pass();
-    const bool turns = !c.state->apart;
+    const bool turns = !c.state->rules.apart;
     double sums[2] = {0, 0};
     EACH_PIECE(V, piece, c.n)
     {
