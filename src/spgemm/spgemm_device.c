@@ -30,13 +30,13 @@ typedef struct spryi_spgemm_there {
 static void hold(spry_spgemm_plan *plan, int64_t bytes)
 {
     plan->there->held += bytes;
-    if (plan->there->held > plan->peak_bytes) plan->peak_bytes = plan->there->held;
+    if (plan->there->held > plan->costs.peak_bytes) plan->costs.peak_bytes = plan->there->held;
 }
 
 /* Allocate and release device memory of a product, whose owner is the plan. Kernels call them too. */
 static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
-    spry_spgemm_plan *plan = product->owner;
+    spry_spgemm_plan *plan = product->memory.owner;
     const int64_t limit = plan->options.memory_limit_bytes, sum = plan->there->held + bytes;
     if (limit > 0 && sum > limit)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", sum, limit,
@@ -49,7 +49,7 @@ static spry_status take(spryi_device_product *product, void **pointer, int64_t b
 
 static void give(spryi_device_product *product, void *pointer, int64_t bytes)
 {
-    const spry_spgemm_plan *plan = product->owner;
+    const spry_spgemm_plan *plan = product->memory.owner;
     if (!pointer) return;
     plan->device->ops->release_in_order(plan->device, pointer);
     plan->there->held -= bytes;
@@ -123,12 +123,12 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .type = plan->job.type,
         .device = device->ordinal,
         .kernel_parameters = plan->kernel_parameters,
-        .multiprocessors = device->units,
-        .shared_bytes = device->shared_bytes,
-        .major = device->major,
-        .allocate = take,
-        .release = give,
-        .owner = plan,
+        .processor.multiprocessors = device->units,
+        .processor.shared_bytes = device->shared_bytes,
+        .processor.major = device->major,
+        .memory.allocate = take,
+        .memory.release = give,
+        .memory.owner = plan,
         .row_end = plan->job.a.rows,
         .tell_stages = plan->options.tell_stages && plan->there->kernel->stages,
     };
@@ -139,7 +139,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_TRY(upload(plan, &p->b, 3, err));
     SPRYI_TRY(synchronize(plan, err));
 done:
-    plan->upload_us = spryi_now_us() - start;
+    plan->costs.upload_us = spryi_now_us() - start;
     return status;
 }
 
@@ -170,7 +170,7 @@ static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
     there *t = plan->there;
-    const int64_t rows = t->product.a.rows, chunks = 2 * plan->chunks < rows ? 2 * plan->chunks : rows;
+    const int64_t rows = t->product.a.rows, chunks = 2 * plan->result.chunks < rows ? 2 * plan->result.chunks : rows;
     int64_t *cuts = NULL;
     if (!t->scan) {
         SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &t->scan, rows + 1, "products of the rows", err));
@@ -179,7 +179,7 @@ static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &cuts, chunks + 1, "chunks", err));
     spryi_release(plan->context, t->cuts);
     t->cuts = cuts;
-    plan->chunks = chunks;
+    plan->result.chunks = chunks;
     cut_evenly(cuts, chunks, t->scan, rows);
     return SPRY_OK;
 }
@@ -192,7 +192,7 @@ static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error
     p->row_begin = t->cuts ? t->cuts[chunk] : 0;
     p->row_end = t->cuts ? t->cuts[chunk + 1] : p->a.rows;
     p->c_offsets = t->c_offsets;
-    p->most_bytes = limit > t->held ? limit - t->held : 0;
+    p->memory.most_bytes = limit > t->held ? limit - t->held : 0;
     return t->kernel->symbolic(p, err);
 }
 
@@ -224,13 +224,13 @@ static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     there *t = plan->there;
-    plan->nnz = plan->job.products = 0;
-    for (int64_t c = 0; c < plan->chunks; c++) {
+    plan->result.nnz = plan->job.products = 0;
+    for (int64_t c = 0; c < plan->result.chunks; c++) {
         SPRYI_TRY(count_chunk(plan, c, err));
-        plan->nnz += t->product.nnz;
+        plan->result.nnz += t->product.nnz;
         plan->job.products += t->product.products;
         if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, t->product.nnz, err));
-        if (plan->chunks > 1) discard(t);
+        if (plan->result.chunks > 1) discard(t);
     }
 done:
     if (status != SPRY_OK) discard(t);
@@ -248,7 +248,7 @@ static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
     for (;;) {
         const spry_status status = count_all(plan, &why);
         if (status == SPRY_OK) return SPRY_OK;
-        if ((status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) || plan->chunks >= rows)
+        if ((status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) || plan->result.chunks >= rows)
             return spryi_hand_on(err, &why);
         empty_room(plan);
         SPRYI_OK_OR_RETURN(cut_finer(plan, err));
@@ -259,7 +259,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 {
     const char *reason;
     spryi_kernel_functions functions;
-    plan->peak_bytes = 0;
+    plan->costs.peak_bytes = 0;
     (void)plan->device->ops->find_kernel(plan->device, plan->kernel, &functions, &reason); /* selected: it is there */
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->there, 1, "plan", err));
     *plan->there = (there){.kernel = functions.spgemm};
@@ -275,9 +275,9 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     SPRYI_OK_OR_RETURN(spryi_size_result(plan, &result_bytes, err));
-    spry_arrays c =
-        spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type, SPRY_I32);
-    const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type), c.nnz * 4,
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->result.nnz, (int32_t)job->type,
+                                   (int32_t)plan->result.offset_type, SPRY_I32);
+    const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->result.offset_type), c.nnz * 4,
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
     void *made[3] = {NULL, NULL, NULL};
     spry_status status = SPRY_OK;
@@ -296,8 +296,8 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
     c.indices = made[1];
     c.values = made[2];
     c.sorted = c.unique = SPRY_KNOWN_YES;
-    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
-    plan->C->index_base = plan->a.given->index_base;
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->result.C, &c, SPRYI_REAL, err));
+    plan->result.C->index_base = plan->a.given->index_base;
     return SPRY_OK;
 }
 
@@ -307,16 +307,16 @@ static spry_status deliver_offsets(spry_spgemm_plan *plan, int64_t shift, spry_e
     spry_status status = SPRY_OK;
     const there *t = plan->there;
     const int64_t first = t->product.row_begin, count = t->product.row_end - first + 1;
-    const int to_32 = plan->offset_type == SPRY_I32;
-    void *offsets = (void *)(uintptr_t)plan->C->a.offsets;
-    if (plan->C->a.device > 0)
+    const int to_32 = plan->result.offset_type == SPRY_I32;
+    void *offsets = (void *)(uintptr_t)plan->result.C->a.offsets;
+    if (plan->result.C->a.device > 0)
         return plan->device->ops->spgemm->copy_offsets((char *)offsets + first * (to_32 ? 4 : 8), to_32, t->c_offsets,
                                                        shift, count, NULL, err);
     int64_t *host = NULL;
     SPRYI_TRY(SPRYI_NEW(plan->context, &host, count, "row offsets", err));
     SPRYI_TRY(copy(plan, host, t->c_offsets, count * 8, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(synchronize(plan, err));
-    for (int64_t i = 0; i < count; i++) spryi_set_index(offsets, plan->offset_type, first + i, host[i] + shift);
+    for (int64_t i = 0; i < count; i++) spryi_set_index(offsets, plan->result.offset_type, first + i, host[i] + shift);
 done:
     spryi_release(plan->context, host);
     return status;
@@ -353,9 +353,10 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     there *t = plan->there;
     spryi_device_product *p = &t->product;
     const int64_t size = (int64_t)spry_type_bytes(plan->job.type);
-    int32_t *columns = (int32_t *)(uintptr_t)plan->C->a.indices + at;
-    char *values = (plan->values ? (char *)plan->values : (char *)(uintptr_t)plan->C->a.values) + at * size;
-    const int stays = plan->C->a.device > 0;
+    int32_t *columns = (int32_t *)(uintptr_t)plan->result.C->a.indices + at;
+    char *values = (plan->result.values ? (char *)plan->result.values : (char *)(uintptr_t)plan->result.C->a.values) +
+                   at * size;
+    const int stays = plan->result.C->a.device > 0;
     p->c_columns = stays ? columns : t->c_columns;
     p->c_values = stays ? (void *)values : t->c_values;
     p->alpha = plan->job.alpha;
@@ -372,7 +373,7 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     if (!p->values_alone) SPRYI_TRY(copy(plan, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(copy(plan, values, p->c_values, p->nnz * size, SPRYI_FROM_DEVICE, err));
     SPRYI_TRY(synchronize(plan, err));
-    plan->download_us += spryi_now_us() - start;
+    plan->costs.download_us += spryi_now_us() - start;
 done:
     return status;
 }
@@ -383,7 +384,7 @@ static spry_status drop_there(spry_spgemm_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     int64_t *from = plan->there->c_offsets;
     const spryi_spgemm_functions *s = plan->device->ops->spgemm;
-    spry_arrays *c = &plan->C->a;
+    spry_arrays *c = &plan->result.C->a;
     void *workspace = NULL;
     const int64_t bytes = s->drop_zeros_bytes(c->value_type, c->rows, c->nnz);
     SPRYI_TRY(take(&plan->there->product, &workspace, bytes, "workspace", err));
@@ -401,27 +402,28 @@ static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int stays = plan->options.result_device > 0, drops = plan->options.drop_zeros;
-    plan->download_us = 0;
+    plan->costs.download_us = 0;
     plan->stages = SPRYI_NO_STAGES;
-    if (drops && stays && plan->chunks > 1)
+    if (drops && stays && plan->result.chunks > 1)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: zeros are not dropped from a result in device memory that is made in chunks");
-    if (!plan->C) SPRYI_TRY(make_result(plan, err));
+    if (!plan->result.C) SPRYI_TRY(make_result(plan, err));
     if (plan->there->structured) SPRYI_TRY(upload_values(plan, err)); /* they may have changed */
     int64_t at = 0;
-    for (int64_t c = 0; c < plan->chunks; c++) {
-        if (plan->chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
+    for (int64_t c = 0; c < plan->result.chunks; c++) {
+        if (plan->result.chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
         SPRYI_TRY(fill_chunk(plan, at, err));
         if (!plan->there->structured) SPRYI_TRY(deliver_offsets(plan, at, err));
         at += plan->there->product.nnz;
-        if (plan->chunks > 1) discard(plan->there);
+        if (plan->result.chunks > 1) discard(plan->there);
     }
     if (drops && stays) SPRYI_TRY(drop_there(plan, err));
-    if (drops && !stays) spryi_drop_zeros(plan->C);
-    plan->there->structured = plan->chunks == 1;
-    plan->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
+    if (drops && !stays) spryi_drop_zeros(plan->result.C);
+    plan->there->structured = plan->result.chunks == 1;
+    plan->costs.workspace_bytes =
+        plan->costs.peak_bytes > plan->costs.input_bytes ? plan->costs.peak_bytes - plan->costs.input_bytes : 0;
 done:
-    if (status != SPRY_OK && plan->chunks > 1) discard(plan->there);
+    if (status != SPRY_OK && plan->result.chunks > 1) discard(plan->there);
     return status;
 }
 
@@ -433,15 +435,15 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 /* Kernels find columns together with values: a first numeric phase, whose values nobody sees. */
 static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
 {
-    if (plan->chunks > 1) {
+    if (plan->result.chunks > 1) {
         const int64_t limit = plan->options.memory_limit_bytes;
-        const int64_t needed = limit < INT64_MAX / plan->chunks ? limit * plan->chunks : INT64_MAX;
+        const int64_t needed = limit < INT64_MAX / plan->result.chunks ? limit * plan->result.chunks : INT64_MAX;
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit,
                                 "spgemm: plans are done in one piece, which the limit of %lld bytes does not allow",
                                 (long long)limit);
     }
     spry_status status = fill(plan, err);
-    plan->download_us = 0;
+    plan->costs.download_us = 0;
     return status;
 }
 
@@ -450,7 +452,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(count(plan, err));
     const double start = spryi_now_us();
     spry_status status = fill(plan, err);
-    plan->run_us = spryi_now_us() - start;
+    plan->costs.run_us = spryi_now_us() - start;
     return status;
 }
 
@@ -458,8 +460,9 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
     (void)err;
-    estimate->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
-    estimate->peak_bytes = estimate->least_bytes = plan->peak_bytes + estimate->result_bytes;
+    estimate->workspace_bytes =
+        plan->costs.peak_bytes > plan->costs.input_bytes ? plan->costs.peak_bytes - plan->costs.input_bytes : 0;
+    estimate->peak_bytes = estimate->least_bytes = plan->costs.peak_bytes + estimate->result_bytes;
     return SPRY_OK;
 }
 

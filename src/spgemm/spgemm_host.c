@@ -306,7 +306,7 @@ static spry_status make_bitmaps(spry_context *context, spryi_spgemm_job *job, in
     SPRYI_TRY(SPRYI_NEW(context, &made.index, made.count, "bitmaps of B", err));
     SPRYI_TRY(SPRYI_NEW(context, &made.bits, made.count, "bitmaps of B", err));
     spryi_loop(context, threads, rows, 4096, fill_words, &j);
-    job->bitmaps = made;
+    job->rows_of_b.bitmaps = made;
     made = (spryi_spgemm_bitmaps){0};
 done:
     drop_bitmaps(context, &made);
@@ -326,7 +326,7 @@ static void group_columns(void *argument, int64_t first, int64_t last)
 {
     const spryi_spgemm_job *job = argument;
     const int32_t *restrict offsets = job->b.offsets, *restrict columns = job->b.indices;
-    uint32_t *restrict groups = job->column_groups;
+    uint32_t *restrict groups = job->rows_of_b.column_groups;
     for (int64_t i = first; i < last; i++) {
         const int32_t begin = offsets[i], end = offsets[i + 1];
         if (begin == end) continue;
@@ -346,7 +346,7 @@ static void group_columns(void *argument, int64_t first, int64_t last)
 static spry_status make_column_groups(spry_context *context, spryi_spgemm_job *job)
 {
     const spry_arrays *b = &job->b;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", NULL));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->rows_of_b.column_groups, b->nnz, "column groups of B", NULL));
     spryi_loop(context, spryi_threads(context, b->nnz), b->rows, 4096, group_columns, job);
     return SPRY_OK;
 }
@@ -381,7 +381,7 @@ static int64_t held_bytes(const spry_spgemm_plan *plan)
 {
     const spryi_work_pieces *p = &plan->job.pieces;
     const int64_t numbers = plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2);
-    return plan->input_bytes + plan->converted_bytes + numbers * (int64_t)sizeof(int64_t);
+    return plan->costs.input_bytes + plan->costs.converted_bytes + numbers * (int64_t)sizeof(int64_t);
 }
 
 /* ---- two phases ------------------------------------------------------------------------------------------ */
@@ -435,7 +435,7 @@ static bool reserve_columns(spry_spgemm_plan *plan)
     if (job->threads == 1)
         return spryi_reserve(plan->context, &job->columns, job->products, size, "columns of C", NULL) == SPRY_OK;
     if (spryi_allocate(plan->context, &job->listed, job->products, size, "columns of C", NULL) != SPRY_OK) return false;
-    plan->workspace_bytes += listed_bytes(plan);
+    plan->costs.workspace_bytes += listed_bytes(plan);
     for (int64_t p = 0; p < job->pieces.count; p++) {
         const int64_t products = job->pieces.products[p];
         job->pieces.products[p] = before;
@@ -479,7 +479,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
-    plan->operand_bytes = plan->peak_bytes;
+    plan->costs.operand_bytes = plan->costs.peak_bytes;
     job->threads =
         kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;
@@ -491,11 +491,11 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
     lists = lists && may_list(plan);
     if (may_use_bitmaps(plan, lists))
         SPRYI_OK_OR_RETURN(make_bitmaps(plan->context, job, room(plan, held + bytes), err));
-    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->rows_of_b.bitmaps.bytes, 0, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_OK_OR_RETURN(take_workspace(plan, bytes, err));
-    plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
-    job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
+    plan->costs.workspace_bytes = held - plan->costs.input_bytes + bytes + job->rows_of_b.bitmaps.bytes;
+    job->rows_of_b.rise = spryi_spgemm_rises(plan->context, &job->b);
     const double start = spryi_now_us();
     function_of(job, lists && reserve_columns(plan) ? kernel->list : kernel->count)(job);
     const double counted = spryi_now_us();
@@ -505,7 +505,7 @@ static spry_status count_rows(spry_spgemm_plan *plan, bool lists, spry_error *er
                      job->offsets[job->a.rows] * (int64_t)spry_index_type_bytes(job->b.index_type));
     plan->stages.count_us = counted - start;
     plan->stages.scan_us = spryi_now_us() - counted;
-    plan->nnz = job->offsets[job->a.rows];
+    plan->result.nnz = job->offsets[job->a.rows];
     return SPRY_OK;
 }
 
@@ -516,9 +516,9 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
 {
     const spryi_spgemm_job *job = &plan->job;
     const int64_t n = job->a.rows + 1;
-    SPRYI_OK_OR_RETURN(
-        spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->offset_type), "row offsets of C", err));
-    if (plan->offset_type == SPRY_I64)
+    SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->result.offset_type),
+                                      "row offsets of C", err));
+    if (plan->result.offset_type == SPRY_I64)
         memcpy(*offsets, job->offsets, (size_t)n * sizeof *job->offsets);
     else
         for (int64_t i = 0; i < n; i++) ((int32_t *)*offsets)[i] = (int32_t)job->offsets[i];
@@ -529,8 +529,8 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
 static spry_status adopt(spry_spgemm_plan *plan, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
-                                   (int32_t)job->b.index_type);
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->result.nnz, (int32_t)job->type,
+                                   (int32_t)plan->result.offset_type, (int32_t)job->b.index_type);
     void *offsets;
     SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
     c.offsets = offsets;
@@ -538,17 +538,17 @@ static spry_status adopt(spry_spgemm_plan *plan, spry_error *err)
     c.values = job->values;
     c.sorted = c.unique = SPRY_KNOWN_YES;
     job->columns = job->values = NULL; /* adopted now, also on failure */
-    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
-    plan->C->index_base = plan->a.given->index_base;
-    job->columns = (void *)(uintptr_t)plan->C->a.indices;
-    job->values = (void *)(uintptr_t)plan->C->a.values;
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->result.C, &c, SPRYI_REAL, err));
+    plan->result.C->index_base = plan->a.given->index_base;
+    job->columns = (void *)(uintptr_t)plan->result.C->a.indices;
+    job->values = (void *)(uintptr_t)plan->result.C->a.values;
     return SPRY_OK;
 }
 
 /* Frees the job's columns and values, unless C owns them. */
 static void release_result(spry_spgemm_plan *plan)
 {
-    if (plan->C) return;
+    if (plan->result.C) return;
     spryi_release(plan->context, plan->job.columns);
     spryi_release(plan->context, plan->job.values);
     plan->job.columns = plan->job.values = NULL;
@@ -566,19 +566,20 @@ static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
     int64_t held = held_bytes(plan) + result_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_FILL, 1), 1, err));
     const int64_t limit = plan->options.memory_limit_bytes;
-    if (limit > 0 && held + job->bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
-        drop_bitmaps(plan->context, &job->bitmaps); /* filling works without bitmaps */
-    held += job->bitmaps.bytes + (job->listed ? listed_bytes(plan) : 0);
+    if (limit > 0 && held + job->rows_of_b.bitmaps.bytes + workspace_of(plan, SPRYI_FILL, 0) > limit)
+        drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* filling works without bitmaps */
+    held += job->rows_of_b.bitmaps.bytes + (job->listed ? listed_bytes(plan) : 0);
     job->sizes = plan->kernel->spgemm->sizes(job, SPRYI_FILL, room(plan, held));
-    plan->fill_bytes = job->sizes.bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
-    const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
-    if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
+    plan->result.fill_bytes = job->sizes.bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->result.fill_bytes, 1, err));
+    const int64_t workspace = held - plan->costs.input_bytes - result_bytes + plan->result.fill_bytes;
+    if (workspace > plan->costs.workspace_bytes) plan->costs.workspace_bytes = workspace;
     if (!job->columns)
-        SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
-                                 "columns of C", err));
-    SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
-    SPRYI_TRY(take_workspace(plan, plan->fill_bytes, err));
+        SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->result.nnz,
+                                 spry_index_type_bytes(job->b.index_type), "columns of C", err));
+    SPRYI_TRY(
+        spryi_allocate(plan->context, &job->values, plan->result.nnz, spry_type_bytes(job->type), "values of C", err));
+    SPRYI_TRY(take_workspace(plan, plan->result.fill_bytes, err));
     SPRYI_TRY(adopt(plan, err));
     if (job->listed) join_listed(plan);
 done:
@@ -613,11 +614,11 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
     *held = 0;
     if (!function_of(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
     if (rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
-    job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
+    job->rows_of_b.grouped = spryi_spgemm_column_groups_pay(plan->context, job);
     job->threads = spryi_spgemm_threads(plan->context, plan->options.threads, job->a.rows, job->products);
     job->pool = &plan->context->pool;
     job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
-    const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
+    const int64_t bytes = job->sizes.bytes, groups = job->rows_of_b.grouped ? job->b.nnz * 4 : 0;
     const int64_t cuts = 4 * ((job->products + job->a.rows) / job->sizes.entries + job->pieces.count + 1) * 8;
     if (reserved_bytes(plan, held_bytes(plan) + bytes + groups + cuts) < 0) return SPRY_OK;
     SPRYI_OK_OR_RETURN(cut_one_pass(plan->context, job, job->sizes.entries, err));
@@ -627,7 +628,7 @@ static spry_status ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_er
         job->pieces.rows = NULL;
         return spryi_spgemm_cut(plan->context, job, err);
     }
-    plan->fill_bytes = bytes;
+    plan->result.fill_bytes = bytes;
     *held = all;
     return SPRY_OK;
 }
@@ -637,8 +638,8 @@ static spry_status take_room(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
     spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
-    if (status == SPRY_OK) status = take_workspace(plan, plan->fill_bytes, NULL);
-    if (status == SPRY_OK && job->grouped) status = make_column_groups(plan->context, job);
+    if (status == SPRY_OK) status = take_workspace(plan, plan->result.fill_bytes, NULL);
+    if (status == SPRY_OK && job->rows_of_b.grouped) status = make_column_groups(plan->context, job);
     return status;
 }
 
@@ -663,20 +664,20 @@ static spry_status multiply_in_one_pass(spry_spgemm_plan *plan, spry_error *err)
         job->offsets = NULL;
         goto done; /* two phases need less memory */
     }
-    job->b_rises = spryi_spgemm_rises(context, &job->b);
+    job->rows_of_b.rise = spryi_spgemm_rises(context, &job->b);
     const double start = spryi_now_us();
     function_of(job, plan->kernel->spgemm->one_pass)(job);
     plan->stages.fill_us = spryi_now_us() - start;
-    plan->nnz = job->offsets[job->a.rows];
-    spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
-    spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);
+    plan->result.nnz = job->offsets[job->a.rows];
+    spryi_shrink(context, &job->columns, plan->result.nnz * (int64_t)index_size);
+    spryi_shrink(context, &job->values, plan->result.nnz * (int64_t)size);
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
-    plan->workspace_bytes = held - plan->input_bytes;
+    plan->costs.workspace_bytes = held - plan->costs.input_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
     SPRYI_TRY(adopt(plan, err));
 done:
-    spryi_release(context, job->column_groups);
-    job->column_groups = NULL;
+    spryi_release(context, job->rows_of_b.column_groups);
+    job->rows_of_b.column_groups = NULL;
     release_result(plan);
     return status;
 }
@@ -694,8 +695,8 @@ static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
     const int listed = job->columns || job->listed;
     SPRYI_OK_OR_RETURN(make_room(plan, err));
     if (!listed) function_of(job, plan->kernel->spgemm->columns)(job);
-    drop_bitmaps(plan->context, &job->bitmaps); /* runs fill only values, and need none */
-    spryi_spgemm_touch_pages(plan->context, job->values, plan->nnz * (int64_t)spry_type_bytes(job->type));
+    drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* runs fill only values, and need none */
+    spryi_spgemm_touch_pages(plan->context, job->values, plan->result.nnz * (int64_t)spry_type_bytes(job->type));
     return SPRY_OK;
 }
 
@@ -703,7 +704,7 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 {
     (void)err;
     spryi_spgemm_job *job = &plan->job;
-    job->values = plan->values ? plan->values : (void *)(uintptr_t)plan->C->a.values;
+    job->values = plan->result.values ? plan->result.values : (void *)(uintptr_t)plan->result.C->a.values;
     run_filling(plan, plan->kernel->spgemm->refill);
     return SPRY_OK;
 }
@@ -713,15 +714,15 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
     double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(multiply_in_one_pass(plan, err));
-    if (!plan->C) {
+    if (!plan->result.C) {
         SPRYI_OK_OR_RETURN(count_rows(plan, 1, err));
         start = spryi_now_us();
         const int listed = plan->job.columns || plan->job.listed;
         SPRYI_OK_OR_RETURN(make_room(plan, err));
         run_filling(plan, listed ? plan->kernel->spgemm->refill : plan->kernel->spgemm->fill);
     }
-    if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
-    plan->run_us = spryi_now_us() - start;
+    if (plan->options.drop_zeros) spryi_drop_zeros(plan->result.C);
+    plan->costs.run_us = spryi_now_us() - start;
     return SPRY_OK;
 }
 
@@ -733,23 +734,24 @@ static int64_t larger(int64_t a, int64_t b)
 static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
     const int64_t held = held_bytes(plan), result = estimate->result_bytes;
-    const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes + listed_bytes(plan);
+    const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.rows_of_b.bitmaps.bytes +
+                               listed_bytes(plan);
     const int64_t count_bytes = held + workspace_of(plan, SPRYI_COUNT, 1);
     estimate->least_bytes =
-        larger(larger(plan->operand_bytes, count_bytes), held + result + workspace_of(plan, SPRYI_FILL, 1));
-    estimate->workspace_bytes = larger(held - plan->input_bytes + fill_bytes, plan->workspace_bytes);
-    estimate->peak_bytes = larger(held + result + fill_bytes, plan->peak_bytes);
+        larger(larger(plan->costs.operand_bytes, count_bytes), held + result + workspace_of(plan, SPRYI_FILL, 1));
+    estimate->workspace_bytes = larger(held - plan->costs.input_bytes + fill_bytes, plan->costs.workspace_bytes);
+    estimate->peak_bytes = larger(held + result + fill_bytes, plan->costs.peak_bytes);
     int64_t one_pass;
     spry_status status = ready_one_pass(plan, &one_pass, err);
     if (status != SPRY_OK || one_pass == 0) return status;
-    estimate->workspace_bytes = one_pass - plan->input_bytes;
+    estimate->workspace_bytes = one_pass - plan->costs.input_bytes;
     estimate->peak_bytes = one_pass + result;
     return SPRY_OK;
 }
 
 static void close_plan(spry_spgemm_plan *plan)
 {
-    drop_bitmaps(plan->context, &plan->job.bitmaps);
+    drop_bitmaps(plan->context, &plan->job.rows_of_b.bitmaps);
     spryi_release(plan->context, plan->job.offsets);
     spryi_release(plan->context, plan->job.listed);
     spryi_release(plan->context, plan->job.workspace);

@@ -93,7 +93,7 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, int a
     enum { BLOCK = 512 };
     static const double MOST_STEPS = 1e9;
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];
-    const int64_t left = plan->options.memory_limit_bytes - plan->input_bytes;
+    const int64_t left = plan->options.memory_limit_bytes - plan->costs.input_bytes;
     int64_t small[2 * BLOCK], block = BLOCK, *counts = small;
     void *large = NULL;
     double products = 0;
@@ -202,7 +202,7 @@ static int64_t most_bytes(const spry_spgemm_plan *plan)
     const double products = plan->job.pieces.rows && plan->job.products < INT64_MAX ? (double)plan->job.products
                                                                                     : count_products(plan);
     const double entries = products < m * n ? products : m * n, row = products < n ? products : n;
-    double bytes = (double)plan->input_bytes + HEADS;
+    double bytes = (double)plan->costs.input_bytes + HEADS;
     bytes += bytes_to_convert(plan, a, o->op_a, pair);
     if (a != b || o->op_a != o->op_b) bytes += bytes_to_convert(plan, b, o->op_b, pair);
     if (plan->needs_csc) {
@@ -223,14 +223,14 @@ spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact,
                                 "spgemm: inputs, result and workspace need %s%lld bytes, the limit is %lld",
                                 exact ? "" : "up to ", (long long)value, (long long)limit);
     }
-    if (bytes > plan->peak_bytes) plan->peak_bytes = bytes;
+    if (bytes > plan->costs.peak_bytes) plan->costs.peak_bytes = bytes;
     return SPRY_OK;
 }
 
 /* Returns the bytes of the given matrices and of the conversions so far. */
 static int64_t converted_bytes(const spry_spgemm_plan *plan)
 {
-    return plan->input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
+    return plan->costs.input_bytes + plan->a.bytes + plan->b.bytes + plan->columns.bytes;
 }
 
 /* Checks the memory of find_origins: the numbers of entries, their conversion, and its scratch. */
@@ -434,7 +434,7 @@ spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_OK_OR_RETURN(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
     plan->job.a = plan->a.csr->a;
     plan->job.b = plan->b.csr->a;
-    plan->converted_bytes = plan->a.bytes + plan->b.bytes;
+    plan->costs.converted_bytes = plan->a.bytes + plan->b.bytes;
     return admit_pieces(plan, err);
 }
 
@@ -448,7 +448,7 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     plan->columns.given = spryi_matrix_retain(plan->b.csr);
     SPRYI_OK_OR_RETURN(convert(plan, &plan->columns, plan->b.csr, &options, err));
     plan->job.b_columns = plan->columns.csr->a;
-    plan->converted_bytes += plan->columns.bytes;
+    plan->costs.converted_bytes += plan->columns.bytes;
     plan->stages.convert_us = spryi_now_us() - start;
     return SPRY_OK;
 }

@@ -263,11 +263,12 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 {
     const spryi_spgemm_job *job = &plan->job;
     spry_index_type index_type = job->b.index_type;
-    plan->offset_type = plan->options.offset_type;
-    SPRYI_OK_OR_RETURN(
-        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err));
+    plan->result.offset_type = plan->options.offset_type;
+    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&plan->result.offset_type, &index_type, job->a.rows, job->b.cols,
+                                              plan->result.nnz, err));
     const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
-    *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
+    *result_bytes = plan->result.nnz * entry +
+                    (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->result.offset_type);
     return SPRY_OK;
 }
 
@@ -332,9 +333,9 @@ static spry_status new_plan(spry_spgemm_plan **plan, const request *q, spry_erro
         .single_run = q->use != FOR_RUNS,
         .job = {.type = q->type, .alpha = &made->alpha},
         .shown = {&q->A->a, &q->B->a},
-        .chunks = 1,
+        .result.chunks = 1,
         .stages = SPRYI_NO_STAGES,
-        .input_bytes = input_bytes(q),
+        .costs.input_bytes = input_bytes(q),
         .a.given = spryi_matrix_retain(q->A),
         .b.given = spryi_matrix_retain(q->B),
     };
@@ -375,7 +376,7 @@ static spry_status make_plan_on(const route *r, spry_spgemm_plan **plan, const r
     if (q->o->stream || q->use == FOR_RUNS)
         SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
     made->shown[0] = made->shown[1] = NULL;
-    made->setup_us = spryi_now_us() - start - made->run_us;
+    made->costs.setup_us = spryi_now_us() - start - made->costs.run_us;
     *plan = made;
     made = NULL;
 done:
@@ -409,7 +410,7 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
         status = make_plan_on(&r, plan, &q, err);
         if (status == SPRY_OK) tell_failure(*plan, &told);
     }
-    if (status == SPRY_OK) (*plan)->setup_us += routed_us;
+    if (status == SPRY_OK) (*plan)->costs.setup_us += routed_us;
     return status;
 }
 
@@ -441,13 +442,13 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
 /* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
 static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *err)
 {
-    spry_matrix *C = plan->C;
+    spry_matrix *C = plan->result.C;
     void **values = &C->owned[3];
     const int64_t bytes = C->a.nnz * (int64_t)spry_type_bytes(C->a.value_type);
     const spryi_device *device = spryi_device_at(plan->context, C->a.device);
     if (wanted && !*values) {
         SPRYI_OK_OR_RETURN(device->ops->allocate(device, values, bytes, "values of C", err));
-    } else if (!wanted && *values && plan->runs == 0) {
+    } else if (!wanted && *values && plan->result.runs == 0) {
         device->ops->release(device, *values);
         *values = NULL;
     }
@@ -458,10 +459,10 @@ static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *e
 /* Refuses an array for C's values that overlaps what the run reads: the operands, or C's structure. */
 static spry_status check_values(const spry_spgemm_plan *plan, const void *values, spry_error *err)
 {
-    const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->C->a};
+    const spry_arrays *const read[] = {&plan->a.given->a, &plan->b.given->a, &plan->result.C->a};
     static const char *const names[] = {"A", "B", "C"};
     static const char *const arrays[] = {"values", "indices", "row indices", "offsets"};
-    const int64_t number = (int64_t)spry_type_bytes(plan->job.type), bytes = plan->C->a.nnz * number;
+    const int64_t number = (int64_t)spry_type_bytes(plan->job.type), bytes = plan->result.C->a.nnz * number;
     if ((uintptr_t)values % (uintptr_t)number != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
     for (int m = 0; m < 3; m++) {
@@ -488,11 +489,11 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_o
     if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
     spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
     if (o.alpha) plan->job.alpha = o.alpha;
-    plan->values = o.values;
+    plan->result.values = o.values;
     status = plan->steps->fill(plan, err);
     plan->job.alpha = &plan->alpha;
-    if (status == SPRY_OK && !o.values) plan->runs = 1;
-    plan->run_us = spryi_now_us() - start;
+    if (status == SPRY_OK && !o.values) plan->result.runs = 1;
+    plan->costs.run_us = spryi_now_us() - start;
 done:
     return status;
 }
@@ -501,7 +502,7 @@ spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_ar
 {
     if (!plan || !structure) return spryi_fail_missing(err, !plan ? "plan" : "structure");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(structure, err));
-    spry_arrays shown = plan->C->a;
+    spry_arrays shown = plan->result.C->a;
     shown.values = NULL;
     shown.ownership = SPRY_BORROW;
     SPRYI_GIVE(structure, &shown);
@@ -511,16 +512,16 @@ spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_ar
 spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
 {
     if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
-    if (plan->runs == 0)
+    if (plan->result.runs == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
                           "spgemm: the plan has no result before its first run into its own arrays");
-    *C = spryi_matrix_retain(plan->C);
+    *C = spryi_matrix_retain(plan->result.C);
     return SPRY_OK;
 }
 
 static double compression_of(const spry_spgemm_plan *plan)
 {
-    return plan->nnz > 0 ? (double)plan->job.products / (double)plan->nnz : 0;
+    return plan->result.nnz > 0 ? (double)plan->job.products / (double)plan->result.nnz : 0;
 }
 
 static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
@@ -535,16 +536,16 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
         .rows = job->a.rows,
         .cols = job->b.cols,
-        .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
+        .nnz = plan->result.C ? plan->result.C->a.nnz : plan->result.nnz,
         .products = job->products,
         .compression = compression_of(plan),
-        .chunks = plan->chunks,
-        .peak_bytes = plan->peak_bytes,
-        .workspace_bytes = plan->workspace_bytes,
-        .setup_us = plan->setup_us,
-        .upload_us = plan->upload_us,
-        .run_us = plan->run_us,
-        .download_us = plan->download_us,
+        .chunks = plan->result.chunks,
+        .peak_bytes = plan->costs.peak_bytes,
+        .workspace_bytes = plan->costs.workspace_bytes,
+        .setup_us = plan->costs.setup_us,
+        .upload_us = plan->costs.upload_us,
+        .run_us = plan->costs.run_us,
+        .download_us = plan->costs.download_us,
         .convert_us = plan->stages.convert_us,
         .count_us = plan->stages.count_us,
         .scan_us = plan->stages.scan_us,
@@ -568,7 +569,7 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
     if (!plan) return;
     if (plan->steps) plan->steps->close(plan);
     spryi_drop_operands(plan);
-    spry_matrix_destroy(plan->C);
+    spry_matrix_destroy(plan->result.C);
     spryi_release(plan->context, plan->job.pieces.rows);
     spry_context *context = plan->context;
     spryi_release(context, plan);
@@ -586,8 +587,8 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     SPRYI_OK_OR_RETURN(spryi_check_struct(o.info, "info", err));
     SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
     if (o.info) tell(plan, o.info);
-    *C = plan->C;
-    plan->C = NULL;
+    *C = plan->result.C;
+    plan->result.C = NULL;
     spry_spgemm_plan_destroy(plan);
     return SPRY_OK;
 }
@@ -607,11 +608,11 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
         .rows = plan->job.a.rows,
         .cols = plan->job.b.cols,
         .products = plan->job.products,
-        .nnz = plan->nnz,
-        .nnz_bound = plan->nnz,
+        .nnz = plan->result.nnz,
+        .nnz_bound = plan->result.nnz,
         .exact = 1,
         .compression = compression_of(plan),
-        .input_bytes = plan->input_bytes,
+        .input_bytes = plan->costs.input_bytes,
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,

@@ -32,6 +32,24 @@ typedef struct spryi_spgemm_steps {
 
 extern const spryi_spgemm_steps spryi_spgemm_on_host, spryi_spgemm_on_device;
 
+/* The result C. */
+typedef struct spryi_spgemm_result {
+    spry_index_type offset_type;
+    spry_matrix *C;
+    void *values; /* the caller's, which this run writes; NULL: C's own */
+    int64_t nnz;  /* of C's structure */
+    int64_t fill_bytes;
+    int64_t chunks; /* of rows, in which C is computed */
+    int runs;       /* 1: C's own values are of some run */
+} spryi_spgemm_result;
+
+/* Bytes and times that the plan reports. */
+typedef struct spryi_spgemm_costs {
+    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
+    int64_t operand_bytes; /* most bytes held while operands are converted, inputs and scratch included */
+    double setup_us, upload_us, run_us, download_us;
+} spryi_spgemm_costs;
+
 struct spry_spgemm_plan {
     spry_context *context;
     const spryi_device *device; /* that does the work */
@@ -44,21 +62,10 @@ struct spry_spgemm_plan {
     int single_run;              /* 1: what only later runs need is not kept */
     const spry_arrays *shown[2]; /* A's and B's as they were given; only while the plan is created */
     int needs_csc, sequential;   /* of the kernel that is named */
-    union {
-        float f32;
-        double f64;
-    } alpha;                     /* of the job's type */
+    spryi_scalar alpha;          /* of the job's type */
     spryi_spgemm_job job;        /* on devices with memory of their own: the operands, products and types */
-    spry_index_type offset_type; /* of C */
-    spry_matrix *C;
-    void *values; /* of the caller's, into which this run writes; NULL: C's own */
-    int64_t nnz;  /* of C's structure */
-    int64_t fill_bytes;
-    int64_t chunks; /* of rows, in which C is made */
-    int runs;       /* 1: C's own values are of some run */
-    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
-    int64_t operand_bytes; /* most bytes held while operands are converted, inputs and scratch included */
-    double setup_us, upload_us, run_us, download_us;
+    spryi_spgemm_result result;
+    spryi_spgemm_costs costs;
     spryi_spgemm_stages stages;
     char reason[200];
     struct spryi_spgemm_there *there; /* what the device's steps keep */

@@ -225,7 +225,7 @@ static spry_status older_make(spryi_device_product *product, older_state *own, i
     const int64_t values = padded(b->nnz * (int64_t)spry_type_bytes(product->type));
     const int64_t kept = head + counts + scan + offsets + 2 * indices + values;
     own->workspace_bytes = kept + 3 * indices + (int64_t)sort_bytes;
-    SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "B by columns", err));
+    SPRY_CUDA_TRY(product->memory.allocate(product, &own->workspace, own->workspace_bytes, "B by columns", err));
     char *at = (char *)own->workspace;
     own->products = (unsigned long long *)at;
     own->counts = (int32_t *)(at + head);
@@ -246,7 +246,7 @@ static spry_status older_count(spryi_device_product *product, older_state *own, 
     SPRY_CUDA_TRY(older_make(product, own, r.rows, err));
     SPRY_CUDA_TRY(clock_mark(&own->clock, AT_COUNT, stream, err));
     if (r.rows > 0) {
-        const int64_t most = (int64_t)BLOCKS_A_MULTIPROCESSOR * product->multiprocessors;
+        const int64_t most = (int64_t)BLOCKS_A_MULTIPROCESSOR * product->processor.multiprocessors;
         own->blocks = r.rows < most ? r.rows : (int)most;
         count_entries<<<(unsigned)own->blocks, OLDER_THREADS, 0, stream>>>(r, own->columns, own->counts);
         SPRY_CUDA_TRY(launched(err, "spgemm: count of rows times columns"));
@@ -273,7 +273,7 @@ static void older_discard(spryi_device_product *product)
 {
     older_state *own = (older_state *)product->state;
     if (!own) return;
-    if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
+    if (own->workspace) product->memory.release(product, own->workspace, own->workspace_bytes);
     clock_close(&own->clock);
     free(own);
     product->state = NULL;

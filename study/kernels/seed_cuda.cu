@@ -347,9 +347,9 @@ static spry_status seed_make(spryi_device_product *product, seed_state *own, voi
     size_t unused = 0, memory = 0;
     SPRY_CUDA_CHECK(cudaMemGetInfo(&unused, &memory), "spgemm: memory", err);
     int64_t most = (int64_t)(memory / 8);
-    if (product->most_bytes > 0 && product->most_bytes < most) most = product->most_bytes;
+    if (product->memory.most_bytes > 0 && product->memory.most_bytes < most) most = product->memory.most_bytes;
     const int64_t table = 4 * product->b.cols * own->way.rows;
-    int64_t blocks = (int64_t)own->way.blocks * product->multiprocessors;
+    int64_t blocks = (int64_t)own->way.blocks * product->processor.multiprocessors;
     if (blocks > ceil_div(own->rows, own->way.rows)) blocks = ceil_div(own->rows, own->way.rows);
     if (table > 0 && blocks > most / table) blocks = most / table;
     own->blocks = (int)(blocks > 1 ? blocks : 1);
@@ -359,7 +359,7 @@ static spry_status seed_make(spryi_device_product *product, seed_state *own, voi
     const int64_t head = 256, counts = (4 * ((int64_t)own->rows + 1) + 255) / 256 * 256;
     const int64_t tables = (table * own->blocks + 255) / 256 * 256;
     own->workspace_bytes = head + counts + tables + (int64_t)*scan_bytes;
-    SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "tables of a product", err));
+    SPRY_CUDA_TRY(product->memory.allocate(product, &own->workspace, own->workspace_bytes, "tables of a product", err));
     char *at = (char *)own->workspace;
     own->longest = (unsigned *)at;
     own->counts = (int32_t *)(at + head);
@@ -385,14 +385,14 @@ static spry_status seed_make_queues(spryi_device_product *product, seed_state *o
     SPRY_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, own->sort_threads, shared),
                     "spgemm: SortCols", err);
     int64_t most = (int64_t)1 << 30;
-    if (product->most_bytes > 0 && product->most_bytes / 8 < most) most = product->most_bytes / 8;
-    int64_t blocks = (int64_t)at_once * product->multiprocessors;
+    if (product->memory.most_bytes > 0 && product->memory.most_bytes / 8 < most) most = product->memory.most_bytes / 8;
+    int64_t blocks = (int64_t)at_once * product->processor.multiprocessors;
     const int64_t queues = most / (own->queue_length * (int64_t)sizeof(seed_bucket));
     if (blocks > queues) blocks = queues;
     if (blocks > own->rows) blocks = own->rows;
     own->sort_blocks = (int)(blocks > 1 ? blocks : 1);
     own->queue_bytes = own->sort_blocks * own->queue_length * (int64_t)sizeof(seed_bucket);
-    return product->allocate(product, (void **)&own->queue, own->queue_bytes, "queues of a sort", err);
+    return product->memory.allocate(product, (void **)&own->queue, own->queue_bytes, "queues of a sort", err);
 }
 
 static spry_status seed_count(spryi_device_product *product, seed_state *own, spry_error *err)
@@ -435,8 +435,8 @@ static void seed_discard(spryi_device_product *product)
 {
     seed_state *own = (seed_state *)product->state;
     if (!own) return;
-    if (own->queue) product->release(product, own->queue, own->queue_bytes);
-    if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
+    if (own->queue) product->memory.release(product, own->queue, own->queue_bytes);
+    if (own->workspace) product->memory.release(product, own->workspace, own->workspace_bytes);
     clock_close(&own->clock);
     free(own);
     product->state = NULL;

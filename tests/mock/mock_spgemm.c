@@ -68,7 +68,7 @@ static void discard(spryi_device_product *p)
     product_state *own = p->state;
     if (mock_entered == 0) abort();
     if (!own) return;
-    p->release(p, own->workspace, own->bytes);
+    p->memory.release(p, own->workspace, own->bytes);
     free(own);
     p->state = NULL;
 }
@@ -79,7 +79,7 @@ static spry_status symbolic(spryi_device_product *p, spry_error *err)
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory");
     p->state = own;
     own->bytes = 9 * p->b.cols + mock.spgemm_bytes;
-    spry_status status = p->allocate(p, &own->workspace, own->bytes, "sums", err);
+    spry_status status = p->memory.allocate(p, &own->workspace, own->bytes, "sums", err);
     if (status != SPRY_OK) {
         own->workspace = NULL;
         discard(p);

@@ -132,7 +132,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_spgemm_job job = {.a = A->a, .b = A->a, .type = SPRY_F64, .alpha = &one, .threads = 3, .piece_work = work};
     assert_int_equal(spryi_spgemm_cut(context, &job, NULL), SPRY_OK);
     assert_true(work > 1 || job.pieces.count >= A->a.rows);
-    job.b_rises = spryi_spgemm_rises(context, &job.b);
+    job.rows_of_b.rise = spryi_spgemm_rises(context, &job.b);
     job.offsets = calloc((size_t)A->a.rows + 1, sizeof *job.offsets);
     job.sizes = kernel->spgemm->sizes(&job, SPRYI_COUNT, 0);
     job.workspace = calloc(1, (size_t)job.sizes.bytes + 64);

@@ -94,6 +94,14 @@ typedef struct spryi_spgemm_bitmaps {
     uint64_t *bits;
 } spryi_spgemm_bitmaps;
 
+/* What kernels know of the rows of b. */
+typedef struct spryi_spgemm_rows_of_b {
+    int rise;                     /* 1: columns rise, without duplicates */
+    spryi_spgemm_bitmaps bitmaps; /* if they pay */
+    int grouped;                  /* one pass: 1: columns are taken in groups */
+    uint32_t *column_groups;      /* the groups of a row begin at its offset */
+} spryi_spgemm_rows_of_b;
+
 /* One product on the CPU. Everything has been validated. */
 struct spryi_spgemm_job {
     /* Input. */
@@ -103,13 +111,10 @@ struct spryi_spgemm_job {
     const void *alpha;       /* one number of `type` */
     int threads;             /* at most, of `pool` */
     struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
-    int b_rises;             /* 1: rows of b are sorted and hold no position twice */
     int64_t products;        /* in all */
     spryi_work_pieces pieces;
-    spryi_spgemm_bitmaps bitmaps; /* of b, where they pay */
-    int grouped;                  /* one pass: 1: b's columns are taken in groups, */
-    uint32_t *column_groups;      /* which lie from the offset of each row on */
-    int64_t piece_work;           /* entries and rows a piece; 0: the library's choice (tests cut finer) */
+    spryi_spgemm_rows_of_b rows_of_b;
+    int64_t piece_work; /* entries and rows a piece; 0: the library's choice (tests cut finer) */
     /* The count phase finds, and for plans the columns phase: */
     spryi_spgemm_spans found;
     /* The workspace of the next phase, cleared to 0 once before; phases leave it so, but for what runs take. */
@@ -133,6 +138,23 @@ struct spryi_spgemm_job {
 
 typedef struct spryi_device_product spryi_device_product;
 
+/* The device of a product. */
+typedef struct spryi_product_processor {
+    int multiprocessors, shared_bytes, major;
+} spryi_product_processor;
+
+/*
+ * Device memory for the kernel, counted against the limit: SPRY_TOO_LARGE if a block would pass it. Blocks that live
+ * between phases are kept in `state`; discard releases them.
+ */
+typedef struct spryi_product_memory {
+    spry_status (*allocate)(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,
+                            spry_error *err);
+    void (*release)(spryi_device_product *product, void *pointer, int64_t bytes); /* NULL is fine */
+    void *owner;                                                                  /* of both functions */
+    int64_t most_bytes; /* that workspace should not exceed if the kernel can choose; 0: no limit */
+} spryi_product_memory;
+
 /*
  * One product on a device, or a chunk of its rows. ops fills in the first part and owns the arrays; a kernel's symbolic
  * phase fills in the second; numeric may then be called any number of times, and discard once. The device is current.
@@ -141,19 +163,11 @@ struct spryi_device_product {
     spry_arrays a, b; /* CSR in device memory, 32-bit columns, offsets of one type, values of `type`; b is op(B) */
     spry_type type;
     int device; /* the driver's own number */
-    int multiprocessors, shared_bytes, major;
+    spryi_product_processor processor;
     const int64_t *kernel_parameters; /* as in spryi_run_args */
     void *stream;
     int64_t row_begin, row_end; /* rows of a that are to be multiplied */
-    /*
-     * Device memory for the kernel's own, counted against the limit: SPRY_TOO_LARGE where it would pass it. Blocks
-     * that live between phases hang on `state` and go with discard.
-     */
-    spry_status (*allocate)(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,
-                            spry_error *err);
-    void (*release)(spryi_device_product *product, void *pointer, int64_t bytes); /* of an allocate; NULL is fine */
-    void *owner;                                                                  /* of allocate and release */
-    int64_t most_bytes; /* that workspace should not exceed where the kernel can choose; 0: no matter */
+    spryi_product_memory memory;
     int64_t *c_offsets; /* device, row_end - row_begin + 1 entries, which symbolic fills: from 0 to nnz */
     /* symbolic tells: */
     int64_t products, nnz;

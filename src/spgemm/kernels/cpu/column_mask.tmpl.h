@@ -8,7 +8,7 @@ static inline int64_t SPRY_FN(mark_bitmaps)(const spryi_spgemm_job *job, uint64_
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     const SPRY_J *restrict Aj = job->a.indices;
-    const spryi_spgemm_bitmaps *bitmaps = &job->bitmaps;
+    const spryi_spgemm_bitmaps *bitmaps = &job->rows_of_b.bitmaps;
     int64_t count = 0;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
         for (int64_t w = bitmaps->offsets[Aj[k]]; w < bitmaps->offsets[Aj[k] + 1]; w++) {
@@ -23,7 +23,7 @@ static inline void SPRY_FN(unmark_bitmaps)(const spryi_spgemm_job *job, uint64_t
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     const SPRY_J *restrict Aj = job->a.indices;
-    const spryi_spgemm_bitmaps *bitmaps = &job->bitmaps;
+    const spryi_spgemm_bitmaps *bitmaps = &job->rows_of_b.bitmaps;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
         for (int64_t w = bitmaps->offsets[Aj[k]]; w < bitmaps->offsets[Aj[k] + 1]; w++) mask[bitmaps->index[w]] = 0;
 }
@@ -62,7 +62,7 @@ static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64
                                              int64_t first, int64_t last, int64_t products)
 {
     const int64_t low = first / 64, words = last / 64 + 1 - low;
-    const int bitmaps = job->bitmaps.count > 0;
+    const int bitmaps = job->rows_of_b.bitmaps.count > 0;
     const int64_t n = bitmaps ? SPRY_FN(mark_bitmaps)(job, mask, i) : SPRY_FN(mark)(job, mask, i);
     if (words <= 16 || words * 4 < products)
         memset(mask + low, 0, (size_t)words * sizeof *mask);

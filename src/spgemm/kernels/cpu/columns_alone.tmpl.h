@@ -8,7 +8,7 @@ static inline int SPRY_FN(copy_columns)(const spryi_spgemm_job *job, int64_t beg
                                         int64_t n)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
-    if (Ap[i + 1] - Ap[i] != 1 || !job->b_rises) return SPRY_FN(repeat_columns)(job, begin, i, Cj, n);
+    if (Ap[i + 1] - Ap[i] != 1 || !job->rows_of_b.rise) return SPRY_FN(repeat_columns)(job, begin, i, Cj, n);
     memcpy(Cj, (const SPRY_J *)job->b.indices + Bp[((const SPRY_J *)job->a.indices)[Ap[i]]], (size_t)n * sizeof *Cj);
     return 1;
 }
@@ -112,11 +112,11 @@ static inline void SPRY_FN(find_columns)(const spryi_spgemm_job *job, const spry
         SPRY_FN(hash_columns)(job, w->table.keys, i, Cj, n);
         return;
     }
-    if (job->bitmaps.count == 0 && spryi_rows_words(first, last) < SPRY_FN(row_products)(job, i)) {
+    if (job->rows_of_b.bitmaps.count == 0 && spryi_rows_words(first, last) < SPRY_FN(row_products)(job, i)) {
         SPRY_FN(flag_columns)(job, &w->window, i, first, last, Cj);
         return;
     }
-    if (job->bitmaps.count > 0)
+    if (job->rows_of_b.bitmaps.count > 0)
         SPRY_FN(add_bitmaps)(job, &w->window, i, base);
     else
         SPRY_FN(mark_window)(job, &w->window, i, base);

@@ -56,7 +56,7 @@ static inline void SPRY_FN(add_bitmaps)(const spryi_spgemm_job *job, const spryi
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     const SPRY_J *restrict Aj = job->a.indices;
-    const spryi_spgemm_bitmaps *bitmaps = &job->bitmaps;
+    const spryi_spgemm_bitmaps *bitmaps = &job->rows_of_b.bitmaps;
     uint64_t *restrict bits = window->bits;
     unsigned char *restrict touched = window->touched;
     const int64_t from = base / 64;
@@ -109,7 +109,7 @@ static inline void SPRY_FN(fill_window)(const spryi_spgemm_job *job, const spryi
                                         int64_t first, int64_t last, SPRY_J *Cj, SPRY_V *Cx)
 {
     const int64_t base = first & ~(int64_t)63;
-    if (job->bitmaps.count > 0) {
+    if (job->rows_of_b.bitmaps.count > 0) {
         SPRY_FN(add_bitmaps)(job, window, i, base);
         SPRY_FN(add_products)(job, window->sums, i, base);
     } else {

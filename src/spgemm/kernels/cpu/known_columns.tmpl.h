@@ -30,7 +30,7 @@ static inline int SPRY_FN(count_neighbours)(const spryi_spgemm_job *job, SPRY_P 
 {
     const SPRY_J *Aj = job->a.indices;
     int most = 1;
-    if (!job->b_rises) return 1;
+    if (!job->rows_of_b.rise) return 1;
     while (most < SPRYI_ROWS_OF_B && k + most < end && Aj[k + most] == Aj[k] + most) most++;
     return SPRY_FN(count_alike)(job->b.offsets, job->b.indices, Aj[k], most);
 }
@@ -117,7 +117,7 @@ static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spr
     const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
     SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
     if (n == 0) return 1;
-    if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+    if (Ap[i + 1] - Ap[i] == 1 && job->rows_of_b.rise) {
         SPRY_FN(copy_row)(job, i, Cj, (SPRY_V *)job->values + at, n);
         return 1;
     }

@@ -63,7 +63,7 @@ static SPRY_J *SPRY_FN(list_words)(const spryi_spgemm_job *job, const spryi_rows
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
-    const spryi_spgemm_bitmaps *bitmaps = &job->bitmaps;
+    const spryi_spgemm_bitmaps *bitmaps = &job->rows_of_b.bitmaps;
     uint64_t *restrict mask = w->mask, *restrict marked = w->marked;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
         if (bitmaps->count == 0)
@@ -94,7 +94,7 @@ static inline SPRY_J *SPRY_FN(list_row)(const spryi_spgemm_job *job, const spryi
 {
     const int64_t low = first / 64, words = last / 64 + 1 - low;
     if (words > 64 && words * 4 >= products) return SPRY_FN(list_words)(job, w, i, low, words, Cj);
-    if (job->bitmaps.count > 0)
+    if (job->rows_of_b.bitmaps.count > 0)
         (void)SPRY_FN(mark_bitmaps)(job, w->mask, i);
     else
         (void)SPRY_FN(mark)(job, w->mask, i);

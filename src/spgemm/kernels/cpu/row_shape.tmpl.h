@@ -23,7 +23,7 @@ static inline void SPRY_FN(row_span)(const spryi_spgemm_job *job, int64_t i, int
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
         const SPRY_P begin = Bp[Aj[k]], end = Bp[Aj[k] + 1];
         if (begin == end) continue;
-        if (job->b_rises) {
+        if (job->rows_of_b.rise) {
             low = Bj[begin] < low ? Bj[begin] : low;
             high = Bj[end - 1] > high ? Bj[end - 1] : high;
             continue;

@@ -48,7 +48,7 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     SPRY_FN(row_span)(job, i, &first, &last);
     if (SPRY_FN(is_hashed)(job, i, first, last)) {
         SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 0);
-    } else if (job->bitmaps.count == 0 && spryi_rows_words(first, last) < products) {
+    } else if (job->rows_of_b.bitmaps.count == 0 && spryi_rows_words(first, last) < products) {
         const int64_t base = first & ~(int64_t)63;
         SPRY_FN(add_and_flag)(job, &w->window, i, base);
         SPRY_FN(emit_flagged)(&w->window, (last - base) / 64 + 1, base, *(const SPRY_V *)job->alpha, Cj, Cx);

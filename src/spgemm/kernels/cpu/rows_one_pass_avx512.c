@@ -62,7 +62,7 @@ static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgem
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const int32_t *restrict Aj = job->a.indices;
     const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
-    const uint32_t *restrict groups = job->column_groups, ring = window->last;
+    const uint32_t *restrict groups = job->rows_of_b.column_groups, ring = window->last;
     SPRY_V *restrict sums = window->sums;
     unsigned char *restrict bits = window->bits, *restrict touched = window->touched;
     uint32_t low = UINT32_MAX, high = 0;
@@ -236,10 +236,11 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
         int64_t products, entries = 0;
         if (run > 0 && o->w.run.count > 0) {
             /* its order is known */
-        } else if (job->column_groups && Ap[i + 1] - Ap[i] != 1 && SPRY_FN(fits_groups)(job, &o->w.groups, i)) {
+        } else if (job->rows_of_b.column_groups && Ap[i + 1] - Ap[i] != 1 &&
+                   SPRY_FN(fits_groups)(job, &o->w.groups, i)) {
             entries = SPRY_FN(fill_grouped)(job, &o->w.groups, i, Cj, Cx);
         } else if ((products = SPRY_FN(row_products)(job, i)) > 0) {
-            if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+            if (Ap[i + 1] - Ap[i] == 1 && job->rows_of_b.rise) {
                 SPRY_FN(copy_row)(job, i, Cj, Cx, products);
                 entries = products;
             } else if (products > job->sizes.listed) {

@@ -202,7 +202,7 @@ static spryi_spgemm_sizes one_pass_sizes(const spryi_spgemm_job *job, const spry
     s.entries = job->threads == 1 ? SPRYI_BUFFER_ENTRIES
                                   : most_of(least_of(share, SPRYI_BUFFER_ENTRIES), LEAST_ENTRIES);
     s.buffers = job->threads > 1 ? SPRYI_BUFFERS : 1;
-    s.ring = job->grouped ? LEAST_RING : 0;
+    s.ring = job->rows_of_b.grouped ? LEAST_RING : 0;
     while (s.ring > 0 && s.ring < MOST_RING && s.ring * 8 < job->b.cols) s.ring *= 2;
     if (job->products < s.entries) s.entries = least_of(s.entries, job->products + job->a.rows + 1);
     return add_up(job, s, 0);

@@ -56,7 +56,7 @@ static spry_status make_rows(spryi_device_product *product, gpu_product *own, vo
     const int64_t words_a = runs && of_piece ? rounded(4 * gpu_shift_words(rows)) : 0;
     const int64_t for_runs = runs ? groups + each + words_b + words_a : 0;
     own->workspace_bytes = head + 7 * each + for_runs + (int64_t)*scan_bytes;
-    SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
+    SPRY_CUDA_TRY(product->memory.allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
     char *at = (char *)own->workspace;
     r->found = (gpu_row_counts *)at;
     int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->distinct, &r->products, &r->list, &r->kept};
@@ -97,7 +97,7 @@ static spry_status scan_counts(spryi_device_product *product, gpu_work *w, void 
 
 static void drop_pairs(spryi_device_product *product, gpu_product *own)
 {
-    if (own->pairs) product->release(product, own->pairs, own->pairs_bytes);
+    if (own->pairs) product->memory.release(product, own->pairs, own->pairs_bytes);
     own->pairs = NULL;
     own->work.rows.pairs = NULL;
 }
@@ -109,7 +109,7 @@ static spry_status make_pairs(spryi_device_product *product, gpu_product *own, s
     const int64_t pairs = rounded(8 * r->B.nnz);
     if (4 * (int64_t)r->rows < r->B.rows) return SPRY_OK;
     own->pairs_bytes = pairs + 4 * r->B.rows;
-    const spry_status status = product->allocate(product, &own->pairs, own->pairs_bytes, "pairs of B", err);
+    const spry_status status = product->memory.allocate(product, &own->pairs, own->pairs_bytes, "pairs of B", err);
     if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK; /* own->pairs is NULL still */
     if (status != SPRY_OK) return status;
     r->pairs = (uint2 *)own->pairs;
@@ -143,13 +143,13 @@ static spry_status count(spryi_device_product *product, gpu_product *own, void *
         if (room > 0x7fffffff) room = 0x7fffffff;
         const int64_t most = (int64_t)w->found.products + 16 * (int64_t)sorted; /* orders are kept by 16 products */
         if (most < room) room = most;
-        if (product->most_bytes == 0) {
+        if (product->memory.most_bytes == 0) {
             own->columns_bytes = 4 * room;
-            SPRY_CUDA_TRY(product->allocate(product, &own->columns, 4 * room, "columns of a product", err));
+            SPRY_CUDA_TRY(product->memory.allocate(product, &own->columns, 4 * room, "columns of a product", err));
             r->columns = (int32_t *)own->columns;
             r->columns_room = (int)room;
         }
-        if (product->most_bytes == 0 && gpu_pairs_pay(w)) SPRY_CUDA_TRY(make_pairs(product, own, err));
+        if (product->memory.most_bytes == 0 && gpu_pairs_pay(w)) SPRY_CUDA_TRY(make_pairs(product, own, err));
         SPRY_CUDA_TRY(gpu_list_classes(w, err));
         w->follows = 0;
         SPRY_CUDA_TRY(gpu_block_count(w, NULL, err));
@@ -167,9 +167,9 @@ static void discard(spryi_device_product *product)
     gpu_product *own = (gpu_product *)product->state;
     if (!own) return;
     drop_pairs(product, own);
-    if (own->table) product->release(product, own->table, own->table_bytes);
-    if (own->columns) product->release(product, own->columns, own->columns_bytes);
-    if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
+    if (own->table) product->memory.release(product, own->table, own->table_bytes);
+    if (own->columns) product->memory.release(product, own->columns, own->columns_bytes);
+    if (own->workspace) product->memory.release(product, own->workspace, own->workspace_bytes);
     free(own);
     product->state = NULL;
 }
@@ -179,9 +179,9 @@ static spry_status symbolic(spryi_device_product *product, spry_error *err)
     gpu_product *own = (gpu_product *)calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
     product->state = own;
-    own->work.multiprocessors = product->multiprocessors;
-    own->work.shared_bytes = product->shared_bytes;
-    own->work.overlaps = product->major >= 9;
+    own->work.multiprocessors = product->processor.multiprocessors;
+    own->work.shared_bytes = product->processor.shared_bytes;
+    own->work.overlaps = product->processor.major >= 9;
     own->work.stream = (cudaStream_t)product->stream;
     void *scan_space = NULL;
     size_t scan_bytes = 0;
@@ -192,7 +192,7 @@ static spry_status symbolic(spryi_device_product *product, spry_error *err)
     product->nnz = (int64_t)own->work.found.entries;
     if (status == SPRY_OK && own->work.found.list[LIST_GIANT] > 0) {
         own->table_bytes = gpu_giant_table(&own->work, GIANT_TABLE_BYTES);
-        status = product->allocate(product, &own->table, own->table_bytes, "windows of a product", err);
+        status = product->memory.allocate(product, &own->table, own->table_bytes, "windows of a product", err);
     }
     if (status != SPRY_OK) discard(product);
     return status;

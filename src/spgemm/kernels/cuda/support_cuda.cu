@@ -54,9 +54,9 @@ static spry_status scan_products(spryi_device_product *product, int64_t *host_sc
 {
     void *products = NULL;
     const int64_t rows = product->row_end - product->row_begin;
-    SPRY_CUDA_TRY(product->allocate(product, &products, 8 * (rows + 1), "products by row", err));
+    SPRY_CUDA_TRY(product->memory.allocate(product, &products, 8 * (rows + 1), "products by row", err));
     spry_status status = scan_in(product, (int64_t *)products, host_scan, err);
-    product->release(product, products, 8 * (rows + 1));
+    product->memory.release(product, products, 8 * (rows + 1));
     return status;
 }
 
@@ -78,7 +78,7 @@ spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
     cudaStream_t stream = (cudaStream_t)product->stream;
     void *falls = NULL;
     int host = 0;
-    SPRY_CUDA_TRY(product->allocate(product, &falls, sizeof host, "a check", err));
+    SPRY_CUDA_TRY(product->memory.allocate(product, &falls, sizeof host, "a check", err));
     cudaError_t code = cudaMemsetAsync(falls, 0, sizeof host, stream);
     if (code == cudaSuccess) {
         find_falls<<<warps_for(b->rows), SUPPORT_THREADS, 0, stream>>>(gpu_csr_of(b), (int *)falls);
@@ -86,7 +86,7 @@ spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
     }
     if (code == cudaSuccess) code = cudaMemcpyAsync(&host, falls, sizeof host, cudaMemcpyDeviceToHost, stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
-    product->release(product, falls, sizeof host);
+    product->memory.release(product, falls, sizeof host);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: order of B");
     if (host == 0) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "B",
