@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_functions.sh ROOT: no function is longer than 60 lines, from its { to its }, which clang-format sets in column
-# 0. Tables end with "};" and may be longer; so may the exception below.
+# 0. Tables end with "};" and may be longer; so may the exception below. No struct has more than 20 members; those of
+# structs that are defined inside of it count.
 set -u
 cd "$1" || exit 1
 
@@ -17,4 +18,26 @@ awk -v exception="$exception" 'FNR == 1 { begin = 0 }
                print FILENAME ":" begin ": a function of " FNR - begin + 1 " lines"; bad = 1 }
            begin = 0 }
     END { if (functions == 0) { print "found no functions"; bad = 1 }
-          exit bad }' "${files[@]}" >&2
+          exit bad }' "${files[@]}" >&2 || exit 1
+
+awk 'function count(text,  n) {
+        while (gsub(/\([^()]*\)|\[[^][]*\]/, "", text)) {}
+        gsub(/\{/, "", text)
+        n = gsub(/;/, ";", text) + gsub(/,/, ",", text)
+        return n
+    }
+    FNR == 1 { inside = comment = 0 }
+    { line = $0
+      if (comment && !sub(/^.*\*\//, "", line)) next
+      comment = 0
+      gsub(/\/\*[^*]*\*+([^\/*][^*]*\*+)*\//, "", line)
+      comment = sub(/\/\*.*/, "", line)
+      sub(/\/\/.*/, "", line) }
+    inside && line ~ /^}/ { structs++
+        members = count(body)
+        if (members > 20) { print FILENAME ":" begin ": a struct of " members " members"; bad = 1 }
+        inside = 0 }
+    inside && line !~ /^#/ { body = body line }
+    line ~ /^(static |typedef )?(struct|union)( [a-zA-Z_0-9]+)? \{/ { inside = 1; body = ""; begin = FNR }
+    END { if (structs == 0) { print "found no structs"; bad = 1 }
+          exit bad }' "${files[@]}" >&2 || exit 1

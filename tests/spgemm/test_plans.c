@@ -148,7 +148,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     (*kernel->spgemm->fill)[1][0](&job);
     spryi_rows_workspace first;
     spryi_rows_place(&job, 0, &first);
-    const unsigned char *workspace = job.workspace, *runs = first.run.values;
+    const unsigned char *workspace = job.workspace, *runs = first.run.memory.values;
     const size_t clean = runs ? (size_t)(runs - workspace) : part;
     for (size_t b = 0; b < bytes; b++) /* a thread's part ends with what runs took, which is nobody's then */
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);

@@ -29,28 +29,46 @@ typedef struct spryi_run_track {
     int64_t at;             /* in the values */
 } spryi_run_track;
 
-typedef struct spryi_row_run {
-    const struct spryi_run_functions *with;
-    int64_t most_products, most_values, most_staged; /* room; 0 products: runs are not looked for */
-    int64_t width;                                   /* values in a vector */
-    int streams;                                     /* 1: C is large, and written past the caches */
-    void *values; /* tracks of B, then A: an entry after the other, each with the lanes of a tile */
+/* Arrays of the search for runs. */
+typedef struct spryi_run_memory {
+    void *values; /* tracks of B, then A: entry by entry, each with the lanes of a tile */
     void *staged; /* rows of a tile on their way to C, and their columns */
     int32_t *staged_columns;
     spryi_run_product *order; /* products by entry of C */
-    int32_t *list, *columns;  /* of the row that was ordered: columns of its products, of its entries */
-    int32_t *ends;            /* where the products of an entry end, and 0 before */
+    int32_t *list, *columns;  /* of the ordered row: columns of its products, of its entries */
+    int32_t *ends;            /* ends of the products of an entry, and 0 before */
     uint16_t *positions;
-    int32_t *bases[2], *lengths[2]; /* SPRYI_RUN_LENGTH each; of B's rows: where in values, how long */
+    int32_t *bases[2], *lengths[2]; /* of SPRYI_RUN_LENGTH rows of B: position in values, length */
     spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
-    /* of the row that was ordered: entries of A, products (0: none was), entries of C, lanes, and where A was */
-    int64_t length, count, n, ordered_lanes, ordered_a;
-    int64_t from;                        /* a run cannot begin before this row */
-    int64_t misses;                      /* of spryi_try_run, one after the other */
-    int64_t moved_from, moved_until;     /* these rows of A, of one piece, are each the one before moved alike */
-    int now, track_count;                /* which of bases and lengths are the order's */
-    int64_t groups, identical, lanes, a; /* groups of rows with the same columns, lanes of a tile, where A is */
-    int32_t shift, moved;                /* columns of C from group to group, and from the row that was ordered */
+} spryi_run_memory;
+
+/* The row whose products were ordered. */
+typedef struct spryi_ordered_row {
+    int64_t length; /* entries of A */
+    int64_t count;  /* products; 0: no row was ordered */
+    int64_t n;      /* entries of C */
+    int64_t lanes;  /* of a tile */
+    int64_t a;      /* position of A's values */
+} spryi_ordered_row;
+
+/* Where the search for runs continues. */
+typedef struct spryi_run_progress {
+    int64_t from;                    /* a run cannot begin before this row */
+    int64_t misses;                  /* consecutive failures of spryi_try_run */
+    int64_t moved_from, moved_until; /* each of these rows of A, of one piece, is the row before moved by one amount */
+} spryi_run_progress;
+
+typedef struct spryi_row_run {
+    const struct spryi_run_functions *with;
+    int64_t most_products, most_values, most_staged; /* room; 0 products: runs are not searched */
+    int64_t width;                                   /* values in a vector */
+    int streams;                                     /* 1: C is large, and written with non-temporal stores */
+    spryi_run_memory memory;
+    spryi_ordered_row ordered;
+    spryi_run_progress search;
+    int now, track_count;                /* index in bases and lengths of the order's; tracks */
+    int64_t groups, identical, lanes, a; /* groups of rows with the same columns, lanes of a tile, position of A */
+    int32_t shift, moved;                /* columns of C from group to group, and from the ordered row */
 } spryi_row_run;
 
 /* Runs in the vectors of a processor level. */
@@ -78,7 +96,7 @@ static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run
 {
     enum { HALF = SPRYI_RUN_ALONE / 2, ALL = SPRYI_RUN_ALONE }; /* rows that every run has */
     const int32_t *restrict Ap = job->a.offsets;
-    if (i < run->from || i + ALL > end || run->most_products == 0) return 0;
+    if (i < run->search.from || i + ALL > end || run->most_products == 0) return 0;
     const int64_t at = Ap[i], length = Ap[i + 1] - at;
     if ((length < 2) | ((Ap[i + 2] - Ap[i + 1]) ^ length) | ((Ap[i + HALF] - at) ^ (HALF * length)) |
         ((Ap[i + ALL] - at) ^ (ALL * length)))
@@ -94,9 +112,9 @@ static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run
 static inline int64_t spryi_try_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end)
 {
     enum { MOST_MISSES = 16 };
-    if (run->misses >= MOST_MISSES) return 0;
+    if (run->search.misses >= MOST_MISSES) return 0;
     const int64_t rows = spryi_begin_run(job, run, i, end);
-    run->misses = rows > 0 ? 0 : run->misses + 1;
+    run->search.misses = rows > 0 ? 0 : run->search.misses + 1;
     return rows;
 }
 
@@ -112,11 +130,11 @@ static inline void spryi_begin_search(spryi_run_search *search, const spryi_row_
     spryi_row_run *run = &search->run;
     *run = *like;
     run->most_products = INT64_MAX;
-    run->from = from;
-    run->tracks = search->tracks;
+    run->search.from = from;
+    run->memory.tracks = search->tracks;
     for (int k = 0; k < 2; k++) {
-        run->bases[k] = search->numbers[k];
-        run->lengths[k] = search->numbers[2 + k];
+        run->memory.bases[k] = search->numbers[k];
+        run->memory.lengths[k] = search->numbers[2 + k];
     }
 }
 

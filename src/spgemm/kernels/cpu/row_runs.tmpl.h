@@ -81,7 +81,7 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
     const int64_t length = Ap[i + 1] - Ap[i], rows = job->b.rows, width = run->width;
     const int64_t least = run->identical > 1 ? SPRYI_RUN_LEAST : SPRYI_RUN_ALONE;
     int64_t groups = run->groups, total = run->identical * length;
-    spryi_run_track *track = run->tracks;
+    spryi_run_track *track = run->memory.tracks;
     int known = 0, tracks = 0;
     for (int64_t k = 0; k < length; k++) {
         if (k > 0 && Aj[k] >= track->first && Aj[k] - track->first <= width * step) {
@@ -89,16 +89,16 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
             continue;
         }
         if (tracks == SPRYI_RUN_TRACKS || Aj[k] + step > rows) return 0;
-        track = run->tracks + tracks++;
+        track = run->memory.tracks + tracks++;
         *track = (spryi_run_track){Aj[k], Aj[k], 0, 0, 0};
     }
     run->track_count = tracks;
-    for (track = run->tracks; track < run->tracks + tracks; track++) {
+    for (track = run->memory.tracks; track < run->memory.tracks + tracks; track++) {
         track->period = Bp[track->first + step] - Bp[track->first];
         total += track->period;
     }
     if (total * 2 * width > run->most_values) return 0; /* before the rows of B are compared */
-    for (track = run->tracks; track < run->tracks + tracks; track++) {
+    for (track = run->memory.tracks; track < run->memory.tracks + tracks; track++) {
         const int32_t begin = Bp[track->first];
         track->beyond = (track->last - track->first) / step;
         if (track->period > 0 && !known && begin + track->period < job->b.nnz) {
@@ -119,15 +119,16 @@ static int place_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const int32_t *restrict Aj = (const int32_t *)job->a.indices + Ap[i], *restrict Bj = job->b.indices;
     const int64_t length = Ap[i + 1] - Ap[i], stride = run->lanes + run->width;
-    int32_t *restrict bases = run->bases[!run->now], *restrict lengths = run->lengths[!run->now];
-    spryi_run_track *track = run->tracks;
+    int32_t *restrict bases = run->memory.bases[!run->now], *restrict lengths = run->memory.lengths[!run->now];
+    spryi_run_track *track = run->memory.tracks;
     int64_t at = 0, count = 0, met = 0;
     for (int t = 0; t < run->track_count; t++) {
-        run->tracks[t].at = at;
-        at += run->tracks[t].period * stride;
+        run->memory.tracks[t].at = at;
+        at += run->memory.tracks[t].period * stride;
     }
     const int32_t a = (int32_t)at;
-    int same = run->count > 0 && length == run->length && a == run->ordered_a && run->lanes == run->ordered_lanes;
+    int same = run->ordered.count > 0 && length == run->ordered.length && a == run->ordered.a &&
+               run->lanes == run->ordered.lanes;
     for (int64_t k = 0; k < length; k++) {
         if (k > 0 && (Aj[k] < track->first || Aj[k] > track->last)) track++;
         const int64_t period = (Aj[k] - track->first) / step;
@@ -138,19 +139,20 @@ static int place_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
     }
     run->a = a;
     if (count == 0 || count > run->most_products) return -1;
-    same = same && count == run->count && memcmp(bases, run->bases[run->now], (size_t)length * sizeof *bases) == 0 &&
-           memcmp(lengths, run->lengths[run->now], (size_t)length * sizeof *lengths) == 0;
+    same = same && count == run->ordered.count &&
+           memcmp(bases, run->memory.bases[run->now], (size_t)length * sizeof *bases) == 0 &&
+           memcmp(lengths, run->memory.lengths[run->now], (size_t)length * sizeof *lengths) == 0;
     for (int64_t k = 0; same && k < length; met += lengths[k++]) {
         if (lengths[k] == 0) continue;
-        if (met == 0) run->moved = Bj[Bp[Aj[k]]] - run->list[0];
-        same = spryi_are_moved_32(Bj + Bp[Aj[k]], run->list + met, lengths[k], run->moved);
+        if (met == 0) run->moved = Bj[Bp[Aj[k]]] - run->memory.list[0];
+        same = spryi_are_moved_32(Bj + Bp[Aj[k]], run->memory.list + met, lengths[k], run->moved);
     }
     if (same) return 1;
     run->now = !run->now;
-    run->length = length;
-    run->ordered_lanes = run->lanes;
-    run->ordered_a = a;
-    run->count = 0;
+    run->ordered.length = length;
+    run->ordered.lanes = run->lanes;
+    run->ordered.a = a;
+    run->ordered.count = 0;
     return 0;
 }
 
@@ -164,22 +166,24 @@ static int64_t find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t
            Ap[i + identical + 1] - Ap[i + identical] == length &&
            spryi_are_moved_32(Aj + identical * length, Aj, length, 0))
         identical++;
-    run->from = i + identical;
+    run->search.from = i + identical;
     const int64_t least = identical > 1 ? SPRYI_RUN_LEAST : SPRYI_RUN_ALONE;
     if (i + identical * least > end || Ap[i + identical + 1] - Ap[i + identical] != length) return 0;
     const int32_t step = Aj[identical * length] - Aj[0];
     if (step < 1 || length > SPRYI_RUN_LENGTH) return 0;
     run->identical = identical;
-    if (i < run->moved_from || i + 1 >= run->moved_until) { /* else the rows before have been compared with these */
+    if (i < run->search.moved_from ||
+        i + 1 >= run->search.moved_until) { /* else the rows before have been compared with these */
         run->groups = count_periods(&job->a, i, identical, step, (end - i) / identical);
-        run->moved_from = i;
-        run->moved_until = identical == 1 ? i + run->groups : i;
+        run->search.moved_from = i;
+        run->search.moved_until = identical == 1 ? i + run->groups : i;
     } else {
-        run->groups = run->moved_until - i;
+        run->groups = run->search.moved_until - i;
     }
     if (run->groups >= least) run->groups = find_tracks(job, run, i, step);
     if (run->groups < least) {
-        if (identical == 1 && run->groups > 2) run->from = i + run->groups - 1; /* what ends it would end theirs */
+        if (identical == 1 && run->groups > 2)
+            run->search.from = i + run->groups - 1; /* what ends it would end theirs */
         return 0;
     }
     return place_tracks(job, run, i, step) < 0 ? 0 : run->groups * identical;
@@ -190,13 +194,13 @@ static void order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const int32_t *restrict Aj = (const int32_t *)job->a.indices + Ap[i], *restrict Bj = job->b.indices;
-    const int32_t *restrict bases = run->bases[run->now], *restrict lengths = run->lengths[run->now];
+    const int32_t *restrict bases = run->memory.bases[run->now], *restrict lengths = run->memory.lengths[run->now];
     const int32_t stride = (int32_t)(run->lanes + run->width);
-    int32_t *restrict ends = run->ends;
+    int32_t *restrict ends = run->memory.ends;
     int64_t p = 0;
-    memcpy(run->columns, columns, (size_t)n * sizeof *columns);
+    memcpy(run->memory.columns, columns, (size_t)n * sizeof *columns);
     memset(ends, 0, (size_t)(n + 1) * sizeof *ends);
-    for (int64_t k = 0; k < run->length; k++)
+    for (int64_t k = 0; k < run->ordered.length; k++)
         for (int32_t t = 0; t < lengths[k]; t++, p++) {
             const int32_t column = Bj[Bp[Aj[k]] + t];
             int64_t low = 0;
@@ -205,20 +209,20 @@ static void order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i
                 low += columns[low + half] <= column ? half : 0;
                 left -= half;
             }
-            run->list[p] = column;
-            run->positions[p] = (uint16_t)low;
+            run->memory.list[p] = column;
+            run->memory.positions[p] = (uint16_t)low;
             ends[low + 1]++;
         }
-    run->count = p;
+    run->ordered.count = p;
     for (int64_t c = 0; c < n; c++) ends[c + 1] += ends[c];
     p = 0;
-    for (int64_t k = 0; k < run->length; k++)
+    for (int64_t k = 0; k < run->ordered.length; k++)
         for (int32_t t = 0; t < lengths[k]; t++)
-            run->order[ends[run->positions[p++]]++] =
+            run->memory.order[ends[run->memory.positions[p++]]++] =
                 (spryi_run_product){(uint32_t)(run->a + k * run->lanes), (uint32_t)(bases[k] + t * stride)};
     for (int64_t c = n; c > 0; c--) ends[c] = ends[c - 1];
     ends[0] = 0;
-    run->n = n;
+    run->ordered.n = n;
     run->moved = 0;
 }
 
@@ -303,10 +307,10 @@ static __attribute__((noinline)) void SPRY_FN(transpose_tile)(const SPRY_V *rest
 SPRYI_INLINE void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors, const int rows, int64_t a, int64_t b,
                                      int64_t groups, SPRY_V alpha, SPRY_V *restrict Cx)
 {
-    const SPRY_V *restrict values = run->values;
-    const spryi_run_product *restrict order = run->order;
-    const int32_t *restrict ends = run->ends;
-    const int64_t n = run->n, next = run->length * run->lanes, stride = run->identical * n;
+    const SPRY_V *restrict values = run->memory.values;
+    const spryi_run_product *restrict order = run->memory.order;
+    const int32_t *restrict ends = run->memory.ends;
+    const int64_t n = run->ordered.n, next = run->ordered.length * run->lanes, stride = run->identical * n;
     const VECTOR scale = OF(set1)(alpha);
     for (int64_t c = 0; c < n; c += LANES) {
         SPRY_V tile[4][LANES][LANES] __attribute__((aligned(64)));
@@ -335,7 +339,7 @@ SPRYI_INLINE void SPRY_FN(sum_lanes)(const spryi_row_run *run, const int vectors
 static __attribute__((noinline)) void SPRY_FN(sum_tile)(const spryi_row_run *run, int64_t groups, SPRY_V alpha,
                                                         SPRY_V *restrict Cx)
 {
-    const int64_t n = run->n, next = run->length * run->lanes;
+    const int64_t n = run->ordered.n, next = run->ordered.length * run->lanes;
     if (run->identical == 1 && groups > 3 * LANES) {
         SPRY_FN(sum_lanes)(run, 4, 1, 0, 0, groups, alpha, Cx);
         return;
@@ -357,10 +361,10 @@ static inline void SPRY_FN(transpose_factors)(const spryi_spgemm_job *job, const
 {
     const int32_t *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_V *restrict Ax = (const SPRY_V *)job->a.values + Ap[i], *restrict Bx = job->b.values;
-    const int64_t width = run->identical * run->length;
-    SPRY_V *const values = run->values;
+    const int64_t width = run->identical * run->ordered.length;
+    SPRY_V *const values = run->memory.values;
     for (int t = 0; t < run->track_count; t++) {
-        const spryi_run_track *track = run->tracks + t;
+        const spryi_run_track *track = run->memory.tracks + t;
         SPRY_FN(transpose_rows)
         (Bx + Bp[track->first] + g * track->period, groups + track->beyond, track->period, values + track->at,
          run->lanes + LANES);
@@ -372,10 +376,10 @@ static inline void SPRY_FN(transpose_factors)(const spryi_spgemm_job *job, const
 static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *job, const spryi_row_run *run,
                                                         int64_t i, int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
-    const int64_t n = run->n, identical = run->identical;
+    const int64_t n = run->ordered.n, identical = run->identical;
     const int staged = run->streams && run->most_staged >= run->lanes * identical * n;
-    spryi_stage values = {(char *)Cx, staged ? run->staged : NULL, 0};
-    spryi_stage columns = {(char *)Cj, staged ? (char *)run->staged_columns : NULL, 0};
+    spryi_stage values = {(char *)Cx, staged ? run->memory.staged : NULL, 0};
+    spryi_stage columns = {(char *)Cj, staged ? (char *)run->memory.staged_columns : NULL, 0};
     for (int64_t g = 0; g < run->groups; g += run->lanes) {
         const int64_t groups = run->groups - g < run->lanes ? run->groups - g : run->lanes;
         const int64_t entries = groups * identical * n;
@@ -387,7 +391,7 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
         int32_t *to = spryi_on_stage(&columns);
         for (int64_t r = 0; r < groups; r++) {
             const int32_t shift = run->moved + (int32_t)(g + r) * run->shift;
-            for (int64_t row = 0; row < identical; row++, to += n) spryi_move_32(to, run->columns, n, shift);
+            for (int64_t row = 0; row < identical; row++, to += n) spryi_move_32(to, run->memory.columns, n, shift);
         }
         spryi_from_stage(&columns, entries * (int64_t)sizeof *Cj, last);
     }

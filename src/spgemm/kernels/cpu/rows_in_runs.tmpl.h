@@ -41,7 +41,7 @@ static inline int64_t SPRY_FN(fill_some)(const spryi_spgemm_job *job, spryi_rows
     const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
     if (rows == 0) return SPRY_FN(fill_rows)(job, w, begin, i, end);
     int32_t *Cj = (int32_t *)job->columns + at;
-    if (w->run.count == 0) {
+    if (w->run.ordered.count == 0) {
         (void)SPRY_FN(fill_rows)(job, w, i, i, i + 1);
         w->run.with->order(job, &w->run, i, Cj, job->offsets[i + 1] - at);
     }
@@ -53,7 +53,7 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspac
 {
     const int64_t entry = sizeof(SPRY_V) + sizeof(SPRY_J);
     w->run.streams = job->offsets[job->a.rows] * entry >= SPRYI_STREAMS_FROM;
-    w->run.from = begin;
+    w->run.search.from = begin;
     for (int64_t i = begin; i < end;) i += SPRY_FN(fill_some)(job, w, begin, i, end);
     spryi_finish_runs(&w->run);
 }
@@ -86,8 +86,8 @@ static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_r
 
 static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
-    w->run.from = begin;
-    w->run.misses = 0;
+    w->run.search.from = begin;
+    w->run.search.misses = 0;
     for (int64_t i = begin; i < end;) i += SPRY_FN(columns_rows)(job, w, begin, i, end);
 }
 
@@ -101,7 +101,7 @@ static inline int64_t SPRY_FN(renew_some)(const spryi_spgemm_job *job, spryi_row
 {
     const int64_t rows = spryi_begin_run(job, &w->run, i, end), at = job->offsets[i], n = job->offsets[i + 1] - at;
     if (rows == 0) return n == 0 ? 1 : SPRY_FN(fill_values)(job, w, i, end);
-    if (w->run.count == 0) w->run.with->order(job, &w->run, i, (const int32_t *)job->columns + at, n);
+    if (w->run.ordered.count == 0) w->run.with->order(job, &w->run, i, (const int32_t *)job->columns + at, n);
     w->run.with->fill(job, &w->run, i, NULL, (SPRY_V *)job->values + at);
     return rows;
 }
@@ -109,7 +109,7 @@ static inline int64_t SPRY_FN(renew_some)(const spryi_spgemm_job *job, spryi_row
 static void SPRY_FN(renew_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     w->run.streams = job->offsets[job->a.rows] * (int64_t)sizeof(SPRY_V) >= SPRYI_STREAMS_FROM;
-    w->run.from = begin;
+    w->run.search.from = begin;
     for (int64_t i = begin; i < end;) i += SPRY_FN(renew_some)(job, w, i, end);
     spryi_finish_runs(&w->run);
 }

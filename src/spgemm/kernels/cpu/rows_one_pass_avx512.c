@@ -228,13 +228,13 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
 {
     const int32_t *restrict Ap = job->a.offsets;
     int64_t n = 0;
-    o->count = o->w.run.from = 0;
+    o->count = o->w.run.search.from = 0;
     for (int64_t i = begin; i < end; i++) {
         int32_t *Cj = to->columns + n;
         SPRY_V *Cx = (SPRY_V *)to->values + n;
         const int64_t run = spryi_begin_run(job, &o->w.run, i, end);
         int64_t products, entries = 0;
-        if (run > 0 && o->w.run.count > 0) {
+        if (run > 0 && o->w.run.ordered.count > 0) {
             /* its order is known */
         } else if (job->rows_of_b.column_groups && Ap[i + 1] - Ap[i] != 1 &&
                    SPRY_FN(fits_groups)(job, &o->w.groups, i)) {
@@ -253,9 +253,9 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
             to->ends[i - begin] = (int32_t)(n += entries);
             continue;
         }
-        if (o->w.run.count == 0) o->w.run.with->order(job, &o->w.run, i, Cj, entries);
+        if (o->w.run.ordered.count == 0) o->w.run.with->order(job, &o->w.run, i, Cj, entries);
         o->w.run.with->fill(job, &o->w.run, i, Cj, Cx);
-        for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->w.run.n);
+        for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->w.run.ordered.n);
         i--;
         o->count = 0; /* the row before has another list */
     }

@@ -45,19 +45,19 @@ static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, s
                            .most_staged = s->run_staged,
                            .width = s->runs ? s->runs->bytes / value : 0};
     if (s->run_products == 0) return;
-    run->values = take(l, s->run_values, value);
-    run->order = take(l, s->run_products, sizeof *run->order);
-    run->list = take(l, products, NUMBER);
-    run->columns = take(l, products, NUMBER);
-    run->ends = take(l, products, NUMBER);
-    run->positions = take(l, products, sizeof *run->positions);
-    run->staged = take(l, staged, value);
-    run->staged_columns = take(l, staged, NUMBER);
+    run->memory.values = take(l, s->run_values, value);
+    run->memory.order = take(l, s->run_products, sizeof *run->memory.order);
+    run->memory.list = take(l, products, NUMBER);
+    run->memory.columns = take(l, products, NUMBER);
+    run->memory.ends = take(l, products, NUMBER);
+    run->memory.positions = take(l, products, sizeof *run->memory.positions);
+    run->memory.staged = take(l, staged, value);
+    run->memory.staged_columns = take(l, staged, NUMBER);
     for (int k = 0; k < 2; k++) {
-        run->bases[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
-        run->lengths[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
+        run->memory.bases[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
+        run->memory.lengths[k] = take(l, SPRYI_RUN_LENGTH, NUMBER);
     }
-    run->tracks = take(l, SPRYI_RUN_TRACKS, sizeof *run->tracks);
+    run->memory.tracks = take(l, SPRYI_RUN_TRACKS, sizeof *run->memory.tracks);
 }
 
 static void lay_out_one_pass(layout *l, const spryi_spgemm_sizes *s, int64_t value, spryi_rows_workspace *w)
