@@ -1,4 +1,4 @@
-/* The steps of csc_transpose.c for one index pair. Values are moved by their width, never computed with. */
+/* The steps of transpose.c for one index pair. Values are moved by their width, never computed with. */
 
 static void SPRY_FN(count)(const transposition *t, int part)
 {
