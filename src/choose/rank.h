@@ -5,9 +5,9 @@
 
 typedef struct spryi_ranking {
     const spryi_device_class *device;
-    int threads;     /* of a product on a CPU */
-    int64_t calls;   /* over which set-up is counted */
-    int64_t columns; /* of a product: times and bytes are of all of them */
+    int threads;             /* of a product on a CPU */
+    int64_t calls;           /* over which set-up is counted */
+    int64_t columns;         /* of a product: times and bytes are of all of them */
     spryi_features features; /* its guesses are those below */
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* the first `allowed` may be taken, */

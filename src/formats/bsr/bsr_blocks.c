@@ -35,7 +35,6 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
 
 #else /* for each stored type and width of columns: base/instantiate.h */
 
-
 /*
  * 1 where the rows of a block row have the same columns, which rise: then what is found of the first holds for all,
  * and no position is stored twice. So it is in most matrices that have blocks, and there is little to do.

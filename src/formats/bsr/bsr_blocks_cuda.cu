@@ -16,7 +16,6 @@
 #include "device/cuda/reduce.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
-
 /*
  * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane
  * has loaded beyond its columns it leaves alone. MASKED: entries only, in the same order.

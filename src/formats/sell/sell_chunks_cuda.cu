@@ -20,7 +20,6 @@
 #include "formats/ell/slots_cuda.cuh"
 #include "formats/sell/sell_cuda.cuh"
 
-
 #include <stdlib.h>
 
 enum { THREADS = 256, LANES = 32, WIDE = 12 };

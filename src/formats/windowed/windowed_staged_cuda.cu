@@ -13,8 +13,8 @@
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
  */
-#include "formats/shared/long_rows.cuh"
 #include "device/cuda/reduce.cuh"
+#include "formats/shared/long_rows.cuh"
 
 #include <stdlib.h>
 
@@ -158,8 +158,7 @@ static void discard(const spryi_device *device, void *auxiliary)
     free(plan);
 }
 
-static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
-                                       spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     *auxiliary = NULL;
     *bytes = 0;
@@ -675,5 +674,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_windowed_staged =
-    {"windowed_staged_cuda", &runs, NULL, prepare, discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, prepare, discard,
+                                                          workspace_bytes};
