@@ -3,7 +3,7 @@
  *
  * The choice inspects a matrix and computes its features. A family of formats computes from the features the work of a
  * product in its format (spryi_estimator, defined in <family>_work.c). The choice computes the time of the work from
- * the rates of a class of devices (choose/cost.c). A format without an estimator is never chosen by cost.
+ * the rates of a class of devices (choose/rank.c). A format without an estimator is never chosen by cost.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * How long a run takes. A product takes the time that formats are ranked by (choose/cost.c). The tables there compare
+ * How long a run takes. A product takes the time that formats are ranked by (choose/rank.c). The tables there compare
  * formats; on a CPU the bandwidth of this machine then says how long csr takes at least, and all formats in proportion.
  * What has no rank takes the bytes that it moves over the bandwidth of the memory that holds them. docs/choosing.md has
  * the model.
